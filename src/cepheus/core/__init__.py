@@ -1,0 +1,1 @@
+"""What everything else stands on: errors, values, time, events and batches of events."""
