@@ -1,0 +1,267 @@
+"""Many events in columns: what engines eat and give.
+
+One batch carries events of many types. Each row has a type code and a time; attributes are Arrow columns over all
+rows, null where a row's type has no such attribute. Two event types may use one attribute name for values of
+different types, so a column is named by attribute and value type together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from cepheus.core.distribution import Distribution
+from cepheus.core.errors import EventError
+from cepheus.core.event import Event, EventId
+from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType, from_arrow, type_of
+
+ColumnKey = tuple[str, ValueType]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """For a batch of composite events: the rule that made each and the ids of the events it was made of."""
+
+    rules: tuple[str, ...]
+    rule_codes: NDArray[np.int32]
+    made_of: Sequence[tuple[EventId, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class EventBatch:
+    """Events in columns, in the order in which they are to be processed.
+
+    >>> batch = EventBatch.from_events([Event("Smoke", 1, {"area": "A1"}), Event("Temp", 2, {"value": 51.5})])
+    >>> len(batch), batch.types, batch.times.tolist()
+    (2, ('Smoke', 'Temp'), [1, 2])
+    """
+
+    types: tuple[str, ...]
+    codes: NDArray[np.int32]
+    times: IntArray
+    columns: Mapping[ColumnKey, pa.Array] = field(default_factory=dict)
+    sequences: IntArray | None = None
+    ids: Sequence[EventId] | None = None
+    probabilities: NDArray[np.float64] | None = None
+    errors: Mapping[str, Sequence[Distribution | None]] = field(default_factory=dict)
+    starts: IntArray | None = None
+    provenance: Provenance | None = None
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @classmethod
+    def empty(cls) -> EventBatch:
+        """Give a batch without events."""
+        return cls((), np.empty(0, np.int32), np.empty(0, np.int64))
+
+    @classmethod
+    def from_events(cls, events: Iterable[Event]) -> EventBatch:
+        """Put events into columns; a number column that holds any float becomes a float column."""
+        events = list(events)
+        type_codes: dict[str, int] = {}
+        codes = np.fromiter((type_codes.setdefault(e.type, len(type_codes)) for e in events), np.int32, len(events))
+        sequences = None
+        if events and all(event.sequence is not None for event in events):
+            sequences = np.fromiter((event.sequence for event in events), np.int64, len(events))
+        composite = any(event.rule is not None for event in events)
+        intervals = any(event.start is not None for event in events)
+        starts = (e.time if e.start is None else e.start for e in events)
+        return cls(
+            types=tuple(type_codes),
+            codes=codes,
+            times=np.fromiter((event.time for event in events), np.int64, len(events)),
+            columns=_columns(events),
+            sequences=sequences,
+            ids=_ids(events),
+            probabilities=np.array([event.probability for event in events])
+            if any(event.probability != 1.0 for event in events)
+            else None,
+            errors=_errors(events),
+            starts=np.fromiter(starts, np.int64, len(events)) if intervals else None,
+            provenance=_provenance(events) if composite else None,
+        )
+
+    def to_events(self) -> list[Event]:
+        """Give the events one by one; attributes that a row does not have are left out."""
+        rows: list[dict[str, Value | None]] = [{} for _ in range(len(self))]
+        for (name, value_type), column in self.columns.items():
+            for row, value in zip(rows, _python_values(column, value_type), strict=True):
+                if value is not None:
+                    row[name] = value
+        made_of: Sequence[tuple[EventId, ...]] = ()
+        rules: list[str] = []
+        if self.provenance is not None:
+            made_of = self.provenance.made_of
+            rules = [self.provenance.rules[code] for code in self.provenance.rule_codes.tolist()]
+        types = [self.types[code] for code in self.codes.tolist()]
+        times = self.times.tolist()
+        sequences = self.sequences.tolist() if self.sequences is not None else None
+        probabilities = self.probabilities.tolist() if self.probabilities is not None else None
+        starts = self.starts.tolist() if self.starts is not None else None
+        return [
+            Event(
+                types[i],
+                times[i],
+                rows[i],
+                id=None if self.ids is None else self.ids[i],
+                sequence=None if sequences is None else sequences[i],
+                probability=1.0 if probabilities is None else probabilities[i],
+                errors={name: error for name, row in self.errors.items() if (error := row[i]) is not None},
+                start=None if starts is None else starts[i],
+                rule=rules[i] if rules else None,
+                made_of=made_of[i] if made_of else (),
+            )
+            for i in range(len(self))
+        ]
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Give the events as flat dicts (see Event.to_dict)."""
+        return [event.to_dict() for event in self.to_events()]
+
+    def slice(self, start: int, stop: int) -> EventBatch:
+        """Give the events from row ``start`` up to, not including, row ``stop``."""
+        return self.take(np.arange(start, min(stop, len(self)))) if self._has_rows() else self._slice(start, stop)
+
+    def _has_rows(self) -> bool:
+        return bool(self.errors) or self.provenance is not None
+
+    def _slice(self, start: int, stop: int) -> EventBatch:
+        part = slice(start, stop)
+        return replace(
+            self,
+            codes=self.codes[part],
+            times=self.times[part],
+            columns={key: column[part] for key, column in self.columns.items()},
+            sequences=None if self.sequences is None else self.sequences[part],
+            ids=None if self.ids is None else self.ids[part],
+            probabilities=None if self.probabilities is None else self.probabilities[part],
+            starts=None if self.starts is None else self.starts[part],
+        )
+
+    def take(self, rows: NDArray[np.int64]) -> EventBatch:
+        """Give the events of the named rows, in that order."""
+        indices = pa.array(rows)
+        picked = rows.tolist()
+        provenance = self.provenance
+        if provenance is not None:
+            provenance = Provenance(
+                provenance.rules, provenance.rule_codes[rows], [provenance.made_of[row] for row in picked]
+            )
+        return replace(
+            self,
+            codes=self.codes[rows],
+            times=self.times[rows],
+            columns={key: column.take(indices) for key, column in self.columns.items()},
+            sequences=None if self.sequences is None else self.sequences[rows],
+            ids=None if self.ids is None else [self.ids[row] for row in picked],
+            probabilities=None if self.probabilities is None else self.probabilities[rows],
+            errors={name: [row_errors[row] for row in picked] for name, row_errors in self.errors.items()},
+            starts=None if self.starts is None else self.starts[rows],
+            provenance=provenance,
+        )
+
+    @classmethod
+    def concat(cls, batches: Sequence[EventBatch]) -> EventBatch:
+        """Put batches one after the other."""
+        batches = [batch for batch in batches if len(batch)]
+        if len(batches) == 1:
+            return batches[0]
+        if not batches:
+            return cls.empty()
+        if any(batch._has_rows() or batch.ids is not None for batch in batches):
+            return cls.from_events(event for batch in batches for event in batch.to_events())
+        type_codes: dict[str, int] = {}
+        for batch in batches:
+            for name in batch.types:
+                type_codes.setdefault(name, len(type_codes))
+        keys = {key: None for batch in batches for key in batch.columns}
+        return cls(
+            types=tuple(type_codes),
+            codes=np.concatenate(
+                [np.array([type_codes[name] for name in batch.types], np.int32)[batch.codes] for batch in batches]
+            ),
+            times=np.concatenate([batch.times for batch in batches]),
+            columns={key: _stack([(batch.columns.get(key), len(batch)) for batch in batches], key) for key in keys},
+            sequences=_join([batch.sequences for batch in batches]),
+            probabilities=_join_default([(batch.probabilities, len(batch)) for batch in batches]),
+            starts=_join([batch.starts for batch in batches]),
+        )
+
+
+def _columns(events: Sequence[Event]) -> dict[ColumnKey, pa.Array]:
+    found: dict[ColumnKey, list[tuple[int, Value]]] = {}
+    for row, event in enumerate(events):
+        for name, value in event.attributes.items():
+            if value is not None:
+                found.setdefault((name, type_of(value)), []).append((row, value))
+    for name in {name for name, _ in found}:
+        if (name, ValueType.INT) in found and (name, ValueType.FLOAT) in found:
+            integers = found.pop((name, ValueType.INT))
+            found[name, ValueType.FLOAT] += [(row, float(value)) for row, value in integers]
+    columns = {}
+    for (name, value_type), cells in found.items():
+        values: list[Value | None] = [None] * len(events)
+        for row, value in cells:
+            if value_type is ValueType.INT and not INT_MIN <= int(value) <= INT_MAX:
+                raise EventError.of("integer", f"{events[row].type}.{name} = {value} does not fit in 64 bits")
+            values[row] = value
+        columns[name, value_type] = pa.array(values, value_type.arrow)
+    return columns
+
+
+def _ids(events: Sequence[Event]) -> list[EventId] | None:
+    if all(event.id is None for event in events):
+        return None
+    return [row if event.id is None else event.id for row, event in enumerate(events)]
+
+
+def _errors(events: Sequence[Event]) -> dict[str, list[Distribution | None]]:
+    names = {name: None for event in events for name in event.errors}
+    return {name: [event.errors.get(name) for event in events] for name in names}
+
+
+def _provenance(events: Sequence[Event]) -> Provenance:
+    codes: dict[str, int] = {}
+    rule_codes = [codes.setdefault(event.rule or "", len(codes)) for event in events]
+    return Provenance(tuple(codes), np.array(rule_codes, np.int32), [event.made_of for event in events])
+
+
+def _python_values(column: pa.Array, value_type: ValueType) -> list[Value | None]:
+    if value_type is ValueType.TIMESTAMP:
+        column = column.cast(pa.timestamp("us", tz="UTC")).cast(pa.int64())
+    elif from_arrow(column.type) is ValueType.INT and value_type is ValueType.FLOAT:
+        column = column.cast(pa.float64())
+    values: list[Value | None] = column.to_pylist()
+    return values
+
+
+def _stack(parts: Sequence[tuple[pa.Array | None, int]], key: ColumnKey) -> pa.Array:
+    arrow_type = key[1].arrow
+    arrays = []
+    for column, length in parts:
+        if column is None:
+            arrays.append(pa.nulls(length, arrow_type))
+        elif column.type != arrow_type:
+            arrays.append(pc.cast(column, arrow_type))
+        else:
+            arrays.append(column)
+    return pa.concat_arrays(arrays)
+
+
+def _join(parts: Sequence[IntArray | None]) -> IntArray | None:
+    present = [part for part in parts if part is not None]
+    return np.concatenate(present) if len(present) == len(parts) else None
+
+
+def _join_default(parts: Sequence[tuple[NDArray[np.float64] | None, int]]) -> NDArray[np.float64] | None:
+    if all(part is None for part, _ in parts):
+        return None
+    return np.concatenate([np.ones(length) if part is None else part for part, length in parts])

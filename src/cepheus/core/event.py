@@ -1,0 +1,92 @@
+"""One event, for the places where people meet events one at a time."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cepheus.core.distribution import Distribution
+from cepheus.core.values import Value
+
+EventId = int | str
+"""What names an event in provenance: its own id or its position in the input; a composite event's is a digest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened: a type, a time in microseconds since the epoch, and attributes.
+
+    Composite events also know the rule that made them and the ids of the events they were made of, the
+    terminator first. ``start`` is the start of a composite event's interval; ``time`` is its end.
+
+    >>> Event("Temp", 10_000_000, {"area": "A1", "value": 24.5})["value"]
+    24.5
+    """
+
+    type: str
+    time: int
+    attributes: Mapping[str, Value | None] = field(default_factory=dict)
+    id: EventId | None = None
+    sequence: int | None = None
+    probability: float = 1.0
+    errors: Mapping[str, Distribution] = field(default_factory=dict)
+    start: int | None = None
+    rule: str | None = None
+    made_of: tuple[EventId, ...] = ()
+
+    def __getitem__(self, attribute: str) -> Value | None:
+        return self.attributes[attribute]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the event as a flat dict, as in JSON lines but with the time in microseconds."""
+        data: dict[str, Any] = {"type": self.type, "time": self.time, **self.attributes}
+        for name, error in self.errors.items():
+            data[name] = {"value": data[name], "error": str(error)}
+        if self.id is not None:
+            data["id"] = self.id
+        if self.probability != 1.0:
+            data["probability"] = self.probability
+        if self.rule is not None:
+            data["from"] = list(self.made_of)
+        return data
+
+
+def composite_id(event_type: str, rule: str, made_of: tuple[EventId, ...]) -> str:
+    """Give the id of a composite event: the same rule and the same events give the same id on every host.
+
+    >>> composite_id("Fire", "R1", (4, 2))
+    'Fire:...'
+    """
+    return f"{event_type}:{composite_digest(text_digest(rule), map(id_word, made_of)):016x}"
+
+
+def composite_digest(rule_digest: int, words: Iterable[int]) -> int:
+    """Mix the words of a composite event's parts into its 64-bit digest, one splitmix64 step per part."""
+    digest = rule_digest
+    for word in words:
+        digest = ((digest ^ word) + 0x9E3779B97F4A7C15) & _MASK
+        digest = ((digest ^ (digest >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        digest = ((digest ^ (digest >> 27)) * 0x94D049BB133111EB) & _MASK
+        digest ^= digest >> 31
+    return digest & _DIGEST_MASK
+
+
+def id_word(event_id: EventId) -> int:
+    """Give the 64 bits that an id adds to a digest: a number itself, a composite event's own digest, a text's hash."""
+    if isinstance(event_id, int):
+        return event_id & _MASK
+    composite = _COMPOSITE_ID.fullmatch(event_id)
+    return int(composite[1], 16) if composite else text_digest(event_id)
+
+
+def text_digest(text: str) -> int:
+    """Give a 64-bit hash of a text that is the same on every machine."""
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+_MASK = 2**64 - 1
+_DIGEST_MASK = 2**62 - 1  # two bits short, so that engines can keep digests and other ids apart in one signed word
+_COMPOSITE_ID = re.compile(r".*:([0-9a-f]{16})", re.DOTALL)

@@ -1,0 +1,80 @@
+"""Event types: their attributes in declared order, and collections of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from cepheus.core.source import Span
+from cepheus.core.values import ValueType
+
+TIME_ATTRIBUTE = "time"
+"""Every event has its own time as an attribute of type timestamp."""
+
+RESERVED = frozenset({"type", TIME_ATTRIBUTE, "id", "probability", "from", "sequence"})
+"""Names that the file formats use for an event's own fields; no declared attribute may take them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """An attribute of an event type.
+
+    ``type`` is None while only the data can tell it. An event that lacks a required attribute is a bad event;
+    one that lacks an optional attribute has an undefined value there.
+    """
+
+    name: str
+    type: ValueType | None
+    optional: bool = False
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        if self.type is None:
+            return self.name
+        return f"{self.name}: {self.type.value}{'?' if self.optional else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class EventType:
+    """A type of event: a name and its attributes.
+
+    >>> str(EventType("Temp", (Attribute("area", ValueType.STRING), Attribute("value", ValueType.FLOAT))))
+    'Temp(area: string, value: double)'
+    """
+
+    name: str
+    attributes: tuple[Attribute, ...] = ()
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    def attribute(self, name: str) -> Attribute | None:
+        """Give the attribute of that name, if there is one."""
+        for attribute in self.attributes:
+            if attribute.name == name:
+                return attribute
+        return None
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(map(str, self.attributes))})"
+
+
+class Schema(Mapping[str, EventType]):
+    """The event types known in some place, by name.
+
+    A closed schema is complete: an event of any other type is a mistake. An open one says nothing of other types.
+    """
+
+    def __init__(self, types: Iterable[EventType] = (), *, closed: bool = False) -> None:
+        self._types = {event_type.name: event_type for event_type in types}
+        self.closed = closed
+
+    def __getitem__(self, name: str) -> EventType:
+        return self._types[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._types)
+
+    def __len__(self) -> int:
+        return len(self._types)
+
+    def __repr__(self) -> str:
+        return f"Schema({', '.join(map(str, self._types.values()))})"

@@ -1,0 +1,89 @@
+"""The types an attribute may have, and how each is stored and written."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import pyarrow as pa
+
+INT_MIN = -(2**63)
+INT_MAX = 2**63 - 1
+
+Value = bool | int | float | str
+"""A value of an attribute in Python: a timestamp is an int of microseconds since the epoch."""
+
+
+class ValueType(Enum):
+    """The type of an attribute; the value is its canonical name in rules."""
+
+    BOOL = "bool"
+    INT = "int"
+    FLOAT = "double"
+    STRING = "string"
+    TIMESTAMP = "timestamp"
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether arithmetic applies."""
+        return self in (ValueType.INT, ValueType.FLOAT)
+
+    @property
+    def arrow(self) -> pa.DataType:
+        """The Arrow type that holds values of this type."""
+        return _ARROW[self]
+
+
+TYPE_NAMES: dict[str, ValueType] = {
+    "bool": ValueType.BOOL,
+    "boolean": ValueType.BOOL,
+    "int": ValueType.INT,
+    "integer": ValueType.INT,
+    "long": ValueType.INT,
+    "float": ValueType.FLOAT,
+    "double": ValueType.FLOAT,
+    "string": ValueType.STRING,
+    "timestamp": ValueType.TIMESTAMP,
+}
+"""Every name that a rule may give to a type."""
+
+_ARROW: dict[ValueType, pa.DataType] = {
+    ValueType.BOOL: pa.bool_(),
+    ValueType.INT: pa.int64(),
+    ValueType.FLOAT: pa.float64(),
+    ValueType.STRING: pa.string(),
+    ValueType.TIMESTAMP: pa.timestamp("us", tz="UTC"),
+}
+
+
+def from_arrow(data_type: pa.DataType) -> ValueType | None:
+    """Give the attribute type that an Arrow column holds, or None if it is none of ours.
+
+    >>> from_arrow(pa.int32())
+    <ValueType.INT: 'int'>
+    """
+    if pa.types.is_dictionary(data_type):
+        return from_arrow(data_type.value_type)
+    if pa.types.is_boolean(data_type):
+        return ValueType.BOOL
+    if pa.types.is_integer(data_type):
+        return ValueType.INT
+    if pa.types.is_floating(data_type):
+        return ValueType.FLOAT
+    if pa.types.is_string(data_type) or pa.types.is_large_string(data_type) or pa.types.is_string_view(data_type):
+        return ValueType.STRING
+    if pa.types.is_timestamp(data_type):
+        return ValueType.TIMESTAMP
+    return None
+
+
+def type_of(value: Value) -> ValueType:
+    """Give the type of a Python value.
+
+    >>> type_of(3.0)
+    <ValueType.FLOAT: 'double'>
+    """
+    if isinstance(value, bool):
+        return ValueType.BOOL
+    if isinstance(value, int):
+        return ValueType.INT
+    return ValueType.FLOAT if isinstance(value, float) else ValueType.STRING

@@ -1,0 +1,128 @@
+"""Expressions: what a constraint compares and an assignment computes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cepheus.core.source import Span
+from cepheus.core.values import Value, ValueType
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A literal; ``type`` tells a timestamp from an integer and 3.0 from 3."""
+
+    value: Value
+    type: ValueType
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeRef:
+    """An attribute of the event that the constraint belongs to, or of the event named in front of it."""
+
+    event: str | None
+    name: str
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """``$name``: bound to a value at one place of the pattern, compared with it everywhere else."""
+
+    name: str
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """``left operator right`` with one of ``+ - * /``."""
+
+    operator: str
+    left: Expression
+    right: Expression
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Negative:
+    """``-operand``."""
+
+    operand: Expression
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A built-in function applied to arguments; the name is in lower case."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A chain of comparisons, ``operands[0] operators[0] operands[1] operators[1] ..``.
+
+    The chain is one joint condition. Operators are ``= != < <= > >=``.
+    """
+
+    operands: tuple[Expression, ...]
+    operators: tuple[str, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class EventPattern:
+    """An event of a type whose content satisfies all the constraints, known in the rule by its alias or type."""
+
+    type: str
+    constraints: tuple[Constraint, ...] = ()
+    alias: str | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """What the rest of the rule calls this event."""
+        return self.alias or self.type
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """The window ``[reference.time - duration, reference.time)``; the duration is in microseconds."""
+
+    duration: int
+    reference: str
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """The open interval between the times of two events, whichever comes first."""
+
+    first: str
+    second: str
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+Scope = Within | Between
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """A function (``Avg``, ``Sum``, ``Count``, ..) over one value of every matching event of a scope.
+
+    ``value`` is an expression over the aggregated event; only ``Count`` may go without.
+    """
+
+    function: str
+    event: EventPattern
+    value: Expression | None
+    scope: Scope
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+Expression = Constant | AttributeRef | Parameter | Arithmetic | Negative | Call | Aggregate
+Constraint = Comparison | Expression
+"""A comparison, or an expression that is true or false by itself."""

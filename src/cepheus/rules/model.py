@@ -1,0 +1,105 @@
+"""Rules: the model that every language compiles to and every engine runs.
+
+A node says what it is; passes elsewhere say what happens to it. ``span`` is where a node stands in the rule text
+and is ignored by equality.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from cepheus.core.schema import EventType
+from cepheus.core.source import Span
+from cepheus.rules.expressions import Aggregate, Comparison, EventPattern, Expression, Scope, Within
+
+
+class Policy(Enum):
+    """Which of the events that match are taken."""
+
+    EACH = "each"
+    LAST = "last"
+    FIRST = "first"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """``each|last|first|n last|n first EVENT within x from REFERENCE``; ``count`` is n, None for plain policies."""
+
+    policy: Policy
+    event: EventPattern
+    window: Within
+    count: int | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """``not EVENT within x from REFERENCE`` or ``not EVENT between A and B``."""
+
+    event: EventPattern
+    scope: Scope
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """An aggregate in the pattern: ``30 < $t = Avg(..)``.
+
+    ``parameter`` is the name it is bound to, if any. ``comparison`` is the chain around it, in which the aggregate
+    itself is one operand; None when it is only bound.
+    """
+
+    aggregate: Aggregate
+    parameter: str | None = None
+    comparison: Comparison | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+PatternItem = Selection | Negation | Aggregation
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """What must have happened: a terminator and, in text order, everything that hangs from it."""
+
+    terminator: EventPattern
+    items: tuple[PatternItem, ...] = ()
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """``attribute = value``: how one attribute of the composite event is computed."""
+
+    attribute: str
+    value: Expression
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """``define COMPOSITE from PATTERN where ASSIGNMENTS consuming NAMES min probability P``.
+
+    ``name`` is None until given, by the author or by ``name_rules``.
+    """
+
+    composite: EventType
+    pattern: Pattern
+    assignments: tuple[Assignment, ...] = ()
+    consuming: tuple[str, ...] = ()
+    min_probability: float | None = None
+    name: str | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+    consuming_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """Declared event types and rules, in text order."""
+
+    declarations: tuple[EventType, ...] = ()
+    rules: tuple[Rule, ...] = ()
+
+    def __add__(self, other: RuleSet) -> RuleSet:
+        return RuleSet(self.declarations + other.declarations, self.rules + other.rules)

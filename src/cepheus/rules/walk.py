@@ -1,0 +1,53 @@
+"""One way through the model: children of a node, all nodes below it, and rewriting from the leaves up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass, replace
+from functools import cache
+from typing import Any
+
+Node = Any
+"""Any dataclass of the model."""
+
+
+@cache
+def _child_fields(kind: type) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(kind) if f.compare and f.name not in ("type", "operator", "operators"))
+
+
+def children(node: Node) -> Iterator[Node]:
+    """Give the nodes directly below a node, in text order."""
+    for name in _child_fields(type(node)):
+        value = getattr(node, name)
+        if isinstance(value, tuple):
+            yield from (child for child in value if _is_node(child))
+        elif _is_node(value):
+            yield value
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Give the node and all nodes below it, parents first, in text order."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def transform(node: Node, change: Callable[[Node], Node]) -> Node:
+    """Rewrite a tree from the leaves up; ``change`` gets each node with its children already rewritten."""
+    new: dict[str, Any] = {}
+    for name in _child_fields(type(node)):
+        value = getattr(node, name)
+        if isinstance(value, tuple):
+            rewritten = tuple(transform(child, change) if _is_node(child) else child for child in value)
+            if any(a is not b for a, b in zip(rewritten, value, strict=True)):
+                new[name] = rewritten
+        elif _is_node(value):
+            child = transform(value, change)
+            if child is not value:
+                new[name] = child
+    return change(replace(node, **new) if new else node)
+
+
+def _is_node(value: Any) -> bool:
+    return is_dataclass(value) and not isinstance(value, type)
