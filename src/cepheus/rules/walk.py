@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass, replace
-from functools import cache
 from typing import Any
 
 Node = Any
 """Any dataclass of the model."""
 
 
-@cache
-def _child_fields(kind: type) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(kind) if f.compare and f.name not in ("type", "operator", "operators"))
+_CHILD_FIELDS: dict[type, tuple[str, ...]] = {}
+
+
+def _child_fields(kind: type[Any]) -> tuple[str, ...]:
+    if kind not in _CHILD_FIELDS:
+        _CHILD_FIELDS[kind] = tuple(f.name for f in fields(kind) if f.compare)
+    return _CHILD_FIELDS[kind]
 
 
 def children(node: Node) -> Iterator[Node]:

@@ -1,0 +1,155 @@
+"""The built-in functions of expressions: what they take, what they give, how they are computed.
+
+A function is never called with an undefined argument (except ``coalesce``): the result is undefined then. An
+implementation gives None where its result is undefined.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import Enum
+from functools import lru_cache
+from typing import Any
+
+from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType
+
+
+class Kind(Enum):
+    """What an argument must be: one type, any number, or anything (all arguments of one call alike)."""
+
+    NUMBER = "a number"
+    STRING = "a string"
+    TIMESTAMP = "a time"
+    SAME = "any type, the same for all"
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A built-in function; ``result`` is a type, or None where it is the type of the arguments."""
+
+    name: str
+    arguments: tuple[Kind, ...]
+    result: ValueType | None
+    compute: Callable[..., Value | None]
+    summary: str
+    variadic: bool = False
+
+    @property
+    def signature(self) -> str:
+        """How it is written, for messages and documentation."""
+        names = ", ".join(_WRITTEN[kind] for kind in self.arguments)
+        return f"{self.name}({names}{', ..' if self.variadic else ''})"
+
+
+_WRITTEN = {Kind.NUMBER: "number", Kind.STRING: "string", Kind.TIMESTAMP: "time", Kind.SAME: "value"}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _fit(number: float) -> Value | None:
+    if isinstance(number, int):
+        return number if INT_MIN <= number <= INT_MAX else None
+    return number if math.isfinite(number) else None
+
+
+def _widest(choose: Callable[..., float]) -> Callable[..., Value]:
+    def compute(*numbers: float) -> Value:
+        if any(isinstance(number, float) for number in numbers):
+            return choose(float(number) for number in numbers)
+        return choose(numbers)
+
+    return compute
+
+
+def _mod(dividend: float, divisor: float) -> Value | None:
+    """Give the remainder that has the sign of the divisor, as Python does."""
+    if divisor == 0:
+        return None
+    if isinstance(dividend, int) and isinstance(divisor, int):
+        return dividend % divisor
+    return _fit(float(dividend) % float(divisor))
+
+
+def _whole(direction: Callable[[float], int]) -> Callable[[float], Value | None]:
+    return lambda number: _fit(direction(number))
+
+
+def _sqrt(number: float) -> Value | None:
+    return math.sqrt(number) if number >= 0 else None
+
+
+@lru_cache(maxsize=1024)
+def compile_pattern(pattern: str) -> re.Pattern[str]:
+    """Compile a regular expression of ``matches``, each only once."""
+    return re.compile(pattern)
+
+
+def _matches(text: str, pattern: str) -> bool | None:
+    try:
+        return compile_pattern(pattern).fullmatch(text) is not None
+    except re.error:
+        return None
+
+
+def _calendar(part: Callable[[datetime], int]) -> Callable[[int], Value | None]:
+    def compute(time: int) -> Value | None:
+        try:
+            return part(_EPOCH + timedelta(microseconds=time))
+        except OverflowError:
+            return None
+
+    return compute
+
+
+def _coalesce(*values: Value | None) -> Value | None:
+    return next((value for value in values if value is not None), None)
+
+
+_NUMBER, _STRING, _TIME = (Kind.NUMBER,), (Kind.STRING,), (Kind.TIMESTAMP,)
+_INT, _FLOAT, _BOOL, _TEXT = ValueType.INT, ValueType.FLOAT, ValueType.BOOL, ValueType.STRING
+
+_ALL: tuple[tuple[Any, ...], ...] = (
+    ("abs", _NUMBER, None, lambda number: _fit(abs(number)), "distance from zero"),
+    ("min", _NUMBER * 2, None, _widest(min), "the smallest argument", True),
+    ("max", _NUMBER * 2, None, _widest(max), "the largest argument", True),
+    ("floor", _NUMBER, _INT, _whole(math.floor), "the largest integer that is not above the number"),
+    ("ceil", _NUMBER, _INT, _whole(math.ceil), "the smallest integer that is not below the number"),
+    ("round", _NUMBER, _INT, _whole(round), "the nearest integer, ties to the even one"),
+    ("sqrt", _NUMBER, _FLOAT, _sqrt, "square root; undefined below zero"),
+    ("mod", _NUMBER * 2, None, _mod, "remainder with the sign of the divisor; undefined for divisor 0"),
+    ("length", _STRING, _INT, len, "number of characters"),
+    ("lower", _STRING, _TEXT, str.lower, "in lower case"),
+    ("upper", _STRING, _TEXT, str.upper, "in upper case"),
+    ("trim", _STRING, _TEXT, str.strip, "without white space at both ends"),
+    ("concat", _STRING * 2, _TEXT, lambda *texts: "".join(texts), "texts put together", True),
+    ("contains", _STRING * 2, _BOOL, lambda text, part: part in text, "whether the second is part of the first"),
+    ("starts_with", _STRING * 2, _BOOL, str.startswith, "whether the first begins with the second"),
+    ("ends_with", _STRING * 2, _BOOL, str.endswith, "whether the first ends with the second"),
+    ("matches", _STRING * 2, _BOOL, _matches, "whether the whole text fits the regular expression"),
+    ("coalesce", (Kind.SAME,) * 2, None, _coalesce, "the first argument that is defined", True),
+    ("year", _TIME, _INT, _calendar(lambda moment: moment.year), "year in UTC"),
+    ("month", _TIME, _INT, _calendar(lambda moment: moment.month), "month in UTC, 1 to 12"),
+    ("day", _TIME, _INT, _calendar(lambda moment: moment.day), "day of the month in UTC, 1 to 31"),
+    ("weekday", _TIME, _INT, _calendar(lambda moment: moment.isoweekday()), "1 for Monday to 7 for Sunday, in UTC"),
+    ("hour", _TIME, _INT, _calendar(lambda moment: moment.hour), "hour in UTC, 0 to 23"),
+    ("minute", _TIME, _INT, _calendar(lambda moment: moment.minute), "minute, 0 to 59"),
+    ("second", _TIME, _INT, _calendar(lambda moment: moment.second), "second, 0 to 59"),
+)
+
+FUNCTIONS: dict[str, Function] = {row[0]: Function(*row) for row in _ALL}
+"""Every built-in function by name."""
+
+AGGREGATES: dict[str, str] = {
+    "avg": "Avg",
+    "sum": "Sum",
+    "count": "Count",
+    "min": "Min",
+    "max": "Max",
+    "stddev": "Stddev",
+    "first": "First",
+    "last": "Last",
+}
+"""Aggregate functions: lower-case name to the canonical one."""
