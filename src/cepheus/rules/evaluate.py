@@ -1,16 +1,19 @@
 """What an expression is worth and when a constraint holds: the definition that every engine must meet.
 
-None stands for an undefined value: a missing optional attribute, a division by zero, an integer result that does not
-fit in 64 bits, a float result that is not finite. Whatever is computed from an undefined value is undefined
-(``coalesce`` aside), and a constraint that needs one does not hold.
+None stands for an undefined value: a missing optional attribute, an aggregate of nothing, a division by zero, an
+integer result that does not fit in 64 bits, a float result that is not finite. Whatever is computed from an undefined
+value is undefined (``coalesce`` aside), and a constraint that needs one does not hold.
+
+An expression is turned into a function once and called many times. What it is called with, the situation, gives the
+value of each attribute and computed value.
 """
 
 from __future__ import annotations
 
 import math
-import operator as operators
+import operator
 from collections.abc import Callable
-from typing import Any, assert_never
+from typing import Any, Protocol, assert_never
 
 from cepheus.core.values import INT_MAX, INT_MIN, Value
 from cepheus.rules.expressions import (
@@ -27,59 +30,58 @@ from cepheus.rules.expressions import (
 )
 from cepheus.rules.functions import FUNCTIONS
 
-_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
-    "=": operators.eq,
-    "!=": operators.ne,
-    "<": operators.lt,
-    "<=": operators.le,
-    ">": operators.gt,
-    ">=": operators.ge,
-}
 
-Leaf = AttributeRef | Parameter | Aggregate
-Lookup = Callable[[Leaf], Value | None]
-"""Gives the value of an attribute, parameter or aggregate in the situation at hand."""
+class Situation(Protocol):
+    """The events and computed values that an expression is evaluated in."""
+
+    def attribute(self, event: str | None, name: str) -> Value | None:
+        """Give an attribute of the event of that name; None is the event under test."""
+
+    def computed(self, name: str) -> Value | None:
+        """Give the value that an aggregate was computed to."""
 
 
-def evaluate(expression: Expression, lookup: Lookup) -> Value | None:
-    """Compute an expression; None if it is undefined.
+Evaluator = Callable[[Situation], Value | None]
+Test = Callable[[Situation], bool]
 
-    >>> from cepheus.core.values import ValueType
-    >>> evaluate(Arithmetic("/", Constant(1, ValueType.INT), Constant(4, ValueType.INT)), lambda leaf: None)
-    0.25
-    """
+
+def evaluator(expression: Expression) -> Evaluator:
+    """Make the function that computes an expression; it gives None where the expression is undefined."""
     match expression:
         case Constant(value=value):
-            return value
-        case AttributeRef() | Parameter() | Aggregate():
-            return lookup(expression)
-        case Arithmetic(operator=operator, left=left, right=right):
-            return _arithmetic(operator, evaluate(left, lookup), evaluate(right, lookup))
+            return lambda _: value
+        case AttributeRef(event=event, name=name):
+            return lambda situation: situation.attribute(event, name)
+        case Parameter(name=name):
+            return lambda situation: situation.computed(name)
         case Negative(operand=operand):
-            return _arithmetic("-", 0, evaluate(operand, lookup))
+            return _arithmetic("-", lambda _: 0, evaluator(operand))
+        case Arithmetic(operator=symbol, left=left, right=right):
+            return _arithmetic(symbol, evaluator(left), evaluator(right))
         case Call(function=function, arguments=arguments):
-            values = [evaluate(argument, lookup) for argument in arguments]
-            if function != "coalesce" and None in values:
-                return None
-            return FUNCTIONS[function].compute(*values)
+            return _call(function, [evaluator(argument) for argument in arguments])
+        case Aggregate():
+            raise AssertionError("aggregates are computed as steps of their own")
         case _:
             assert_never(expression)
 
 
-def holds(constraint: Constraint, lookup: Lookup) -> bool:
-    """Tell whether a constraint is true."""
+def tester(constraint: Constraint) -> Test:
+    """Make the function that tells whether a constraint holds."""
     if not isinstance(constraint, Comparison):
-        return evaluate(constraint, lookup) is True
-    left = evaluate(constraint.operands[0], lookup)
-    for operator, operand in zip(constraint.operators, constraint.operands[1:], strict=True):
-        right = evaluate(operand, lookup)
-        if not compare(operator, left, right):
-            return False
-        left = right
-    return True
+        condition = evaluator(constraint)
+        return lambda situation: condition(situation) is True
+    operands = [evaluator(operand) for operand in constraint.operands]
+    links = [
+        (left, symbol, right) for left, symbol, right in zip(operands, constraint.operators, operands[1:], strict=False)
+    ]
+    if len(links) == 1:
+        ((left, symbol, right),) = links
+        return lambda situation: compare(symbol, left(situation), right(situation))
+    return lambda situation: all(compare(symbol, left(situation), right(situation)) for left, symbol, right in links)
 
 
-def compare(operator: str, left: Value | None, right: Value | None) -> bool:
+def compare(symbol: str, left: Value | None, right: Value | None) -> bool:
     """Compare two values; an integer and a float are compared as floats.
 
     >>> compare("<=", 2, 2.0), compare("=", "2", 2), compare("!=", None, 2)
@@ -87,30 +89,49 @@ def compare(operator: str, left: Value | None, right: Value | None) -> bool:
     """
     if left is None or right is None:
         return False
-    if isinstance(left, str) != isinstance(right, str) or isinstance(left, bool) != isinstance(right, bool):
-        return False
-    if isinstance(left, float) or isinstance(right, float):
+    kind, other = type(left), type(right)
+    if kind is not other:
+        if {kind, other} != {int, float}:
+            return False
         left, right = float(left), float(right)
-    return _COMPARE[operator](left, right)
+    return _COMPARE[symbol](left, right)
 
 
-def _arithmetic(operator: str, left: Value | None, right: Value | None) -> Value | None:
-    if left is None or right is None:
-        return None
-    assert not isinstance(left, str)
-    assert not isinstance(right, str)
-    if operator == "/":
-        return None if right == 0 else _defined(float(left) / float(right))
-    if isinstance(left, float) or isinstance(right, float):
-        left, right = float(left), float(right)
-    match operator:
-        case "+":
-            return _defined(left + right)
-        case "-":
-            return _defined(left - right)
-        case "*":
-            return _defined(left * right)
-    raise AssertionError(f"no operator {operator}")
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+
+
+def _arithmetic(symbol: str, left: Evaluator, right: Evaluator) -> Evaluator:
+    def compute(situation: Situation) -> Value | None:
+        a, b = left(situation), right(situation)
+        if a is None or b is None:
+            return None
+        if symbol == "/":
+            return None if b == 0 else _defined(float(a) / float(b))
+        if isinstance(a, float) or isinstance(b, float):
+            a, b = float(a), float(b)
+        return _defined(_ARITHMETIC[symbol](a, b))
+
+    return compute
+
+
+def _call(function: str, arguments: list[Evaluator]) -> Evaluator:
+    compute = FUNCTIONS[function].compute
+    if function == "coalesce":
+        return lambda situation: compute(*(argument(situation) for argument in arguments))
+
+    def call(situation: Situation) -> Value | None:
+        values = [argument(situation) for argument in arguments]
+        return None if None in values else compute(*values)
+
+    return call
 
 
 def _defined(number: float) -> Value | None:

@@ -1,0 +1,40 @@
+"""The contract of every engine: what hosts may call and in what order."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Protocol
+
+from cepheus.core.batch import EventBatch
+from cepheus.rules.model import Rule
+
+
+class Engine(Protocol):
+    """Finds composite events in a stream.
+
+    A host calls ``deploy`` at any time, then ``feed`` and ``advance`` in any mixture. Events come in total order:
+    times never decrease, and events of equal time come in the order that breaks their ties. What an engine gives
+    does not depend on how the stream is cut into batches. A rule sees the events fed after its deployment.
+    """
+
+    name: ClassVar[str]
+
+    def deploy(self, rule: Rule) -> None:
+        """Add a checked, named rule; UnsupportedError if this engine cannot run it."""
+
+    def withdraw(self, name: str) -> None:
+        """Remove the rule of that name and all it remembers; OptionError if there is none."""
+
+    def feed(self, batch: EventBatch) -> EventBatch:
+        """Take events in total order and give the composite events they complete, in the order they arise.
+
+        A batch is one reading of the input: attributes conform to the types the rules expect.
+        """
+
+    def advance(self, time: int) -> EventBatch:
+        """Promise that no event before ``time`` (microseconds) will come; frees what no window can reach."""
+
+    def snapshot(self) -> bytes:
+        """Give everything that later answers depend on, the rules included. Pure: the engine goes on as before."""
+
+    def restore(self, data: bytes) -> None:
+        """Take over a snapshot made by an engine of the same name, instead of all present rules and state."""

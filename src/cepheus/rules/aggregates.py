@@ -1,0 +1,74 @@
+"""What an aggregate of values is: the definition that every engine must meet, to the last bit.
+
+Sums are exact and rounded once at the end, so neither the order of adding nor a sliding window changes a result.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from cepheus.core.values import INT_MAX, INT_MIN, Value
+
+
+def aggregate(function: str, values: Sequence[Any]) -> Value | None:
+    """Apply an aggregate function to the values of its members, given in the order of the stream.
+
+    None is an undefined result: Count and Sum of nothing are 0, the others of nothing are undefined.
+
+    >>> aggregate("Avg", [0.1, 0.2, 0.3]), aggregate("Count", []), aggregate("Max", [])
+    (0.2, 0, None)
+    """
+    if function == "Count":
+        return len(values)
+    if function == "Sum":
+        return _sum(values)
+    if not values:
+        return None
+    result: Value
+    match function:
+        case "Avg":
+            return _finite(float(_exact_sum(values)) / len(values))
+        case "Stddev":
+            return _deviation(values)
+        case "Min":
+            result = min(values)
+        case "Max":
+            result = max(values)
+        case "First":
+            result = values[0]
+        case "Last":
+            result = values[-1]
+        case _:
+            raise AssertionError(f"no aggregate {function}")
+    return result
+
+
+def _exact_sum(numbers: Sequence[float]) -> float:
+    if all(isinstance(number, int) for number in numbers):
+        return sum(numbers)
+    try:
+        return math.fsum(numbers)
+    except OverflowError:
+        return math.inf
+
+
+def _sum(numbers: Sequence[float]) -> Value | None:
+    total = _exact_sum(numbers)
+    if isinstance(total, int):
+        return total if INT_MIN <= total <= INT_MAX else None
+    return _finite(total)
+
+
+def _deviation(numbers: Sequence[float]) -> float | None:
+    """Give the standard deviation of a sample; undefined for fewer than two members."""
+    if len(numbers) < 2:
+        return None
+    mean = float(_exact_sum(numbers)) / len(numbers)
+    squares = [(float(number) - mean) * (float(number) - mean) for number in numbers]
+    return _finite(math.sqrt(_exact_sum(squares) / (len(numbers) - 1)))
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None

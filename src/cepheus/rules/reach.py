@@ -1,0 +1,31 @@
+"""How far back a rule can look."""
+
+from __future__ import annotations
+
+from cepheus.core.time import MAX_TIME
+from cepheus.rules.expressions import Between, Scope, Within
+from cepheus.rules.resolve import Choose, Compute, ResolvedRule
+
+
+def reach(rule: ResolvedRule) -> int:
+    """Give the longest time, in microseconds, between a terminator and an event the rule may look at for it.
+
+    Windows hang from other events, so their lengths add up along the way to the terminator.
+    """
+    back = {rule.terminator.name: 0}
+    longest = 0
+    for step in rule.steps:
+        if isinstance(step, Choose):
+            back[step.name] = min(back[step.window.reference] + step.window.duration, MAX_TIME)
+            longest = max(longest, back[step.name])
+        elif isinstance(step, Compute):
+            longest = max(longest, _scope_reach(step.scope, back))
+    return max([longest, *(_scope_reach(absent.scope, back) for absent in rule.absences)])
+
+
+def _scope_reach(scope: Scope, back: dict[str, int]) -> int:
+    match scope:
+        case Within(duration=duration, reference=reference):
+            return min(back[reference] + duration, MAX_TIME)
+        case Between(first=first, second=second):
+            return max(back[first], back[second])
