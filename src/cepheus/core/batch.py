@@ -2,14 +2,16 @@
 
 One batch carries events of many types. Each row has a type code and a time; attributes are Arrow columns over all
 rows, null where a row's type has no such attribute. Two event types may use one attribute name for values of
-different types, so a column is named by attribute and value type together.
+different types, so a column is named by attribute and value type together. A column has the Arrow type of its value
+type (``ValueType.arrow``), except that a column of strings may be dictionary-coded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from itertools import chain
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,22 +23,31 @@ from cepheus.core.errors import EventError
 from cepheus.core.event import Event, EventId
 from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType, from_arrow, type_of
 
+T = TypeVar("T")
 ColumnKey = tuple[str, ValueType]
 IntArray = NDArray[np.int64]
+Ids = Sequence[EventId] | IntArray
+"""The ids of a batch, one a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """For a batch of composite events: the rule that made each and the ids of the events it was made of."""
+    """For a batch of composite events: the rule that made each and the ids of the events it was made of.
+
+    The rule of an event that was read back from a file is not known; its name is empty.
+    """
 
     rules: tuple[str, ...]
     rule_codes: NDArray[np.int32]
     made_of: Sequence[tuple[EventId, ...]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class EventBatch:
     """Events in columns, in the order in which they are to be processed.
+
+    ``ids`` may be a range or an array of int64, which cost nothing per row, or any sequence; None means that no
+    event has an id of its own. ``errors`` holds, by attribute name, each row's error distribution or None.
 
     >>> batch = EventBatch.from_events([Event("Smoke", 1, {"area": "A1"}), Event("Temp", 2, {"value": 51.5})])
     >>> len(batch), batch.types, batch.times.tolist()
@@ -48,7 +59,7 @@ class EventBatch:
     times: IntArray
     columns: Mapping[ColumnKey, pa.Array] = field(default_factory=dict)
     sequences: IntArray | None = None
-    ids: Sequence[EventId] | None = None
+    ids: Ids | None = None
     probabilities: NDArray[np.float64] | None = None
     errors: Mapping[str, Sequence[Distribution | None]] = field(default_factory=dict)
     starts: IntArray | None = None
@@ -71,7 +82,7 @@ class EventBatch:
         sequences = None
         if events and all(event.sequence is not None for event in events):
             sequences = np.fromiter((event.sequence for event in events), np.int64, len(events))
-        composite = any(event.rule is not None for event in events)
+        composite = any(event.rule is not None or event.made_of for event in events)
         intervals = any(event.start is not None for event in events)
         starts = (e.time if e.start is None else e.start for e in events)
         return cls(
@@ -89,11 +100,17 @@ class EventBatch:
             provenance=_provenance(events) if composite else None,
         )
 
+    def id_list(self) -> list[EventId] | None:
+        """Give the ids as Python values, or None if no event has one."""
+        if self.ids is None:
+            return None
+        return self.ids.tolist() if isinstance(self.ids, np.ndarray) else list(self.ids)
+
     def to_events(self) -> list[Event]:
         """Give the events one by one; attributes that a row does not have are left out."""
         rows: list[dict[str, Value | None]] = [{} for _ in range(len(self))]
         for (name, value_type), column in self.columns.items():
-            for row, value in zip(rows, _python_values(column, value_type), strict=True):
+            for row, value in zip(rows, python_values(column, value_type), strict=True):
                 if value is not None:
                     row[name] = value
         made_of: Sequence[tuple[EventId, ...]] = ()
@@ -103,6 +120,7 @@ class EventBatch:
             rules = [self.provenance.rules[code] for code in self.provenance.rule_codes.tolist()]
         types = [self.types[code] for code in self.codes.tolist()]
         times = self.times.tolist()
+        ids = self.id_list()
         sequences = self.sequences.tolist() if self.sequences is not None else None
         probabilities = self.probabilities.tolist() if self.probabilities is not None else None
         starts = self.starts.tolist() if self.starts is not None else None
@@ -111,12 +129,12 @@ class EventBatch:
                 types[i],
                 times[i],
                 rows[i],
-                id=None if self.ids is None else self.ids[i],
+                id=None if ids is None else ids[i],
                 sequence=None if sequences is None else sequences[i],
                 probability=1.0 if probabilities is None else probabilities[i],
                 errors={name: error for name, row in self.errors.items() if (error := row[i]) is not None},
                 start=None if starts is None else starts[i],
-                rule=rules[i] if rules else None,
+                rule=(rules[i] or None) if rules else None,
                 made_of=made_of[i] if made_of else (),
             )
             for i in range(len(self))
@@ -127,14 +145,11 @@ class EventBatch:
         return [event.to_dict() for event in self.to_events()]
 
     def slice(self, start: int, stop: int) -> EventBatch:
-        """Give the events from row ``start`` up to, not including, row ``stop``."""
-        return self.take(np.arange(start, min(stop, len(self)))) if self._has_rows() else self._slice(start, stop)
-
-    def _has_rows(self) -> bool:
-        return bool(self.errors) or self.provenance is not None
-
-    def _slice(self, start: int, stop: int) -> EventBatch:
+        """Give the events from row ``start`` up to, not including, row ``stop``, without copying columns."""
         part = slice(start, stop)
+        provenance = self.provenance
+        if provenance is not None:
+            provenance = Provenance(provenance.rules, provenance.rule_codes[part], provenance.made_of[part])
         return replace(
             self,
             codes=self.codes[part],
@@ -143,57 +158,66 @@ class EventBatch:
             sequences=None if self.sequences is None else self.sequences[part],
             ids=None if self.ids is None else self.ids[part],
             probabilities=None if self.probabilities is None else self.probabilities[part],
+            errors={name: errors[part] for name, errors in self.errors.items()},
             starts=None if self.starts is None else self.starts[part],
+            provenance=provenance,
         )
 
     def take(self, rows: NDArray[np.int64]) -> EventBatch:
         """Give the events of the named rows, in that order."""
-        indices = pa.array(rows)
-        picked = rows.tolist()
+        indices = pa.array(rows, pa.int64())
         provenance = self.provenance
         if provenance is not None:
-            provenance = Provenance(
-                provenance.rules, provenance.rule_codes[rows], [provenance.made_of[row] for row in picked]
-            )
+            provenance = Provenance(provenance.rules, provenance.rule_codes[rows], _pick(provenance.made_of, rows))
         return replace(
             self,
             codes=self.codes[rows],
             times=self.times[rows],
             columns={key: column.take(indices) for key, column in self.columns.items()},
             sequences=None if self.sequences is None else self.sequences[rows],
-            ids=None if self.ids is None else [self.ids[row] for row in picked],
+            ids=None if self.ids is None else _pick_ids(self.ids, rows),
             probabilities=None if self.probabilities is None else self.probabilities[rows],
-            errors={name: [row_errors[row] for row in picked] for name, row_errors in self.errors.items()},
+            errors={name: _pick(errors, rows) for name, errors in self.errors.items()},
             starts=None if self.starts is None else self.starts[rows],
             provenance=provenance,
         )
 
     @classmethod
     def concat(cls, batches: Sequence[EventBatch]) -> EventBatch:
-        """Put batches one after the other."""
+        """Put batches one after the other.
+
+        Where only some batches have ids, an event without one gets its position in the result. Sequence numbers
+        are kept only if every batch has them.
+        """
         batches = [batch for batch in batches if len(batch)]
         if len(batches) == 1:
             return batches[0]
         if not batches:
             return cls.empty()
-        if any(batch._has_rows() or batch.ids is not None for batch in batches):
-            return cls.from_events(event for batch in batches for event in batch.to_events())
-        type_codes: dict[str, int] = {}
-        for batch in batches:
-            for name in batch.types:
-                type_codes.setdefault(name, len(type_codes))
+        type_codes = _merge_names([batch.types for batch in batches])
         keys = {key: None for batch in batches for key in batch.columns}
         return cls(
             types=tuple(type_codes),
-            codes=np.concatenate(
-                [np.array([type_codes[name] for name in batch.types], np.int32)[batch.codes] for batch in batches]
-            ),
+            codes=np.concatenate([_recode(batch.types, batch.codes, type_codes) for batch in batches]),
             times=np.concatenate([batch.times for batch in batches]),
             columns={key: _stack([(batch.columns.get(key), len(batch)) for batch in batches], key) for key in keys},
             sequences=_join([batch.sequences for batch in batches]),
+            ids=_join_ids(batches),
             probabilities=_join_default([(batch.probabilities, len(batch)) for batch in batches]),
-            starts=_join([batch.starts for batch in batches]),
+            errors=_join_errors(batches),
+            starts=_join_starts(batches),
+            provenance=_join_provenance(batches),
         )
+
+
+def python_values(column: pa.Array, value_type: ValueType) -> list[Value | None]:
+    """Give a column as Python values; a timestamp is an int of microseconds."""
+    if value_type is ValueType.TIMESTAMP:
+        column = column.cast(pa.timestamp("us", tz="UTC")).cast(pa.int64())
+    elif from_arrow(column.type) is ValueType.INT and value_type is ValueType.FLOAT:
+        column = column.cast(pa.float64())
+    values: list[Value | None] = column.to_pylist()
+    return values
 
 
 def _columns(events: Sequence[Event]) -> dict[ColumnKey, pa.Array]:
@@ -234,15 +258,6 @@ def _provenance(events: Sequence[Event]) -> Provenance:
     return Provenance(tuple(codes), np.array(rule_codes, np.int32), [event.made_of for event in events])
 
 
-def _python_values(column: pa.Array, value_type: ValueType) -> list[Value | None]:
-    if value_type is ValueType.TIMESTAMP:
-        column = column.cast(pa.timestamp("us", tz="UTC")).cast(pa.int64())
-    elif from_arrow(column.type) is ValueType.INT and value_type is ValueType.FLOAT:
-        column = column.cast(pa.float64())
-    values: list[Value | None] = column.to_pylist()
-    return values
-
-
 def _stack(parts: Sequence[tuple[pa.Array | None, int]], key: ColumnKey) -> pa.Array:
     arrow_type = key[1].arrow
     arrays = []
@@ -254,6 +269,70 @@ def _stack(parts: Sequence[tuple[pa.Array | None, int]], key: ColumnKey) -> pa.A
         else:
             arrays.append(column)
     return pa.concat_arrays(arrays)
+
+
+def _pick(values: Sequence[T], rows: IntArray) -> list[T]:
+    return [values[row] for row in rows.tolist()]
+
+
+def _pick_ids(ids: Ids, rows: IntArray) -> Ids:
+    if isinstance(ids, range):
+        return ids.start + ids.step * rows
+    return ids[rows] if isinstance(ids, np.ndarray) else _pick(ids, rows)
+
+
+def _merge_names(parts: Iterable[Sequence[str]]) -> dict[str, int]:
+    codes: dict[str, int] = {}
+    for name in chain.from_iterable(parts):
+        codes.setdefault(name, len(codes))
+    return codes
+
+
+def _recode(names: Sequence[str], codes: NDArray[np.int32], merged: Mapping[str, int]) -> NDArray[np.int32]:
+    return np.array([merged[name] for name in names], np.int32)[codes]
+
+
+def _join_ids(batches: Sequence[EventBatch]) -> Ids | None:
+    if all(batch.ids is None for batch in batches):
+        return None
+    parts: list[Ids] = []
+    offset = 0
+    for batch in batches:
+        parts.append(range(offset, offset + len(batch)) if batch.ids is None else batch.ids)
+        offset += len(batch)
+    if all(isinstance(part, range | np.ndarray) for part in parts):
+        return np.concatenate([np.asarray(part, np.int64) for part in parts])
+    return list(chain.from_iterable(part.tolist() if isinstance(part, np.ndarray) else part for part in parts))
+
+
+def _join_errors(batches: Sequence[EventBatch]) -> dict[str, list[Distribution | None]]:
+    names = {name: None for batch in batches for name in batch.errors}
+    return {
+        name: list(chain.from_iterable(batch.errors.get(name, [None] * len(batch)) for batch in batches))
+        for name in names
+    }
+
+
+def _join_starts(batches: Sequence[EventBatch]) -> IntArray | None:
+    if all(batch.starts is None for batch in batches):
+        return None
+    return np.concatenate([batch.times if batch.starts is None else batch.starts for batch in batches])
+
+
+def _join_provenance(batches: Sequence[EventBatch]) -> Provenance | None:
+    if all(batch.provenance is None for batch in batches):
+        return None
+    nothing: tuple[EventId, ...] = ()
+    parts = [
+        batch.provenance or Provenance(("",), np.zeros(len(batch), np.int32), [nothing] * len(batch))
+        for batch in batches
+    ]
+    rules = _merge_names([part.rules for part in parts])
+    return Provenance(
+        tuple(rules),
+        np.concatenate([_recode(part.rules, part.rule_codes, rules) for part in parts]),
+        list(chain.from_iterable(part.made_of for part in parts)),
+    )
 
 
 def _join(parts: Sequence[IntArray | None]) -> IntArray | None:

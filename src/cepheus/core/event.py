@@ -49,7 +49,7 @@ class Event:
             data["id"] = self.id
         if self.probability != 1.0:
             data["probability"] = self.probability
-        if self.rule is not None:
+        if self.rule is not None or self.made_of:
             data["from"] = list(self.made_of)
         return data
 
