@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, Protocol
 
 from cepheus.core.batch import EventBatch
+from cepheus.core.event import Event
+from cepheus.core.schema import Schema
 from cepheus.rules.model import Rule
 
 
@@ -18,8 +21,12 @@ class Engine(Protocol):
 
     name: ClassVar[str]
 
-    def deploy(self, rule: Rule) -> None:
-        """Add a checked, named rule; UnsupportedError if this engine cannot run it."""
+    def deploy(self, rules: Sequence[Rule], schema: Schema) -> None:
+        """Add checked, named rules, all or none; UnsupportedError if this engine cannot run one of them.
+
+        ``schema`` gives the attribute types of every event type that the rules mention or define (the checks'
+        ``inputs`` and ``composites``); an attribute of type None gets its type from the first data that has it.
+        """
 
     def withdraw(self, name: str) -> None:
         """Remove the rule of that name and all it remembers; OptionError if there is none."""
@@ -29,6 +36,9 @@ class Engine(Protocol):
 
         A batch is one reading of the input: attributes conform to the types the rules expect.
         """
+
+    def feed_event(self, event: Event) -> list[Event]:
+        """Take one event, as ``feed`` does, with the least delay."""
 
     def advance(self, time: int) -> EventBatch:
         """Promise that no event before ``time`` (microseconds) will come; frees what no window can reach."""

@@ -6,7 +6,7 @@ is one paragraph of that page.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, assert_never
 
@@ -14,7 +14,7 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import parse_distribution
 from cepheus.core.errors import LimitError, OptionError
 from cepheus.core.event import Event, composite_id
-from cepheus.core.schema import TIME_ATTRIBUTE
+from cepheus.core.schema import TIME_ATTRIBUTE, Schema
 from cepheus.core.time import MIN_TIME
 from cepheus.core.values import Value, ValueType
 from cepheus.engine.snapshot import pack, unpack
@@ -97,12 +97,12 @@ class ReferenceEngine:
         self._ordinal = 0
         self._time = MIN_TIME
 
-    def deploy(self, rule: Rule) -> None:
-        """Add a rule; it sees the events fed from now on."""
-        deployed = _Deployed(rule, self._ordinal)
-        if deployed.resolved.name in self._rules:
-            raise OptionError.of("deploy", f"a rule named '{rule.name}' is already deployed", hint="withdraw it first")
-        self._rules[deployed.resolved.name] = deployed
+    def deploy(self, rules: Sequence[Rule], schema: Schema) -> None:  # noqa: ARG002  # values carry their types
+        """Add rules; they see the events fed from now on."""
+        deployed = {str(rule.name): _Deployed(rule, self._ordinal) for rule in rules}
+        for name in deployed.keys() & self._rules.keys():
+            raise OptionError.of("deploy", f"a rule named '{name}' is already deployed", hint="withdraw it first")
+        self._rules |= deployed
 
     def withdraw(self, name: str) -> None:
         """Remove a rule and what it consumed."""
@@ -114,11 +114,13 @@ class ReferenceEngine:
 
     def feed(self, batch: EventBatch) -> EventBatch:
         """Process events in total order."""
-        composites: list[Event] = []
-        for event in batch.to_events():
-            composites += self._process(event, self._fed)
-            self._fed += 1
-        return EventBatch.from_events(composites)
+        return EventBatch.from_events(made for event in batch.to_events() for made in self.feed_event(event))
+
+    def feed_event(self, event: Event) -> list[Event]:
+        """Process the next event and the composite events it completes."""
+        position = self._fed
+        self._fed += 1
+        return self._process(event, position)
 
     def advance(self, time: int) -> EventBatch:
         """Forget what no window can reach any more. Time alone completes no TESLA rule."""
