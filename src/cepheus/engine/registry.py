@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Protocol, cast, runtime_checkable
+from typing import cast
 
 from cepheus.core.errors import OptionError, UnsupportedError, did_you_mean
-from cepheus.core.event import Event
+from cepheus.core.schema import Schema
 from cepheus.engine.interface import Engine
 from cepheus.rules.model import Rule
 
@@ -20,14 +20,6 @@ _ENGINES: dict[str, tuple[str, str]] = {
 """The module and class of every engine, the fastest first."""
 
 
-@runtime_checkable
-class FeedsEvents(Protocol):
-    """What an engine offers besides ``Engine`` when it can take a single event without building a batch."""
-
-    def feed_event(self, event: Event) -> list[Event]:
-        """Take the next event, which has an id, and give the composite events it completes, as ``feed`` does."""
-
-
 def names() -> tuple[str, ...]:
     """Give the names of all engines, the fastest first.
 
@@ -37,30 +29,31 @@ def names() -> tuple[str, ...]:
     return tuple(_ENGINES)
 
 
-def create(name: str = AUTO, rules: Sequence[Rule] = ()) -> Engine:
-    """Make an engine with rules deployed in it.
+def create(name: str = AUTO, rules: Sequence[Rule] = (), schema: Schema | None = None) -> Engine:
+    """Make an engine and deploy rules in it, with the attribute types that ``Engine.deploy`` asks for.
 
-    ``auto`` is the fastest engine that can run all of them. A name that no engine has is an OptionError, and rules
-    that the engine cannot run are an UnsupportedError.
+    ``auto`` is the fastest engine that can run all of them. A name that no engine has is an OptionError; rules that
+    the engine cannot run are an UnsupportedError.
 
     >>> create("reference").name
     'reference'
     """
+    schema = Schema() if schema is None else schema
     if name != AUTO:
-        return _deployed(name, rules)
+        return _deployed(name, rules, schema)
     *faster, last = _ENGINES
     for candidate in faster:
         try:
-            return _deployed(candidate, rules)
+            return _deployed(candidate, rules, schema)
         except UnsupportedError:
             continue
-    return _deployed(last, rules)
+    return _deployed(last, rules, schema)
 
 
-def _deployed(name: str, rules: Sequence[Rule]) -> Engine:
+def _deployed(name: str, rules: Sequence[Rule], schema: Schema) -> Engine:
     engine = _load(name)
-    for rule in rules:
-        engine.deploy(rule)
+    if rules:
+        engine.deploy(rules, schema)
     return engine
 
 

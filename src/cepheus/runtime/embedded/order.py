@@ -1,0 +1,179 @@
+"""The reorder buffer: events come nearly in order and leave in total order.
+
+A bound L, the lateness, says how far an event may lag behind the latest time seen. Everything here follows from one
+number, the floor: the latest time seen minus L, or the time of the last ``advance`` if that is later. An arriving
+event is late if its time lies before the floor as it stands then. Waiting events leave once nothing that is not late
+can still come before them: without sequence numbers at times up to and including the floor, with sequence numbers
+only before the floor, because an event of equal time and a smaller number may still come.
+
+What leaves, and what is late, does not depend on how the input is cut into batches.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.errors import EventError, OptionError
+from cepheus.core.event import Event
+from cepheus.core.time import MAX_TIME, MIN_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """What a batch led to: the events that may be processed now, and the rows of the batch that came too late."""
+
+    ready: EventBatch
+    late: NDArray[np.int64]
+
+
+_NONE_LATE = np.empty(0, np.int64)
+
+
+class ReorderBuffer:
+    """Puts events into total order, waiting for stragglers up to ``lateness`` microseconds.
+
+    With ``sequenced`` every event must have a sequence number, which breaks ties of time; otherwise events of equal
+    time keep the order in which they arrived.
+
+    >>> buffer = ReorderBuffer(lateness=5)
+    >>> batch = EventBatch.from_events([Event("A", 10), Event("B", 7), Event("C", 13), Event("D", 7)])
+    >>> ordered = buffer.push(batch)
+    >>> ordered.ready.times.tolist(), ordered.late.tolist(), len(buffer)
+    ([7], [3], 2)
+    >>> buffer.flush().times.tolist()
+    [10, 13]
+    """
+
+    def __init__(self, lateness: int = 0, *, sequenced: bool = False) -> None:
+        if lateness < 0:
+            raise OptionError.of("lateness", "the lateness is negative", hint="write a duration such as 10s, or 0")
+        self.lateness = min(lateness, MAX_TIME)
+        self.sequenced = sequenced
+        self._floor = MIN_TIME
+        # Waiting events are either in a batch, sorted, or in a heap: batches come in by the one way, single events by
+        # the other, and a caller rarely mixes the two. The number in the heap keeps the order of arrival.
+        self._batch = EventBatch.empty()
+        self._heap: list[tuple[int, int, int, Event]] = []
+        self._arrivals = 0
+
+    def __len__(self) -> int:
+        return len(self._batch) + len(self._heap)
+
+    @property
+    def floor(self) -> int:
+        """The time before which an arriving event is late."""
+        return self._floor
+
+    def push(self, batch: EventBatch) -> Ordered:
+        """Take events in the order of arrival; give those that may be processed now and those that are late."""
+        if not len(batch):
+            return Ordered(batch, _NONE_LATE)
+        times = batch.times
+        in_order = len(times) == 1 or bool((times[1:] >= times[:-1]).all())
+        if in_order and self.lateness == 0 and not self.sequenced and not len(self) and times[0] >= self._floor:
+            self._floor = int(times[-1])
+            return Ordered(batch, _NONE_LATE)
+        if self.sequenced and batch.sequences is None:
+            raise _no_sequence()
+        floors = np.maximum(times if in_order else np.maximum.accumulate(times), MIN_TIME + self.lateness)
+        floors = np.maximum(floors - self.lateness, self._floor)
+        late = np.flatnonzero(times < floors)
+        self._floor = int(floors[-1])
+        if len(late):
+            batch = batch.take(np.flatnonzero(times >= floors))
+        self._to_batch()
+        self._batch = _sorted(EventBatch.concat([self._batch, batch]), self.sequenced)
+        return Ordered(self._release(), late)
+
+    def push_event(self, event: Event) -> list[Event] | None:
+        """Take one event; give the events that may be processed now, or None if this one is late."""
+        time = event.time
+        if time < self._floor:
+            return None
+        self._floor = max(self._floor, time - self.lateness)
+        if self.sequenced:
+            if event.sequence is None:
+                raise _no_sequence()
+        elif self.lateness == 0 and not len(self):
+            return [event]
+        self._to_heap()
+        sequence = event.sequence if self.sequenced and event.sequence is not None else 0
+        heapq.heappush(self._heap, (time, sequence, self._arrivals, event))
+        self._arrivals += 1
+        return self._pop()
+
+    def advance(self, time: int) -> EventBatch:
+        """Raise the floor to ``time`` (microseconds): nothing before it will come. Give what may be processed now."""
+        self._floor = max(self._floor, time)
+        self._to_batch()
+        return self._release()
+
+    def flush(self) -> EventBatch:
+        """Give all that waits. What comes later and belongs before any of it is late."""
+        self._to_batch()
+        ready, self._batch = self._batch, EventBatch.empty()
+        if len(ready):
+            last = int(ready.times[-1])
+            self._floor = max(self._floor, min(last + 1, MAX_TIME) if self.sequenced else last)
+        return ready
+
+    def waiting(self) -> EventBatch:
+        """Give the events that wait, in order, and leave them where they are."""
+        self._to_batch()
+        return self._batch
+
+    def restore(self, waiting: EventBatch, floor: int) -> None:
+        """Take over the events that waited in another buffer, and its floor."""
+        self._batch, self._heap, self._floor = waiting, [], floor
+
+    def _release(self) -> EventBatch:
+        """Split off the rows that lie before the floor, or at it where ties cannot change."""
+        side = "left" if self.sequenced else "right"
+        count = int(np.searchsorted(self._batch.times, self._floor, side=side))
+        if count == len(self._batch):
+            ready, self._batch = self._batch, EventBatch.empty()
+        else:
+            ready, self._batch = self._batch.slice(0, count), self._batch.slice(count, len(self._batch))
+        return ready
+
+    def _pop(self) -> list[Event]:
+        last = self._floor - 1 if self.sequenced else self._floor
+        ready = []
+        while self._heap and self._heap[0][0] <= last:
+            ready.append(heapq.heappop(self._heap)[3])
+        return ready
+
+    def _to_heap(self) -> None:
+        if len(self._batch):
+            events, self._batch = self._batch.to_events(), EventBatch.empty()
+            self._heap = [
+                (event.time, event.sequence if self.sequenced and event.sequence is not None else 0, row, event)
+                for row, event in enumerate(events)
+            ]
+            self._arrivals = len(events)
+
+    def _to_batch(self) -> None:
+        if self._heap:
+            self._batch = EventBatch.from_events(event for *_, event in sorted(self._heap, key=lambda entry: entry[:3]))
+            self._heap, self._arrivals = [], 0
+
+
+def _sorted(batch: EventBatch, sequenced: bool) -> EventBatch:
+    """Sort by time, then sequence where there is one; the order of arrival decides what is left."""
+    times, sequences = batch.times, batch.sequences
+    if not sequenced or sequences is None:
+        if len(times) < 2 or bool((times[1:] >= times[:-1]).all()):
+            return batch
+        return batch.take(np.argsort(times, kind="stable"))
+    return batch.take(np.lexsort((sequences, times)))
+
+
+def _no_sequence() -> EventError:
+    return EventError.of(
+        "sequence", "an event has no sequence number", hint="give every event one, or leave out the sequence option"
+    )

@@ -1,0 +1,150 @@
+"""Content-based subscriptions: who wants to hear of which events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.errors import Diagnostic, RuleError
+from cepheus.core.event import Event
+from cepheus.core.schema import TIME_ATTRIBUTE
+from cepheus.core.values import Value
+from cepheus.rules.evaluate import Test, tester
+from cepheus.rules.expressions import Aggregate, AttributeRef, EventPattern, Parameter
+from cepheus.rules.walk import walk
+
+Callback = Callable[[Event], object]
+"""What is called with each event that a subscription asks for; what it gives back is ignored."""
+
+
+class Subscription(Protocol):
+    """A wish to hear of events, until it is cancelled."""
+
+    @property
+    def pattern(self) -> EventPattern:
+        """What the events look like."""
+
+    def cancel(self) -> None:
+        """End the subscription; a second call does nothing."""
+
+
+@dataclass(slots=True)
+class _Content:
+    """An event as the situation that constraints are tested in."""
+
+    event: Event
+
+    def attribute(self, event: str | None, name: str) -> Value | None:
+        """Give an attribute of the one event there is."""
+        del event
+        return self.event.time if name == TIME_ATTRIBUTE else self.event.attributes.get(name)
+
+    def computed(self, name: str) -> Value | None:
+        """Parameters are refused before."""
+        raise AssertionError(f"${name} has no value in a subscription")
+
+
+@dataclass(slots=True, eq=False)
+class _Subscription:
+    pattern: EventPattern
+    callback: Callback
+    tests: tuple[Test, ...]
+    owner: Subscriptions
+
+    def cancel(self) -> None:
+        self.owner.remove(self)
+
+
+class Subscriptions:
+    """All subscriptions of a session, by event type.
+
+    >>> heard = []
+    >>> subscriptions = Subscriptions()
+    >>> subscription = subscriptions.add(EventPattern("Fire"), heard.append)
+    >>> subscriptions.notify([Event("Fire", 1), Event("Smoke", 1)])
+    >>> subscription.cancel()
+    >>> subscriptions.notify([Event("Fire", 2)])
+    >>> [event.time for event in heard]
+    [1]
+    """
+
+    def __init__(self) -> None:
+        self._by_type: dict[str, list[_Subscription]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._by_type)
+
+    def add(self, pattern: EventPattern, callback: Callback) -> Subscription:
+        """Add a subscription; a pattern that looks beyond the event's own content is a RuleError."""
+        refuse_beyond_content(pattern)
+        tests = tuple(tester(constraint) for constraint in pattern.constraints)
+        subscription = _Subscription(pattern, callback, tests, self)
+        self._by_type.setdefault(pattern.type, []).append(subscription)
+        return subscription
+
+    def remove(self, subscription: Subscription) -> None:
+        """End a subscription; nothing happens if it has ended already."""
+        held = self._by_type.get(subscription.pattern.type, [])
+        kept = [other for other in held if other is not subscription]
+        if kept:
+            self._by_type[subscription.pattern.type] = kept
+        else:
+            self._by_type.pop(subscription.pattern.type, None)
+
+    def wanted(self, batch: EventBatch) -> list[Event]:
+        """Give the events of a batch whose type someone has subscribed to."""
+        codes = [code for code, name in enumerate(batch.types) if name in self._by_type]
+        if not codes or not len(batch):
+            return []
+        if len(codes) == len(batch.types):
+            return batch.to_events()
+        return batch.take(np.flatnonzero(np.isin(batch.codes, codes))).to_events()
+
+    def notify(self, events: Iterable[Event]) -> None:
+        """Call whoever has subscribed to each event, in the order of the events.
+
+        Every callback is called even if one raises; the first exception is raised at the end, the others are told in
+        its notes.
+        """
+        failures: list[Exception] = []
+        for event in events:
+            for subscription in self._by_type.get(event.type, ()):
+                content = _Content(event)
+                if all(test(content) for test in subscription.tests):
+                    try:
+                        subscription.callback(event)
+                    except Exception as failure:  # whatever a user's function raises is handed on below
+                        failures.append(failure)
+        if failures:
+            first, *others = failures
+            for other in others:
+                first.add_note(f"another callback of the same call raised {other!r}")
+            raise first
+
+
+def refuse_beyond_content(pattern: EventPattern) -> None:
+    """Refuse a pattern that needs more than the content of one event: parameters, aggregates, other events."""
+    findings = []
+    for node in walk(pattern):
+        match node:
+            case Parameter(name=name, span=span):
+                found = f"${name} is a parameter, and a subscription has nothing that could bind it"
+            case AttributeRef(event=str(other), name=name, span=span) if other != pattern.name:
+                found = f"{other}.{name} is of another event than the one subscribed to"
+            case Aggregate(span=span):
+                found = "a subscription looks at one event and cannot aggregate over others"
+            case _:
+                continue
+        hint = "compare the event's own attributes with constants, or write a rule and subscribe to what it defines"
+        findings.append(Diagnostic("subscription", found, span, hint))
+    if findings:
+        raise RuleError(findings)
+
+
+def in_order_of_time(primitive: Sequence[Event], composite: Sequence[Event]) -> list[Event]:
+    """Put the events of one batch into the order of notification: by time, primitive before composite events."""
+    return sorted([*primitive, *composite], key=lambda event: event.time)
