@@ -1,0 +1,221 @@
+"""What the parser builds of rules and declarations; see build_expressions for what lies below them."""
+
+from __future__ import annotations
+
+from cepheus.core.errors import did_you_mean
+from cepheus.core.schema import Attribute, EventType
+from cepheus.core.source import Span
+from cepheus.core.values import TYPE_NAMES
+from cepheus.language.tesla.build_expressions import Children, ExpressionBuilder
+from cepheus.language.tesla.literals import read_count, read_number
+from cepheus.rules.expressions import Aggregate, AttributeRef, EventPattern, Expression, Parameter, Within
+from cepheus.rules.model import Aggregation, Assignment, Negation, Pattern, Policy, Rule, Selection
+from cepheus.rules.walk import walk
+
+_NO_AGGREGATE = Aggregate("Count", EventPattern(""), None, Within(0, ""))
+
+
+class Builder(ExpressionBuilder):
+    """Builds rules and declarations of one source at a time; ``errors`` collects the mistakes."""
+
+    # ---- Statements ----------------------------------------------------------------------------------------------
+
+    def statement(self, children: Children) -> Rule | EventType:
+        """A rule or a declaration."""
+        node: Rule | EventType = children[0]
+        return node
+
+    def definition(self, children: Children) -> Rule:
+        """``rule R define .. from .. where .. consuming .. min probability ..``."""
+        header, define, composite, _, pattern, assignments, consuming, threshold, _ = children
+        for assignment, owner in assignments:
+            if owner is not None and owner != composite.name:
+                hint = f"write {composite.name}.{assignment.attribute} or only {assignment.attribute}"
+                message = f"'{owner}' is not the event that this rule defines"
+                self._error("assignment", message, self._token_span(owner), hint)
+        start = header[0] if header else define
+        end = pattern.span.end
+        if assignments:
+            end = assignments[-1][0].value.span.end
+        if consuming:
+            end = consuming[-1].end_pos
+        probability, probability_end = threshold
+        return Rule(
+            composite=composite,
+            pattern=pattern,
+            assignments=tuple(assignment for assignment, _ in assignments),
+            consuming=tuple(map(str, consuming)),
+            min_probability=probability,
+            name=str(header[1]) if header else None,
+            span=Span(self.source, start.start_pos, probability_end or end),
+            consuming_spans=tuple(map(self._token_span, consuming)),
+        )
+
+    def no_header(self, _children: Children) -> None:
+        """A rule without a name."""
+
+    def header(self, children: Children) -> Children:
+        """``rule R1``."""
+        return children
+
+    def no_where(self, _children: Children) -> Children:
+        """A rule without assignments."""
+        return []
+
+    def where(self, children: Children) -> Children:
+        """``where area=Smoke.area, temp=$t``."""
+        assignments: Children = children[1]
+        return assignments
+
+    def assignment(self, children: Children) -> tuple[Assignment, None]:
+        """``area=Smoke.area``; the span is the attribute's name."""
+        name, _, value = children
+        return Assignment(str(name), value, self._token_span(name)), None
+
+    def qualified_assignment(self, children: Children) -> tuple[Assignment, object]:
+        """``Fire.area=Smoke.area``."""
+        owner, name, _, value = children
+        return Assignment(str(name), value, Span(self.source, owner.start_pos, name.end_pos)), owner
+
+    def no_consuming(self, _children: Children) -> Children:
+        """A rule that consumes nothing."""
+        return []
+
+    def consuming(self, children: Children) -> Children:
+        """``consuming Temp, Smoke``."""
+        names: Children = children[1]
+        return names
+
+    def no_threshold(self, _children: Children) -> tuple[None, None]:
+        """A rule without a least probability."""
+        return None, None
+
+    def threshold(self, children: Children) -> tuple[float, int]:
+        """``min probability 0.3``."""
+        token = children[2]
+        span = self._token_span(token)
+        probability = self._read(span, 0.0, lambda: float(read_number(token)[0]))
+        if not 0 <= probability <= 1:
+            self._error("probability", f"{token} is not a probability", span, "write a number from 0 to 1")
+        return probability, span.end
+
+    # ---- Event types ---------------------------------------------------------------------------------------------
+
+    def declaration(self, children: Children) -> EventType:
+        """``event Temp(value: double)``."""
+        event_type: EventType = children[1]
+        return event_type
+
+    def event_type_without_attributes(self, children: Children) -> EventType:
+        """``Smoke()``."""
+        return EventType(str(children[0]), (), self._token_span(children[0]))
+
+    def event_type(self, children: Children) -> EventType:
+        """``Temp(area: string, value: double)``; the span is the type's name."""
+        name, attributes, _ = children
+        return EventType(str(name), tuple(attributes), self._token_span(name))
+
+    def attribute(self, children: Children) -> Attribute:
+        """``value: double?``; the span is the attribute's name."""
+        name, written = children[:2]
+        value_type = TYPE_NAMES.get(written.lower())
+        if value_type is None:
+            hint = did_you_mean(written, TYPE_NAMES) or "write int, double, string, bool or timestamp"
+            self._error("type", f"there is no attribute type '{written}'", self._token_span(written), hint)
+        return Attribute(str(name), value_type, len(children) > 2, self._token_span(name))
+
+    # ---- Patterns ------------------------------------------------------------------------------------------------
+
+    def pattern(self, children: Children) -> Pattern:
+        """A terminator and what hangs from it."""
+        terminator, *items = children[0]
+        last = items[-1] if items else terminator
+        return Pattern(terminator, tuple(items), Span(self.source, terminator.span.start, last.span.end))
+
+    def partial_rule(self, children: Children) -> Pattern:
+        """A pattern alone."""
+        pattern: Pattern = children[0]
+        return pattern
+
+    def subscription(self, children: Children) -> EventPattern:
+        """One event alone."""
+        event: EventPattern = children[0]
+        return event
+
+    def plain_policy(self, children: Children) -> tuple[Policy, int | None, int]:
+        """``each``, ``last``, ``first``."""
+        token = children[0]
+        return Policy(token.lower()), None, token.start_pos
+
+    def counted_policy(self, children: Children) -> tuple[Policy, int | None, int]:
+        """``3 last``."""
+        number, token = children
+        count = self._read(self._token_span(number), 1, lambda: read_count(number))
+        return Policy(token.lower()), count, number.start_pos
+
+    def hyphened_policy(self, children: Children) -> tuple[Policy, int | None, int]:
+        """``3-last``."""
+        token = children[0]
+        number, policy = token.split("-")
+        count = self._read(self._token_span(token), 1, lambda: read_count(number))
+        return Policy(policy.lower()), count, token.start_pos
+
+    def selection(self, children: Children) -> Selection:
+        """``last Temp() within 5 min from Smoke``."""
+        (policy, count, start), event, window = children
+        return Selection(policy, event, window, count, Span(self.source, start, window.span.end))
+
+    def negation(self, children: Children) -> Negation:
+        """``not Rain() within 5 min from Temp``."""
+        word, event, scope = children
+        return Negation(event, scope, Span(self.source, word.start_pos, scope.span.end))
+
+    def lone_aggregation(self, children: Children) -> Aggregation:
+        """An aggregate that is neither compared nor bound, or no aggregate at all."""
+        return self._aggregation([children[0]], [])
+
+    def compared_aggregation(self, children: Children) -> Aggregation:
+        """``30 < $t = Avg(..)``."""
+        operands, operators = children[0]
+        return self._aggregation(operands, operators)
+
+    def _aggregation(self, operands: list[Expression], operators: list[str]) -> Aggregation:
+        whole = self._comparison(operands, operators)
+        assert whole.span is not None
+        places = [place for place, operand in enumerate(operands) if isinstance(operand, Aggregate)]
+        nested = sum(isinstance(node, Aggregate) for operand in operands for node in walk(operand))
+        if len(places) != 1 or nested != sum(isinstance(node, Aggregate) for node in walk(operands[places[0]])):
+            self._misplaced_aggregate(nested, whole.span)
+            return Aggregation(_NO_AGGREGATE, span=whole.span)
+        place = places[0]
+        aggregate = operands[place]
+        assert isinstance(aggregate, Aggregate)
+        parameter = _bound_name(operands[place - 1]) if place and operators[place - 1] == "=" else None
+        if parameter is not None:
+            del operands[place - 1], operators[place - 1]
+        comparison = self._comparison(operands, operators) if operators else None
+        if parameter is None and comparison is None:
+            hint = "bind it or compare it: $t = Avg(..), Count(..) >= 3"
+            self._error("aggregate", "this aggregate is not used", whole.span, hint)
+        return Aggregation(aggregate, parameter, comparison, whole.span)
+
+    def _misplaced_aggregate(self, found: int, span: Span) -> None:
+        if found == 0:
+            message = "found an expression where an event or an aggregate should be"
+            hint = "constraints on an event go into its parentheses: Temp(value>45)"
+        elif found == 1:
+            message = "the aggregate must be one whole side of the comparison"
+            hint = "move the arithmetic to the other side: Avg(..) > $limit/2"
+        else:
+            message = "a comparison in the pattern takes one aggregate"
+            hint = "bind the first one to a parameter: $t = Avg(..) and $t < Max(..)"
+        self._error("aggregate", message, span, hint)
+
+
+def _bound_name(operand: Expression) -> str | None:
+    """Give the name that an aggregate is bound to by ``name =``: a parameter, with or without its dollar sign."""
+    match operand:
+        case Parameter(name=name) | AttributeRef(event=None, name=name):
+            return name
+        case _:
+            return None

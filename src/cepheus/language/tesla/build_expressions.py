@@ -1,0 +1,292 @@
+"""What the parser builds of constraints and expressions: one method per alternative of the grammar.
+
+The parser calls these as it recognises each construct, so that no tree stands between the text and the model. A
+method reports a mistake and goes on with a stand-in, so that one run finds them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from lark import Token, Transformer
+
+from cepheus.core.errors import Diagnostic
+from cepheus.core.source import Source, Span
+from cepheus.core.values import ValueType
+from cepheus.language.tesla.literals import LiteralError, read_duration, read_number, read_string, read_time
+from cepheus.language.tesla.scan import MAX_NESTING
+from cepheus.rules.expressions import (
+    Aggregate,
+    Arithmetic,
+    AttributeRef,
+    Between,
+    Call,
+    Comparison,
+    Constant,
+    EventPattern,
+    Expression,
+    Negative,
+    Parameter,
+    Scope,
+    Within,
+)
+from cepheus.rules.functions import AGGREGATES
+from cepheus.rules.walk import children as nodes_below
+
+Children = list[Any]
+"""What stands below an alternative of the grammar: tokens, nodes and lists of nodes, as the alternative says."""
+
+T = TypeVar("T")
+
+_OPERATORS = {"==": "=", "<>": "!=", "=<": "<=", "=>": ">="}
+
+
+class ExpressionBuilder(Transformer[Token, Any]):
+    """Builds expressions and event patterns of one source at a time; ``errors`` collects the mistakes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begin(Source("<rules>", ""))
+
+    def begin(self, source: Source) -> None:
+        """Start on a text: spans point into it from now on."""
+        self.source = source
+        self.errors: list[Diagnostic] = []
+
+    # ---- Helpers -------------------------------------------------------------------------------------------------
+
+    def _token_span(self, token: Any) -> Span:
+        return Span(self.source, token.start_pos, token.end_pos)
+
+    def _error(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
+        self.errors.append(Diagnostic(code, message, span, hint))
+
+    def _read(self, span: Span, stand_in: T, read: Callable[[], T]) -> T:
+        try:
+            return read()
+        except LiteralError as error:
+            self._error(error.code, error.message, span, error.hint)
+            return stand_in
+
+    def same(self, children: Children) -> Any:
+        """Give what stands below as it is."""
+        return children[0]
+
+    def nothing(self, _children: Children) -> None:
+        """Give nothing: the construct only separates or ends others."""
+
+    def first(self, children: Children) -> list[Any]:
+        """Start a list."""
+        return children
+
+    def more(self, children: Children) -> list[Any]:
+        """Add to a list; a separator may stand between."""
+        elements: list[Any] = children[0]
+        elements.append(children[-1])
+        return elements
+
+    # ---- Literals ------------------------------------------------------------------------------------------------
+
+    def _number(self, token: Any, start: int, negative: bool) -> Constant:
+        span = Span(self.source, start, token.end_pos)
+        zero = (0, ValueType.INT)
+        value, value_type = self._read(span, zero, lambda: read_number(token, negative=negative))
+        return Constant(value, value_type, span)
+
+    def positive(self, children: Children) -> Constant:
+        """``18``, ``1.5e3``, ``18%``."""
+        token = children[0]
+        return self._number(token, token.start_pos, negative=False)
+
+    def negative_number(self, children: Children) -> Constant:
+        """``-18``."""
+        minus, token = children
+        return self._number(token, minus.start_pos, negative=True)
+
+    def string(self, children: Children) -> Constant:
+        """``'A1'``."""
+        span = self._token_span(children[0])
+        return Constant(self._read(span, "", lambda: read_string(children[0])), ValueType.STRING, span)
+
+    def truth(self, children: Children) -> Constant:
+        """``true`` and ``false``."""
+        return Constant(children[0].type == "TRUE", ValueType.BOOL, self._token_span(children[0]))
+
+    def timestamp(self, children: Children) -> Constant:
+        """``timestamp '2026-01-31T10:00:00Z'``."""
+        word, text = children
+        span = Span(self.source, word.start_pos, text.end_pos)
+        time = self._read(span, 0, lambda: read_time(read_string(text)))
+        return Constant(time, ValueType.TIMESTAMP, span)
+
+    # ---- Expressions ---------------------------------------------------------------------------------------------
+
+    def expression(self, children: Children) -> Expression:
+        """Check that a finished expression is not nested too deep."""
+        node: Expression = children[0]
+        span = node.span
+        assert span is not None
+        # Every level takes at least one character, so a short expression cannot be deep.
+        if span.end - span.start > MAX_NESTING and _depth(node) > MAX_NESTING:
+            self._error("nesting", f"this expression is nested more than {MAX_NESTING} deep", span)
+            return Constant(0, ValueType.INT, span)
+        return node
+
+    def parameter(self, children: Children) -> Parameter:
+        """``$a``."""
+        return Parameter(children[0].lstrip("\\$"), self._token_span(children[0]))
+
+    def own_attribute(self, children: Children) -> AttributeRef:
+        """``value``."""
+        return AttributeRef(None, str(children[0]), self._token_span(children[0]))
+
+    def attribute_of(self, children: Children) -> AttributeRef:
+        """``Temp.value``."""
+        event, name = children
+        return AttributeRef(str(event), str(name), Span(self.source, event.start_pos, name.end_pos))
+
+    def arithmetic(self, children: Children) -> Arithmetic:
+        """``a+b`` and the like."""
+        left, operator, right = children
+        return Arithmetic(str(operator), left, right, Span(self.source, left.span.start, right.span.end))
+
+    def negative(self, children: Children) -> Negative:
+        """``-a``."""
+        minus, operand = children
+        return Negative(operand, Span(self.source, minus.start_pos, operand.span.end))
+
+    def parenthesised(self, children: Children) -> Expression:
+        """``(a)``: the parentheses belong to what an error message underlines."""
+        opening, node, closing = children
+        inner: Expression = node
+        return replace(inner, span=Span(self.source, opening.start_pos, closing.end_pos))
+
+    def empty_call(self, children: Children) -> Call:
+        """``f()``."""
+        name, closing = children
+        return Call(name.lower(), (), Span(self.source, name.start_pos, closing.end_pos))
+
+    def call(self, children: Children) -> Call:
+        """``f(a, b)``."""
+        name, arguments, closing = children
+        return Call(name.lower(), tuple(arguments), Span(self.source, name.start_pos, closing.end_pos))
+
+    # ---- Constraints and events ----------------------------------------------------------------------------------
+
+    def comparison_start(self, children: Children) -> tuple[list[Any], list[str]]:
+        """``a < b``: operands and operators of a chain that may go on."""
+        left, operator, right = children
+        return [left, right], [_OPERATORS.get(operator, str(operator))]
+
+    def comparison_more(self, children: Children) -> tuple[list[Any], list[str]]:
+        """``.. < c``."""
+        (operands, operators), operator, right = children
+        operands.append(right)
+        operators.append(_OPERATORS.get(operator, str(operator)))
+        return operands, operators
+
+    def comparison_constraint(self, children: Children) -> Comparison:
+        """Finish a chain of comparisons."""
+        operands, operators = children[0]
+        return self._comparison(operands, operators)
+
+    def _comparison(self, operands: list[Any], operators: list[str]) -> Comparison:
+        span = Span(self.source, operands[0].span.start, operands[-1].span.end)
+        return Comparison(tuple(operands), tuple(operators), span)
+
+    def bare_event(self, children: Children) -> EventPattern:
+        """``Smoke`` or ``Smoke()``."""
+        return EventPattern(str(children[0]), (), None, self._token_span(children[0]))
+
+    def event_with_constraints(self, children: Children) -> EventPattern:
+        """``Temp(value>45)``; the span is the type's name, which is what messages about an event underline."""
+        name, constraints, _ = children
+        return EventPattern(str(name), tuple(constraints), None, self._token_span(name))
+
+    def renamed(self, children: Children) -> EventPattern:
+        """``Temp() as Hot``."""
+        event, _, alias = children
+        return EventPattern(event.type, event.constraints, str(alias), event.span)
+
+    # ---- Windows, intervals and aggregates -----------------------------------------------------------------------
+
+    def duration(self, children: Children) -> int:
+        """``5 min``."""
+        number, unit = children
+        span = Span(self.source, number.start_pos, unit.end_pos)
+        try:
+            return read_duration(number, unit)
+        except LiteralError as error:
+            self._error(
+                error.code, error.message, self._token_span(unit) if error.code == "unit" else span, error.hint
+            )
+            return 0
+
+    def window(self, children: Children) -> Within:
+        """``within 5 min from Smoke``."""
+        word, duration, _, reference = children
+        return Within(duration, str(reference), Span(self.source, word.start_pos, reference.end_pos))
+
+    def between(self, children: Children) -> Between:
+        """``between Temp and Smoke``."""
+        word, first, second = children
+        return Between(str(first), str(second), Span(self.source, word.start_pos, second.end_pos))
+
+    def attribute_value(self, children: Children) -> AttributeRef:
+        """``.value`` of an aggregate."""
+        return self.own_attribute(children)
+
+    def computed_value(self, children: Children) -> Expression:
+        """``.(price*volume)`` of an aggregate."""
+        return self.expression([self.parenthesised(children)])
+
+    def _aggregate(self, name: Any, event: EventPattern, value: Expression | None, scope: Scope, end: int) -> Aggregate:
+        span = Span(self.source, name.start_pos, end)
+        function = AGGREGATES[name.lower()]
+        if value is None and function != "Count":
+            hint = f"say of what: {function}({event.type}(..).value within 5 min from {event.type})"
+            self._error("aggregate", f"{function} needs a value", span, hint)
+        return Aggregate(function, event, value, scope, span)
+
+    def aggregate(self, children: Children) -> Aggregate:
+        """``Avg(Temp().value within 5 min from Smoke)``."""
+        name, event, value, scope, closing = children
+        return self._aggregate(name, event, value, scope, closing.end_pos)
+
+    def aggregate_without_value(self, children: Children) -> Aggregate:
+        """``Count(Temp() within 5 min from Smoke)``."""
+        name, event, scope, closing = children
+        return self._aggregate(name, event, None, scope, closing.end_pos)
+
+    def aggregate_value_last(self, children: Children) -> Aggregate:
+        """``Avg(Temp() within 5 min from Smoke).value``."""
+        name, event, scope, _, value = children
+        return self._aggregate(name, event, value, scope, value.span.end)
+
+    def aggregate_scope_last(self, children: Children) -> Aggregate:
+        """``Avg(Temp().value) within 5 min from Smoke)``."""
+        name, event, value, _, scope, closing = children
+        return self._aggregate(name, event, value, scope, closing.end_pos)
+
+    def aggregate_value_and_scope_last(self, children: Children) -> Aggregate:
+        """``Avg(Temp()).value within 5 min from Smoke)``."""
+        name, event, _, value, scope, closing = children
+        return self._aggregate(name, event, value, scope, closing.end_pos)
+
+    def aggregate_without_value_scope_last(self, children: Children) -> Aggregate:
+        """``Count(Temp()) within 5 min from Smoke)``."""
+        name, event, _, scope, closing = children
+        return self._aggregate(name, event, None, scope, closing.end_pos)
+
+
+def _depth(node: Expression) -> int:
+    """Give the number of levels of a tree without recursion, which could overflow on what is too deep."""
+    deepest = 0
+    stack: list[tuple[Any, int]] = [(node, 1)]
+    while stack:
+        current, depth = stack.pop()
+        deepest = max(deepest, depth)
+        stack += [(child, depth + 1) for child in nodes_below(current)]
+    return deepest

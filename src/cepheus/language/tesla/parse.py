@@ -1,0 +1,125 @@
+"""TESLA text to rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lark import Token
+from lark.exceptions import UnexpectedToken
+
+from cepheus.core.errors import Diagnostic, RuleError
+from cepheus.core.schema import EventType
+from cepheus.core.source import Source
+from cepheus.language.tesla.explain import explain
+from cepheus.language.tesla.grammar import Grammar, grammar
+from cepheus.language.tesla.statements import statements
+from cepheus.rules.expressions import EventPattern
+from cepheus.rules.model import Pattern, Rule, RuleSet
+
+MAX_ERRORS = 100
+"""After this many mistakes the rest of a text is not looked at."""
+
+
+def parse(text: str, name: str = "<rules>") -> RuleSet:
+    """Read rules and declarations; ``name`` is what messages call the text, such as its file name.
+
+    All mistakes of the text are reported at once.
+
+    >>> rules = parse("define Fire(area: string) from Smoke() where area=Smoke.area; event Smoke(area: string)")
+    >>> rules.rules[0].composite.name, rules.declarations[0].name
+    ('Fire', 'Smoke')
+    >>> parse("define Fire() from Smoke(), Temp()")
+    Traceback (most recent call last):
+    ...
+    cepheus.core.errors.RuleError: <rules>:1:27: error[syntax]: found ',', expected 'and', where, consuming, ...
+    """
+    reading = _Reading(Source(name, text))
+    rules: list[Rule] = []
+    declarations: list[EventType] = []
+    with reading.grammar.lock:
+        reading.begin()
+        for statement in statements(reading.tokens):
+            node = reading.read("statement", statement)
+            if isinstance(node, Rule):
+                rules.append(node)
+            elif isinstance(node, EventType):
+                declarations.append(node)
+            if len(reading.errors) >= MAX_ERRORS:
+                break
+        reading.finish()
+    return RuleSet(tuple(declarations), tuple(rules))
+
+
+def parse_pattern(text: str, name: str = "<pattern>") -> Pattern:
+    """Read a pattern alone, such as that of a partial rule.
+
+    >>> len(parse_pattern("A() and last B() within 5 min from A").items)
+    1
+    """
+    pattern = _parse_one("partial_rule", text, name)
+    assert isinstance(pattern, Pattern)
+    return pattern
+
+
+def parse_event_pattern(text: str, name: str = "<event>") -> EventPattern:
+    """Read one event with its constraints, such as a subscription.
+
+    >>> parse_event_pattern("Temp(area='A1', value>=12)").type
+    'Temp'
+    """
+    event = _parse_one("subscription", text, name)
+    assert isinstance(event, EventPattern)
+    return event
+
+
+def _parse_one(start: str, text: str, name: str) -> object:
+    reading = _Reading(Source(name, text))
+    with reading.grammar.lock:
+        reading.begin()
+        node = reading.read(start, reading.tokens)
+        reading.finish()
+    return node
+
+
+class _Reading:
+    """One text on its way through the parser, and the mistakes found in it."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.grammar: Grammar = grammar()
+        scan = self.grammar.scanner.scan(source)
+        self.tokens = scan.tokens
+        self.lexical_errors = scan.errors
+
+    def begin(self) -> None:
+        """Make the builder work on this text."""
+        self.grammar.builder.begin(self.source)
+        self.grammar.builder.errors += self.lexical_errors
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        """All mistakes found so far."""
+        return self.grammar.builder.errors
+
+    def read(self, start: str, tokens: list[Token]) -> Any:
+        """Parse tokens as one construct; None if there is a syntax error, which is then noted."""
+        try:
+            # Lark declares text as its input but takes whatever its lexer understands; ours takes tokens.
+            source: Any = tokens
+            return self.grammar.parser.parse(source, start=start)
+        except UnexpectedToken as error:
+            if not self._reported(tokens):
+                self.errors.append(explain(self.source, tokens, error))
+            return None
+
+    def _reported(self, tokens: list[Token]) -> bool:
+        """Tell whether a character was left out of these tokens: a syntax error is then only its consequence."""
+        start, end = (tokens[0].start_pos, tokens[-1].end_pos) if tokens else (0, len(self.source.text))
+        assert start is not None
+        assert end is not None
+        return any(error.span and start <= error.span.start <= end + 1 for error in self.lexical_errors)
+
+    def finish(self) -> None:
+        """Raise what was found, in text order."""
+        if self.errors:
+            raise RuleError(sorted(self.errors, key=lambda error: error.span.start if error.span else 0)[:MAX_ERRORS])

@@ -1,0 +1,219 @@
+"""Rules to canonical TESLA text: ``parse`` of the text gives the same rules again."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from cepheus.core.schema import EventType
+from cepheus.core.time import format_duration, format_time
+from cepheus.core.values import ValueType
+from cepheus.rules.expressions import (
+    Aggregate,
+    Arithmetic,
+    AttributeRef,
+    Between,
+    Call,
+    Comparison,
+    Constant,
+    Constraint,
+    EventPattern,
+    Expression,
+    Negative,
+    Parameter,
+    Scope,
+    Within,
+)
+from cepheus.rules.model import Aggregation, Negation, Pattern, PatternItem, Rule, RuleSet, Selection
+
+_LINE_WIDTH = 100
+_INDENT = " " * len("define ")
+_PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2}
+_UNARY = 3
+_ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def format_rules(rules: RuleSet) -> str:
+    """Write declarations, one a line, and then rules with an empty line between them.
+
+    >>> from cepheus.language.tesla.parse import parse
+    >>> print(format_rules(parse("EVENT Smoke(area:string) Define Fire() From Smoke")), end="")
+    event Smoke(area: string)
+    <BLANKLINE>
+    define Fire()
+    from   Smoke()
+    """
+    blocks = ["\n".join(map(format_declaration, rules.declarations))] if rules.declarations else []
+    blocks += [format_rule(rule) for rule in rules.rules]
+    return "\n\n".join(blocks) + "\n" if blocks else ""
+
+
+def format_declaration(event_type: EventType) -> str:
+    """Write a declaration of an event type.
+
+    >>> format_declaration(EventType("Smoke"))
+    'event Smoke()'
+    """
+    return f"event {event_type}"
+
+
+def format_rule(rule: Rule) -> str:
+    """Write one rule over several lines, without a line end after the last."""
+    lines = [f"rule {rule.name}"] if rule.name is not None else []
+    lines += [f"define {rule.composite}", f"from   {format_pattern(rule.pattern)}"]
+    if rule.assignments:
+        assignments = [f"{a.attribute}={format_expression(a.value)}" for a in rule.assignments]
+        line = "where  " + " and ".join(assignments)
+        lines.append(line if len(line) <= _LINE_WIDTH else "where  " + f" and\n{_INDENT}".join(assignments))
+    if rule.consuming:
+        lines.append(f"consuming {', '.join(rule.consuming)}")
+    if rule.min_probability is not None:
+        lines.append(f"min probability {rule.min_probability!r}")
+    return "\n".join(lines)
+
+
+def format_pattern(pattern: Pattern) -> str:
+    """Write a pattern, one event a line, indented to stand behind ``from``.
+
+    >>> from cepheus.language.tesla.parse import parse_pattern
+    >>> print(format_pattern(parse_pattern("A and 2-last B(x = 1) within 300 s from A")))
+    A() and
+           2 last B(x=1) within 5 min from A
+    """
+    parts = [format_event_pattern(pattern.terminator), *map(_item, pattern.items)]
+    return f" and\n{_INDENT}".join(parts)
+
+
+def format_event_pattern(event: EventPattern) -> str:
+    """Write one event with its constraints.
+
+    >>> from cepheus.language.tesla.parse import parse_event_pattern
+    >>> format_event_pattern(parse_event_pattern('Temp(area="A1", 10 =< value =< 12) as Cool'))
+    "Temp(area='A1' and 10 <= value <= 12) as Cool"
+    """
+    alias = f" as {event.alias}" if event.alias is not None else ""
+    return f"{event.type}({' and '.join(map(_constraint, event.constraints))}){alias}"
+
+
+def format_expression(expression: Expression) -> str:
+    """Write an expression with no more parentheses than it needs.
+
+    >>> from cepheus.core.values import ValueType
+    >>> one, x = Constant(1, ValueType.INT), AttributeRef(None, "x")
+    >>> format_expression(Arithmetic("*", Arithmetic("-", x, Arithmetic("-", x, one)), x))
+    '(x-(x-1))*x'
+    """
+    match expression:
+        case Constant():
+            return _literal(expression)
+        case AttributeRef(event=event, name=name):
+            return name if event is None else f"{event}.{name}"
+        case Parameter(name=name):
+            return f"${name}"
+        case Arithmetic(operator=operator, left=left, right=right):
+            precedence = _PRECEDENCE[operator]
+            second = _operand(right, precedence + 1)
+            # Two minus signs without a space begin a comment.
+            gap = " " if operator == "-" and second.startswith("-") else ""
+            return f"{_operand(left, precedence)}{operator}{gap}{second}"
+        case Negative(operand=operand):
+            # A minus directly before a number would be part of the number.
+            bare = isinstance(operand, Constant) and not operand.type.is_numeric
+            text = format_expression(operand)
+            return f"-{text}" if bare or isinstance(operand, AttributeRef | Parameter | Call | Aggregate) else f"-({text})"
+        case Call(function=function, arguments=arguments):
+            return f"{function}({', '.join(map(format_expression, arguments))})"
+        case Aggregate():
+            return _aggregate(expression)
+        case _:
+            assert_never(expression)
+
+
+def _operand(expression: Expression, precedence: int) -> str:
+    text = format_expression(expression)
+    needed = isinstance(expression, Arithmetic) and _PRECEDENCE[expression.operator] < precedence
+    return f"({text})" if needed else text
+
+
+def _literal(constant: Constant) -> str:
+    value = constant.value
+    match constant.type:
+        case ValueType.BOOL:
+            return "true" if value else "false"
+        case ValueType.INT | ValueType.FLOAT:
+            return repr(value)
+        case ValueType.STRING:
+            return _quote(str(value))
+        case ValueType.TIMESTAMP:
+            return f"timestamp {_quote(format_time(int(value)))}"
+        case _:
+            assert_never(constant.type)
+
+
+def _quote(text: str) -> str:
+    return f"'{''.join(map(_escape, text))}'"
+
+
+def _escape(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if character.isprintable():
+        return character
+    code = ord(character)
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def _constraint(constraint: Constraint) -> str:
+    if not isinstance(constraint, Comparison):
+        return format_expression(constraint)
+    gap = " " if len(constraint.operators) > 1 else ""
+    return _chain([format_expression(operand) for operand in constraint.operands], constraint.operators, gap)
+
+
+def _chain(operands: list[str], operators: tuple[str, ...], gap: str) -> str:
+    rest = zip(operators, operands[1:], strict=True)
+    return operands[0] + "".join(f"{gap}{operator}{gap}{operand}" for operator, operand in rest)
+
+
+def _item(item: PatternItem) -> str:
+    match item:
+        case Selection(policy=policy, event=event, window=window, count=count):
+            number = "" if count is None else f"{count} "
+            return f"{number}{policy.value} {format_event_pattern(event)} {_scope(window)}"
+        case Negation(event=event, scope=scope):
+            return f"not {format_event_pattern(event)} {_scope(scope)}"
+        case Aggregation():
+            return _aggregation(item)
+        case _:
+            assert_never(item)
+
+
+def _aggregation(item: Aggregation) -> str:
+    bound = format_expression(item.aggregate)
+    if item.parameter is not None:
+        bound = f"${item.parameter} = {bound}"
+    if item.comparison is None:
+        return bound
+    operands = [bound if o == item.aggregate else format_expression(o) for o in item.comparison.operands]
+    return _chain(operands, item.comparison.operators, " ")
+
+
+def _aggregate(aggregate: Aggregate) -> str:
+    match aggregate.value:
+        case None:
+            value = ""
+        case AttributeRef(event=None, name=name):
+            value = f".{name}"
+        case expression:
+            value = f".({format_expression(expression)})"
+    event = format_event_pattern(aggregate.event)
+    return f"{aggregate.function}({event}{value} {_scope(aggregate.scope)})"
+
+
+def _scope(scope: Scope) -> str:
+    match scope:
+        case Within(duration=duration, reference=reference):
+            return f"within {format_duration(duration)} from {reference}"
+        case Between(first=first, second=second):
+            return f"between {first} and {second}"
+        case _:
+            assert_never(scope)

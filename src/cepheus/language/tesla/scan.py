@@ -1,0 +1,171 @@
+"""Rule text to tokens: the terminals of the grammar, comments set aside, mistakes reported and stepped over."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lark import Token
+from lark.lexer import PatternStr, TerminalDef
+
+from cepheus.core.errors import Diagnostic
+from cepheus.core.source import Source, Span
+from cepheus.rules.functions import AGGREGATES, FUNCTIONS
+
+MAX_NESTING = 100
+"""How deep parentheses and expressions may nest, so that no pass over the model runs out of stack."""
+
+_UNFINISHED_STRING = r"""['"“”„‘’‚][^\n]*"""
+_UNFINISHED_COMMENT = r"/\*(?s:.)*"
+_STRAY = r"(?s:.)"
+_MISTAKES = frozenset({"unfinished_comment", "unfinished_string", "stray"})
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What a text is made of; ``tokens`` holds everything that could be read, even where there are errors."""
+
+    tokens: list[Token]
+    comments: list[Token]
+    errors: list[Diagnostic]
+
+
+class Scanner:
+    """Cuts text into the terminals of a grammar.
+
+    Lark's own scanners know one regular expression per keyword and count lines as they go; this one matches a name
+    once, looks it up among the keywords and keeps offsets only, which is what spans need.
+    """
+
+    def __init__(self, terminals: Sequence[TerminalDef], ignored: Sequence[str]) -> None:
+        self.keywords: dict[str, str] = {}
+        expressions = []
+        for terminal in sorted(terminals, key=lambda terminal: -terminal.priority):
+            pattern = terminal.pattern
+            if isinstance(pattern, PatternStr) and pattern.value.isalpha():
+                self.keywords[pattern.value] = terminal.name
+            elif terminal.name not in ignored or terminal.name == "COMMENT":
+                expressions.append(f"(?P<{terminal.name}>{pattern.to_regexp()})")
+        # An unfinished comment begins like a division, so it follows the comment, which has the highest priority.
+        expressions.insert(1, rf"(?P<unfinished_comment>{_UNFINISHED_COMMENT})")
+        expressions += [r"\Z", f"(?P<unfinished_string>{_UNFINISHED_STRING})", f"(?P<stray>{_STRAY})"]
+        self._pattern = re.compile(rf"\s*+(?:{'|'.join(expressions)})")
+
+    def scan(self, source: Source) -> Scan:
+        """Cut a text into tokens; what fits no terminal becomes an error and is left out."""
+        tokens: list[Token] = []
+        comments: list[Token] = []
+        errors = _surrogates(source)
+        keywords = self.keywords
+        for match in self._pattern.finditer(source.text):
+            kind = match.lastgroup
+            if kind is None:  # the end of the text
+                break
+            start, end = match.span(kind)
+            text = match[kind]
+            if kind == "NAME":
+                kind = keywords.get(text.lower(), kind)
+            elif kind == "COMMENT":
+                comments.append(Token(kind, text, start, None, None, None, None, end))
+                continue
+            elif kind in _MISTAKES:
+                errors.append(_lexical_error(kind, Span(source, start, end)))
+                continue
+            tokens.append(Token(kind, text, start, None, None, None, None, end))
+        _classify_calls(tokens)
+        errors += _nesting(tokens, source)
+        return Scan(tokens, comments, errors)
+
+
+def _classify_calls(tokens: list[Token]) -> None:
+    """Tell functions and aggregates from other names: they stand before a parenthesis."""
+    for index in range(len(tokens) - 1):
+        if tokens[index + 1].type != "LPAR":
+            continue
+        token = tokens[index]
+        name = token.lower()
+        if name in AGGREGATES:
+            token.type = "FUNCTION" if name in FUNCTIONS and not _has_scope(tokens, index + 1) else "AGGREGATE"
+        elif name in FUNCTIONS and token.type == "NAME":
+            token.type = "FUNCTION"
+
+
+def _has_scope(tokens: list[Token], opening: int) -> bool:
+    """Tell whether a window or interval stands directly in the parentheses or behind them."""
+    depth = 0
+    for index in range(opening, len(tokens)):
+        kind = tokens[index].type
+        if kind == "LPAR":
+            depth += 1
+            if depth > MAX_NESTING:
+                return False
+        elif kind == "RPAR":
+            depth -= 1
+            if depth == 0:
+                return index + 1 < len(tokens) and tokens[index + 1].type in ("WITHIN", "BETWEEN", "DOT")
+        elif depth == 1 and kind in ("WITHIN", "BETWEEN"):
+            return True
+        elif kind in ("DEFINE", "SEMICOLON"):
+            return False
+    return False
+
+
+def _nesting(tokens: list[Token], source: Source) -> list[Diagnostic]:
+    depth = 0
+    for token in tokens:
+        if token.type == "LPAR":
+            depth += 1
+            if depth > MAX_NESTING:
+                message = f"parentheses are nested more than {MAX_NESTING} deep"
+                return [Diagnostic("nesting", message, span_of(source, token))]
+        elif token.type == "RPAR":
+            depth = max(0, depth - 1)
+        elif token.type in ("DEFINE", "SEMICOLON"):
+            depth = 0
+    return []
+
+
+def span_of(source: Source, first: Token, last: Token | None = None) -> Span:
+    """Give the range from the first token to the end of the last one (or of the same)."""
+    start, end = first.start_pos, (last or first).end_pos
+    assert start is not None
+    assert end is not None
+    return Span(source, start, end)
+
+
+def _surrogates(source: Source) -> list[Diagnostic]:
+    try:
+        source.text.encode()
+    except UnicodeEncodeError as error:
+        span = Span(source, error.start, error.start + 1)
+        return [Diagnostic("character", "half of a character: the text is not valid Unicode", span)]
+    return []
+
+
+_QUOTES = {"“": "”", "”": "”", "„": "”", "‘": "’", "’": "’", "‚": "’"}
+
+
+def _lexical_error(kind: str, span: Span) -> Diagnostic:
+    if kind == "unfinished_comment":
+        return Diagnostic("comment", "this comment never ends", Span(span.source, span.start, span.start + 2), "write */")
+    if kind == "unfinished_string":
+        quote = _QUOTES.get(span.text[0], span.text[0])
+        stripped = Span(span.source, span.start, span.start + len(span.text.rstrip()))
+        return Diagnostic(
+            "string", "this string is not closed on its line", stripped, f"close it with {quote}, or write \\n for a new line"
+        )
+    character = span.text
+    shown = f"'{character}'" if character.isprintable() else f"U+{ord(character):04X}"
+    hints = {
+        "$": "a parameter is written $name",
+        "\\": "a parameter is written $name",
+        "!": "write != for 'not equal'",
+        "%": "a percent sign may only follow a number",
+        "[": "write ( )",
+        "{": "write ( )",
+        "&": "write 'and'",
+        "|": "there is no 'or': write two rules",
+        "@": "times are written within 5 min from Smoke",
+    }
+    return Diagnostic("character", f"{shown} has no meaning here", span, hints.get(character))
