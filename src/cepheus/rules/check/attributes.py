@@ -1,0 +1,99 @@
+"""Do the attributes, functions and aggregates that a rule uses exist, and are they used in the right shape?"""
+
+from __future__ import annotations
+
+from cepheus.core.errors import did_you_mean
+from cepheus.core.schema import RESERVED, TIME_ATTRIBUTE
+from cepheus.core.source import Span
+from cepheus.rules.check.findings import Findings
+from cepheus.rules.check.known import KnownTypes
+from cepheus.rules.check.scope import RuleScope
+from cepheus.rules.check.wording import find_name, text_of
+from cepheus.rules.expressions import Aggregate, AttributeRef, Call
+from cepheus.rules.functions import AGGREGATES, FUNCTIONS
+
+
+def attributes(scope: RuleScope, known: KnownTypes, findings: Findings) -> None:
+    """Check every attribute, function call and aggregate of a rule.
+
+    Found here: attributes that a known type does not have, names of an event's own fields used as attributes, functions
+    that do not exist or get the wrong number of arguments, aggregates without a value or in a place where none can be.
+    """
+    for site in scope.sites:
+        for node in site.nodes:
+            if isinstance(node, AttributeRef):
+                type_name = scope.type_of(node, site.own)
+                if type_name is not None:
+                    _attribute(node, type_name, known, findings)
+            elif isinstance(node, Call):
+                _call(node, findings)
+    for aggregate, _ in scope.aggregates:
+        _aggregate(aggregate, findings)
+    for aggregate in scope.misplaced:
+        findings.error(
+            "misplaced-aggregate",
+            f"{text_of(aggregate)} cannot stand here: an aggregate stands by itself in the pattern, or in where",
+            aggregate.span,
+            f"write '$x = {text_of(aggregate)}' as a part of the pattern of its own, and use $x here",
+        )
+
+
+def _attribute(node: AttributeRef, type_name: str, known: KnownTypes, findings: Findings) -> None:
+    found = known.attributes(type_name)
+    span = find_name(node.span, node.name, last=True)
+    if found is None:
+        if node.name in RESERVED and node.name != TIME_ATTRIBUTE:
+            findings.error(
+                "reserved-name",
+                f"'{node.name}' is a field of the event itself, which rules do not read",
+                span,
+                f"of these fields, only 'time' can be read; give the data's attribute another name than '{node.name}'",
+            )
+    elif node.name not in found:
+        hint = did_you_mean(node.name, found)
+        if hint is None:
+            hint = f"{type_name} has the attributes {', '.join(found)}"
+        findings.error("unknown-attribute", f"'{type_name}' has no attribute '{node.name}'", span, hint)
+
+
+def _call(node: Call, findings: Findings) -> None:
+    function = FUNCTIONS.get(node.function)
+    if function is None:
+        hint = did_you_mean(node.function, FUNCTIONS)
+        if node.function in AGGREGATES:
+            hint = (
+                f"the aggregate is written '{AGGREGATES[node.function]}(Event(..).attribute within 5 min from Event)'"
+            )
+        span = _head(node)
+        findings.error("unknown-function", f"there is no function '{node.function}'", span, hint)
+        return
+    expected, found = len(function.arguments), len(node.arguments)
+    if found < expected or (found > expected and not function.variadic):
+        count = f"{'at least ' if function.variadic else ''}{expected} argument{'s' if expected > 1 else ''}"
+        findings.error(
+            "argument-count",
+            f"'{function.name}' takes {count}, found {found}",
+            node.span,
+            f"write {function.signature}: {function.summary}",
+        )
+
+
+def _head(node: Call | Aggregate) -> Span | None:
+    """Give the place of a function's name, which is written in any case."""
+    if node.span is None:
+        return None
+    written = node.span.text[: len(node.function)]
+    return find_name(node.span, written) if written.lower() == node.function.lower() else node.span
+
+
+def _aggregate(node: Aggregate, findings: Findings) -> None:
+    if node.function not in AGGREGATES.values():
+        hint = did_you_mean(node.function, AGGREGATES.values()) or f"there are {', '.join(AGGREGATES.values())}"
+        findings.error("unknown-aggregate", f"there is no aggregate '{node.function}'", _head(node), hint)
+    elif node.value is None and node.function != "Count":
+        findings.error(
+            "aggregate-value",
+            f"{node.function} needs a value of the events it runs over; only Count goes without",
+            node.span,
+            f"write '{node.function}({node.event.type}(..).attribute ..)'",
+        )

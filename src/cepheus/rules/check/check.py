@@ -1,0 +1,101 @@
+"""All checks on a rule set, and what they find out about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cepheus.core.errors import Diagnostic, RuleError
+from cepheus.core.schema import Schema
+from cepheus.rules.check.assignments import assignments
+from cepheus.rules.check.attributes import attributes
+from cepheus.rules.check.cycles import cycles
+from cepheus.rules.check.findings import Findings
+from cepheus.rules.check.inputs import composites, inputs
+from cepheus.rules.check.known import known_types
+from cepheus.rules.check.names import names
+from cepheus.rules.check.parameters import parameters
+from cepheus.rules.check.ranges import ranges
+from cepheus.rules.check.regexes import regexes
+from cepheus.rules.check.scope import RuleScope, scope_of
+from cepheus.rules.check.slots import Key
+from cepheus.rules.check.types import types
+from cepheus.rules.check.windows import windows
+from cepheus.rules.model import Rule, RuleSet
+from cepheus.rules.naming import name_rules
+
+MAX_DEPTH = 200
+"""How far expressions may be nested, so that what walks them never runs out of stack."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A rule set in which every rule makes sense.
+
+    ``rules`` are the rules, all with names. ``inputs`` are the types of events that come from outside, ``composites``
+    those that the rules define. ``equal_types`` are sets of attributes, as pairs of event type and attribute, whose
+    type only the data can tell and must be the same for all of a set.
+    """
+
+    rules: RuleSet
+    inputs: Schema
+    composites: Schema
+    warnings: tuple[Diagnostic, ...] = ()
+    equal_types: tuple[frozenset[Key], ...] = ()
+
+
+def check(rules: RuleSet, *, schema: Schema | None = None, closed: bool | None = None) -> Checked:
+    """Check a rule set; all errors are raised together, warnings are part of the result.
+
+    ``schema`` has the types of events in the data, where they are known. In a ``closed`` world every event type must be
+    declared, defined or in the schema; if not said, the world is closed when rules declare any type or the schema
+    is closed.
+
+    >>> from cepheus.core.schema import EventType
+    >>> from cepheus.core.values import ValueType
+    >>> from cepheus.rules.expressions import AttributeRef, Comparison, Constant, EventPattern
+    >>> from cepheus.rules.model import Pattern
+    >>> hot = Comparison((AttributeRef(None, "value"), Constant(45, ValueType.INT)), (">",))
+    >>> checked = check(RuleSet((), (Rule(EventType("Fire"), Pattern(EventPattern("Temp", (hot,)))),)))
+    >>> checked.inputs, checked.rules.rules[0].name
+    (Schema(Temp(value: double)), 'Fire')
+    """
+    findings = Findings()
+    known = known_types(rules, schema, closed, findings)
+    named = name_rules(rules)
+    scopes = [scope for rule in named.rules if (scope := _scope(rule, findings)) is not None]
+    names(scopes, rules, known, findings)
+    for scope in scopes:
+        attributes(scope, known, findings)
+        parameters(scope, findings)
+        assignments(scope, findings)
+        windows(scope, findings)
+        regexes(scope, findings)
+    inferred = types(scopes, known, findings)
+    for scope in scopes:
+        ranges(scope, inferred, findings)
+    cycles(named, findings)
+    errors = findings.errors()
+    if errors:
+        raise RuleError(errors)
+    return Checked(
+        rules=named,
+        inputs=inputs(scopes, known, inferred),
+        composites=composites(known, inferred),
+        warnings=findings.warnings(),
+        equal_types=inferred.equal,
+    )
+
+
+def _scope(rule: Rule, findings: Findings) -> RuleScope | None:
+    """Take a rule apart, unless it is nested too deep for anything to look at it."""
+    scope = scope_of(rule)
+    if scope.deepest <= MAX_DEPTH:
+        return scope
+    site = next(site for site in scope.sites if len(site.nodes) > MAX_DEPTH)
+    findings.error(
+        "too-deep",
+        f"this expression is nested deeper than {MAX_DEPTH} levels",
+        site.node.span,
+        "compute it in several rules",
+    )
+    return None

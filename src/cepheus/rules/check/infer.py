@@ -1,0 +1,298 @@
+"""The types of expressions: what each part of a rule says about the types of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import assert_never
+
+from cepheus.core.schema import TIME_ATTRIBUTE
+from cepheus.core.source import Span
+from cepheus.core.values import ValueType
+from cepheus.rules.check.findings import Findings
+from cepheus.rules.check.known import KnownTypes
+from cepheus.rules.check.scope import RuleScope
+from cepheus.rules.check.slots import FAMILY, Family, Key, Origin, Slot, Unifier
+from cepheus.rules.check.wording import IN_WORDS, line_of, text_of
+from cepheus.rules.expressions import (
+    Aggregate,
+    Arithmetic,
+    AttributeRef,
+    Call,
+    Constant,
+    Constraint,
+    EventPattern,
+    Expression,
+    Negative,
+    Parameter,
+)
+from cepheus.rules.functions import FUNCTIONS, Kind
+
+TIMES_HINT = "of times, only TIME - TIME and TIME plus or minus an int of microseconds can be computed"
+
+_NEEDED = {Kind.NUMBER: Family.NUMBER, Kind.STRING: Family.STRING, Kind.TIMESTAMP: Family.TIMESTAMP}
+_NUMERIC_AGGREGATES = ("Avg", "Sum", "Stddev")
+
+
+class Inference:
+    """The slots of all attributes and, rule by rule, of the expressions over them."""
+
+    def __init__(self, known: KnownTypes, findings: Findings) -> None:
+        self.known = known
+        self.findings = findings
+        self.unifier = Unifier()
+        self.slots: dict[Key, Slot] = {}
+        self.whole: list[tuple[RuleScope, Expression, EventPattern | None, Callable[[Expression], None]]] = []
+        self.unordered: list[tuple[Slot, Callable[[], None]]] = []
+        self.undecided: list[_Sum] = []
+
+    def attribute(self, type_name: str, name: str) -> Slot:
+        """Give the slot of an attribute: fixed if its type is declared, defined or in the data's schema."""
+        key = (type_name, name)
+        slot = self.slots.get(key)
+        if slot is None:
+            slot = self.slots[key] = self._new_attribute(type_name, name)
+            slot.keys.append(key)
+        return slot
+
+    def _new_attribute(self, type_name: str, name: str) -> Slot:
+        attributes = self.known.attributes(type_name)
+        if name == TIME_ATTRIBUTE:
+            return Slot(Family.TIMESTAMP, ValueType.TIMESTAMP, Origin("every event's time", None))
+        attribute = None if attributes is None else attributes.get(name)
+        if attribute is None or attribute.type is None:
+            return Slot()
+        return Slot(FAMILY[attribute.type], attribute.type, Origin(self.known.origin(type_name), attribute.span))
+
+    def describe(self, node: Constraint, slot: Slot, own: EventPattern | None) -> str:
+        """Say what a node is and how that is known: ``Temp.area is a string (declared at line 3)``."""
+        slot = slot.root()
+        text = text_of(node)
+        if isinstance(node, AttributeRef) and node.event is None and own is not None:
+            text = f"{own.name}.{node.name}"
+        if slot.family is None:
+            return f"{text} is of unknown type"
+        known = slot.exact is not None and not isinstance(node, Constant)
+        kind = IN_WORDS[slot.exact] if known and slot.exact is not None else slot.family.value
+        reason = ""
+        if slot.origin is not None and isinstance(node, (AttributeRef, Parameter)):
+            reason = f" ({' '.join(filter(None, (slot.origin.phrase, line_of(slot.origin.span, node.span))))})"
+        return f"{text} is {kind}{reason}"
+
+
+class RuleInference:
+    """Infers the expressions of one rule."""
+
+    def __init__(self, scope: RuleScope, inference: Inference) -> None:
+        self.scope = scope
+        self.inference = inference
+        self.unifier = inference.unifier
+        self._computed: dict[str, Slot] = {}
+        self._aggregates: dict[Aggregate, Slot] = {}
+
+    def bind(self, parameter: str, slot: Slot, span: Span | None) -> None:
+        """Let a parameter stand for an aggregate."""
+        computed = self._computed.setdefault(parameter, slot)
+        self.unifier.same(computed, slot, lambda _: Origin("computed", span))
+
+    def infer(self, node: Expression, own: EventPattern | None) -> Slot:
+        """Give the slot of an expression, reporting what cannot be inside it."""
+        match node:
+            case Constant(type=value_type):
+                return Slot(FAMILY[value_type], value_type)
+            case AttributeRef():
+                return self._attribute(node, own)
+            case Parameter(name=name):
+                binder = self.scope.binders.get(name)
+                if binder is not None:
+                    return self._attribute(binder, None)
+                return self._computed.setdefault(name, Slot())
+            case Arithmetic():
+                return self._arithmetic(node, own)
+            case Negative(operand=operand):
+                self._number(operand, self.infer(operand, own), own)
+                return Slot(Family.NUMBER)
+            case Call():
+                return self._call(node, own)
+            case Aggregate():
+                if node not in self._aggregates:  # one that is bound and compared is inferred, and reported, once
+                    self._aggregates[node] = self._aggregate(node)
+                return self._aggregates[node]
+            case _:
+                assert_never(node)
+
+    def _attribute(self, node: AttributeRef, own: EventPattern | None) -> Slot:
+        type_name = self.scope.type_of(node, own)
+        known = self.inference.known
+        if type_name is None or known.is_unknown(type_name):
+            return Slot()
+        return self.inference.attribute(type_name, node.name)
+
+    def _need(self, node: Expression, slot: Slot, family: Family, phrase: str, report: Callable[[], None]) -> None:
+        if not self.unifier.learn(slot, family, Origin(phrase, node.span)):
+            report()
+
+    def _number(self, node: Expression, slot: Slot, own: EventPattern | None) -> None:
+        def report() -> None:
+            hint = TIMES_HINT if slot.root().family is Family.TIMESTAMP else None
+            message = f"arithmetic needs numbers, {self.inference.describe(node, slot, own)}"
+            self.inference.findings.error("arithmetic", message, node.span, hint)
+
+        self._need(node, slot, Family.NUMBER, "used in arithmetic", report)
+
+    def _arithmetic(self, node: Arithmetic, own: EventPattern | None) -> Slot:
+        left, right = self.infer(node.left, own), self.infer(node.right, own)
+        if node.operator in ("*", "/"):
+            self._number(node.left, left, own)
+            self._number(node.right, right, own)
+            return Slot(Family.NUMBER)
+        if left.root().family is Family.NUMBER and right.root().family is Family.NUMBER:
+            return Slot(Family.NUMBER)
+        result = Slot()
+        _Sum(self, node, own, left, right, result).decide()
+        return result
+
+    def _call(self, node: Call, own: EventPattern | None) -> Slot:
+        slots = [self.infer(argument, own) for argument in node.arguments]
+        function = FUNCTIONS.get(node.function)
+        if function is None:
+            return Slot()
+        last = function.arguments[-1]
+        for position, (argument, slot) in enumerate(zip(node.arguments, slots, strict=True)):
+            kind = function.arguments[position] if position < len(function.arguments) else last
+            if kind is Kind.SAME:
+                if position:
+                    self._alike(node.arguments[0], slots[0], argument, slot, own)
+                continue
+            self._argument(function.name, kind, argument, slot, own)
+        if function.result is not None:
+            return Slot(FAMILY[function.result], function.result)
+        if last is Kind.SAME:
+            return slots[0] if slots else Slot()
+        return Slot(Family.NUMBER)
+
+    def _argument(self, name: str, kind: Kind, node: Expression, slot: Slot, own: EventPattern | None) -> None:
+        def report() -> None:
+            message = f"'{name}' takes {kind.value}, {self.inference.describe(node, slot, own)}"
+            self.inference.findings.error("argument-type", message, node.span, f"write {FUNCTIONS[name].signature}")
+
+        self._need(node, slot, _NEEDED[kind], f"argument of {name}", report)
+
+    def _alike(
+        self, first: Expression, first_slot: Slot, node: Expression, slot: Slot, own: EventPattern | None
+    ) -> None:
+        if not self.unifier.same(first_slot, slot, lambda _: Origin("argument of coalesce", node.span)):
+            describe = self.inference.describe
+            self.inference.findings.error(
+                "argument-type",
+                f"'coalesce' takes arguments of one type: {describe(first, first_slot, own)}, "
+                + describe(node, slot, own),
+                node.span,
+            )
+
+    def _aggregate(self, node: Aggregate) -> Slot:
+        if node.value is None:
+            return Slot(Family.NUMBER, ValueType.INT) if node.function == "Count" else Slot()
+        own = node.event
+        slot = self.infer(node.value, own)
+
+        def report() -> None:
+            wanted = "numbers" if node.function in _NUMERIC_AGGREGATES else "numbers, strings or times"
+            assert node.value is not None
+            described = self.inference.describe(node.value, slot, own)
+            message = f"{node.function} is taken over {wanted}, {described}"
+            hint = "Count, First and Last take values of any type"
+            self.inference.findings.error("aggregate-type", message, node.value.span, hint)
+
+        match node.function:
+            case "Count":
+                return Slot(Family.NUMBER, ValueType.INT)
+            case "Avg" | "Stddev":
+                self._need(node.value, slot, Family.NUMBER, f"averaged by {node.function}", report)
+                return Slot(Family.NUMBER, ValueType.FLOAT)
+            case "Sum":
+                self._need(node.value, slot, Family.NUMBER, "summed", report)
+                return Slot(Family.NUMBER)
+            case "Min" | "Max":
+                self.inference.unordered.append((slot, report))
+        return slot
+
+
+class _Sum:
+    """A sum or difference whose meaning depends on which of its parts are times.
+
+    ``decide`` is called again whenever one of them becomes known, and with ``guess`` at the end, when whatever is
+    still open is taken for a number.
+    """
+
+    __slots__ = ("done", "left", "node", "own", "result", "right", "rule")
+
+    def __init__(self, rule: RuleInference, node: Arithmetic, own: EventPattern | None, *slots: Slot) -> None:
+        self.rule, self.node, self.own = rule, node, own
+        self.left, self.right, self.result = slots
+        self.done = False
+        for slot in slots:
+            if slot.root().family is None:
+                rule.unifier.wait(slot, self.decide)
+        rule.inference.undecided.append(self)
+
+    def decide(self, *, guess: bool = False) -> None:
+        """Settle the three types if what is known determines them."""
+        if self.done:
+            return
+        families = tuple(slot.root().family for slot in (self.left, self.right, self.result))
+        if any(family in (Family.STRING, Family.BOOL) for family in families[:2]):
+            self._conclude(Family.NUMBER, Family.NUMBER, Family.NUMBER)
+            return
+        possible = [
+            triple
+            for triple in _MEANINGS[self.node.operator]
+            if all(known is None or known is meant for known, meant in zip(families, triple, strict=True))
+        ]
+        if not possible:  # the result is compared with what it cannot be: that place reports it
+            possible = [
+                triple
+                for triple in _MEANINGS[self.node.operator]
+                if all(known is None or known is meant for known, meant in zip(families[:2], triple[:2], strict=True))
+            ]
+            if not possible:
+                self._no_meaning()
+                return
+        if len(possible) == 1 or guess:
+            self._conclude(*possible[0])
+
+    def _conclude(self, left: Family, right: Family, result: Family) -> None:
+        self.done = True
+        rule = self.rule
+        for node, slot, family in ((self.node.left, self.left, left), (self.node.right, self.right, right)):
+            if family is Family.NUMBER:
+                rule._number(node, slot, self.own)
+            else:
+                rule.unifier.learn(slot, family, Origin("used as a time", node.span))
+        if not rule.unifier.learn(self.result, result, Origin("computed", self.node.span)):
+            known = self.result.root()
+            assert known.family is not None
+            reason = f" ({known.origin.phrase})" if known.origin is not None else ""
+            message = f"{text_of(self.node)} gives {result.value}, but is used as {known.family.value}{reason}"
+            rule.inference.findings.error("arithmetic", message, self.node.span)
+        if result is Family.TIMESTAMP:
+            step = self.node.right if left is Family.TIMESTAMP else self.node.left
+            rule.inference.whole.append((rule.scope, step, self.own, self._not_whole))
+
+    def _no_meaning(self) -> None:
+        self.done = True
+        describe = self.rule.inference.describe
+        left, right = describe(self.node.left, self.left, self.own), describe(self.node.right, self.right, self.own)
+        message = f"'{self.node.operator}' has no meaning here: {left}, {right}"
+        self.rule.inference.findings.error("arithmetic", message, self.node.span, TIMES_HINT)
+
+    def _not_whole(self, node: Expression) -> None:
+        message = f"a time is moved by a whole number of microseconds, {text_of(node)} is a double"
+        hint = f"use floor({text_of(node)}) or round({text_of(node)})"
+        self.rule.inference.findings.error("arithmetic", message, node.span, hint)
+
+
+_N, _T = Family.NUMBER, Family.TIMESTAMP
+_MEANINGS: dict[str, tuple[tuple[Family, Family, Family], ...]] = {
+    "+": ((_N, _N, _N), (_T, _N, _T), (_N, _T, _T)),
+    "-": ((_N, _N, _N), (_T, _N, _T), (_T, _T, _N)),
+}

@@ -1,0 +1,110 @@
+"""Which events, with which attributes, a rule set reads from outside and which it makes."""
+
+from __future__ import annotations
+
+from cepheus.core.schema import TIME_ATTRIBUTE, Attribute, EventType, Schema
+from cepheus.rules.check.known import KnownTypes
+from cepheus.rules.check.scope import RuleScope, Site
+from cepheus.rules.check.types import InferredTypes
+from cepheus.rules.expressions import Arithmetic, AttributeRef, Call, Comparison, Constraint, Negative
+from cepheus.rules.model import Aggregation, Negation, Selection
+
+
+def inputs(scopes: list[RuleScope], known: KnownTypes, inferred: InferredTypes) -> Schema:
+    """Give the types of events that come from outside, in the order in which they are declared and first mentioned.
+
+    A declared type has all its declared attributes, any other those that rules read. An attribute that nothing
+    declares is optional if every rule that reads it says, with ``coalesce``, what to take in its place.
+    """
+    reads = _reads(scopes)
+    found = dict(known.declared)
+    names = list(reads) if not known.closed else [*reads, *known.data]
+    for name in names:
+        if name not in found and (name not in known.composites or name in known.data):
+            found[name] = _read_type(name, reads.get(name, {}), known, inferred)
+    return Schema(found.values(), closed=known.closed)
+
+
+def composites(known: KnownTypes, inferred: InferredTypes) -> Schema:
+    """Give the types of composite events that the rules define."""
+    return Schema(
+        (
+            EventType(
+                event_type.name,
+                tuple(
+                    attribute
+                    if attribute.type is not None
+                    else Attribute(
+                        attribute.name,
+                        inferred.types.get((event_type.name, attribute.name)),
+                        attribute.optional,
+                        attribute.span,
+                    )
+                    for attribute in event_type.attributes
+                ),
+                event_type.span,
+            )
+            for event_type in known.composites.values()
+        ),
+        closed=True,
+    )
+
+
+def _read_type(name: str, read: dict[str, bool], known: KnownTypes, inferred: InferredTypes) -> EventType:
+    declared = known.attributes(name) or {}
+    attributes = []
+    for attribute, replaceable in read.items():
+        value_type = inferred.types.get((name, attribute))
+        optional = declared[attribute].optional if attribute in declared else replaceable
+        attributes.append(Attribute(attribute, value_type, optional))
+    return EventType(name, tuple(attributes))
+
+
+def _reads(scopes: list[RuleScope]) -> dict[str, dict[str, bool]]:
+    """Give every type that patterns mention with the attributes read, each with whether it may be missing."""
+    found: dict[str, dict[str, bool]] = {}
+    for scope in scopes:
+        found.setdefault(scope.rule.pattern.terminator.type, {})
+        for item in scope.rule.pattern.items:
+            match item:
+                case Selection(event=event) | Negation(event=event):
+                    found.setdefault(event.type, {})
+                case Aggregation(aggregate=aggregate):
+                    found.setdefault(aggregate.event.type, {})
+        for aggregate, _ in scope.aggregates:
+            found.setdefault(aggregate.event.type, {})
+        for site in scope.sites:
+            for ref, replaceable in _references(site):
+                type_name = scope.type_of(ref, site.own)
+                if type_name is not None and ref.name != TIME_ATTRIBUTE:
+                    attributes = found.setdefault(type_name, {})
+                    attributes[ref.name] = attributes.get(ref.name, True) and replaceable
+    return found
+
+
+def _references(site: Site) -> list[tuple[AttributeRef, bool]]:
+    """Give the attributes that an expression reads, each with whether it stands inside ``coalesce``."""
+    if not any(isinstance(node, Call) and node.function == "coalesce" for node in site.nodes):
+        return [(node, False) for node in site.nodes if isinstance(node, AttributeRef)]
+    found: list[tuple[AttributeRef, bool]] = []
+    _collect(site.node, False, found)
+    return found
+
+
+def _collect(node: Constraint, replaceable: bool, found: list[tuple[AttributeRef, bool]]) -> None:
+    match node:
+        case AttributeRef():
+            found.append((node, replaceable))
+        case Call(function=function, arguments=operands):
+            for operand in operands:
+                _collect(operand, replaceable or function == "coalesce", found)
+        case Comparison(operands=operands):
+            for operand in operands:
+                _collect(operand, replaceable, found)
+        case Arithmetic(left=left, right=right):
+            _collect(left, replaceable, found)
+            _collect(right, replaceable, found)
+        case Negative(operand=operand):
+            _collect(operand, replaceable, found)
+        case _:
+            pass

@@ -1,0 +1,149 @@
+"""The event types that a rule set knows, and the mistakes in how it declares and defines them."""
+
+from __future__ import annotations
+
+from cepheus.core.schema import RESERVED, TIME_ATTRIBUTE, Attribute, EventType, Schema
+from cepheus.core.values import ValueType
+from cepheus.rules.check.findings import Findings
+from cepheus.rules.check.similar import SimilarNames
+from cepheus.rules.check.wording import find_name, line_of
+from cepheus.rules.model import RuleSet
+
+_TIME = Attribute(TIME_ATTRIBUTE, ValueType.TIMESTAMP)
+
+
+class KnownTypes:
+    """Event types by name: declared in the rules, defined by a rule, or found in the data's schema.
+
+    ``closed`` says that there are no others.
+    """
+
+    def __init__(self, declared: dict[str, EventType], composites: dict[str, EventType], data: Schema, closed: bool):
+        self.declared = declared
+        self.composites = composites
+        self.data = data
+        self.closed = closed
+        self.similar = SimilarNames([*declared, *composites, *data])
+        self.similar_composites = SimilarNames(composites)
+        self._attributes: dict[str, dict[str, Attribute] | None] = {}
+
+    def get(self, name: str) -> EventType | None:
+        """Give a known type; what the rules say goes before what the data says."""
+        return self.declared.get(name) or self.composites.get(name) or self.data.get(name)
+
+    def attributes(self, type_name: str) -> dict[str, Attribute] | None:
+        """Give the attributes of a type by name, the event's time included; None if the type is not known."""
+        if type_name not in self._attributes:
+            event_type = self.get(type_name)
+            found = None
+            if event_type is not None:
+                found = {attribute.name: attribute for attribute in event_type.attributes} | {TIME_ATTRIBUTE: _TIME}
+            self._attributes[type_name] = found
+        return self._attributes[type_name]
+
+    def is_unknown(self, type_name: str) -> bool:
+        """Tell whether a type is a mistake: not known although all types are."""
+        return self.closed and self.get(type_name) is None
+
+    def origin(self, type_name: str) -> str:
+        """Say in one word how the type came to be known."""
+        if type_name in self.declared:
+            return "declared"
+        return "defined" if type_name in self.composites else "in the data"
+
+
+def known_types(rules: RuleSet, data: Schema | None, closed: bool | None, findings: Findings) -> KnownTypes:
+    """Collect the types that rules and data know, reporting types and attributes that are given twice or reserved."""
+    declared: dict[str, EventType] = {}
+    for event_type in rules.declarations:
+        _attribute_names(event_type, findings)
+        first = declared.setdefault(event_type.name, event_type)
+        if not _agree(first, event_type):
+            _conflict(
+                event_type,
+                f"is declared twice, with different attributes: {first} {_at(first, event_type)}",
+                "keep one of the two declarations",
+                findings,
+            )
+    composites: dict[str, EventType] = {}
+    for rule in rules.rules:
+        event_type = rule.composite
+        _attribute_names(event_type, findings)
+        first = composites.setdefault(event_type.name, event_type)
+        if not _agree(first, event_type):
+            _conflict(
+                event_type,
+                f"is defined twice, with different attributes: {first} {_at(first, event_type)}",
+                "give both definitions the same attributes, or one of them another name",
+                findings,
+            )
+        elif first is event_type:
+            _agree_with_inputs(event_type, declared, data, findings)
+    data = Schema() if data is None else data
+    if closed is None:
+        closed = bool(rules.declarations) or data.closed
+    return KnownTypes(declared, composites, data, closed)
+
+
+def _agree_with_inputs(
+    composite: EventType, declared: dict[str, EventType], data: Schema | None, findings: Findings
+) -> None:
+    """A type may come both from a rule and from outside, if it is the same type."""
+    other = declared.get(composite.name)
+    if other is not None and not _agree(other, composite):
+        _conflict(
+            composite,
+            f"is declared with different attributes: {other} {_at(other, composite)}",
+            "make declaration and definition agree, or give one of them another name",
+            findings,
+        )
+    elif other is None and data is not None and composite.name in data:
+        other = data[composite.name]
+        if not _agree(other, composite):
+            _conflict(
+                composite,
+                f"is in the data with different attributes: {other}",
+                "give the composite type another name",
+                findings,
+            )
+
+
+def _agree(one: EventType, other: EventType) -> bool:
+    return one is other or set(one.attributes) == set(other.attributes)
+
+
+def _at(first: EventType, second: EventType) -> str:
+    return line_of(first.span, second.span)
+
+
+def _conflict(event_type: EventType, problem: str, hint: str, findings: Findings) -> None:
+    span = find_name(event_type.span, event_type.name)
+    findings.error("type-conflict", f"'{event_type.name}' {problem}".rstrip(), span, hint)
+
+
+def _attribute_names(event_type: EventType, findings: Findings) -> None:
+    seen: set[str] = set()
+    for attribute in event_type.attributes:
+        span = find_name(attribute.span or event_type.span, attribute.name)
+        if attribute.name == TIME_ATTRIBUTE:
+            findings.error(
+                "reserved-name",
+                f"'{event_type.name}' cannot have an attribute 'time': every event has its own time",
+                span,
+                "leave it out, and read the time of an event as EVENT.time",
+            )
+        elif attribute.name in RESERVED:
+            findings.error(
+                "reserved-name",
+                f"'{attribute.name}' is the name of a field that every event has and cannot be an attribute",
+                span,
+                f"choose another name, such as '{event_type.name.lower()}_{attribute.name}'",
+            )
+        if attribute.name in seen:
+            findings.error(
+                "duplicate-attribute",
+                f"'{event_type.name}' has two attributes called '{attribute.name}'",
+                span,
+                "remove or rename one of them",
+            )
+        seen.add(attribute.name)

@@ -1,0 +1,147 @@
+"""Is every parameter bound, once, and used?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from cepheus.core.errors import did_you_mean
+from cepheus.core.source import Span
+from cepheus.rules.check.findings import Findings
+from cepheus.rules.check.scope import Role, RuleScope, Site
+from cepheus.rules.check.wording import find_name
+from cepheus.rules.expressions import AttributeRef, Comparison, Parameter
+from cepheus.rules.model import Aggregation
+
+
+def parameters(scope: RuleScope, findings: Findings) -> None:
+    """Check the parameters of a rule.
+
+    Found here: parameters that nothing binds, or that an aggregate binds although they are bound already; aggregates
+    that need each other's results; and, as a warning, parameters that are bound and never used.
+    """
+    uses: dict[str, list[tuple[Site, Parameter]]] = {}
+    for site in scope.sites:
+        for node in site.nodes:
+            if isinstance(node, Parameter):
+                uses.setdefault(node.name, []).append((site, node))
+    for name, places in uses.items():
+        if name not in scope.binders:
+            _unbound(scope, name, places, findings)
+    _rebound(scope, findings)
+    _circular(scope, findings)
+    _unused(scope, uses, findings)
+
+
+def _unbound(scope: RuleScope, name: str, places: list[tuple[Site, Parameter]], findings: Findings) -> None:
+    site, parameter = places[0]
+    for candidate, node in places:
+        if candidate.role is Role.MEMBER and _would_bind(candidate, name):
+            what = "a negated event" if candidate.own and candidate.own.name in scope.absent else "an aggregated event"
+            findings.error(
+                "unbound-parameter",
+                f"${name} is bound only inside {what}, which does not take part and so cannot bind it",
+                node.span,
+                f"bind it in an event that takes part, with 'attribute=${name}'",
+            )
+            return
+    hint = did_you_mean(name, scope.binders)
+    if hint is not None:
+        hint = hint.replace("'", "'$", 1)
+    elif site.role is Role.ASSIGNMENT:
+        hint = f"bind it in the pattern with 'attribute=${name}'"
+    else:
+        hint = f"bind it in an event of the pattern with 'attribute=${name}'"
+    findings.error("unbound-parameter", f"${name} is used, but nothing binds it", parameter.span, hint)
+
+
+def _would_bind(site: Site, name: str) -> bool:
+    match site.node:
+        case Comparison(operands=(AttributeRef(), Parameter(name=found)), operators=("=",)):
+            return found == name
+        case Comparison(operands=(Parameter(name=found), AttributeRef()), operators=("=",)):
+            return found == name
+    return False
+
+
+def _binding_aggregates(scope: RuleScope) -> Iterator[tuple[str, Aggregation, int]]:
+    for index, item in enumerate(scope.rule.pattern.items, 1):
+        if isinstance(item, Aggregation) and item.parameter is not None:
+            yield item.parameter, item, index
+
+
+def _place(name: str, item: Aggregation) -> Span | None:
+    return find_name(item.span, name)
+
+
+def _rebound(scope: RuleScope, findings: Findings) -> None:
+    seen: set[str] = set()
+    for name, item, _ in _binding_aggregates(scope):
+        attribute = scope.binders.get(name)
+        if attribute is not None:
+            problem = f"${name} is bound to {attribute.event}.{attribute.name} and cannot also be bound to an aggregate"
+            hint = f"choose another name, and compare it with ${name}"
+        elif name in seen:
+            problem = f"${name} is bound to two aggregates"
+            hint = "choose another name for one of them"
+        else:
+            seen.add(name)
+            continue
+        findings.error("rebound-parameter", problem, _place(name, item), hint)
+
+
+def _circular(scope: RuleScope, findings: Findings) -> None:
+    """Refuse aggregates that can never be computed because each needs another's result first."""
+    needed: dict[str, set[str]] = {}
+    items: dict[str, Aggregation] = {}
+    indexes: dict[int, str] = {}
+    for name, item, index in _binding_aggregates(scope):
+        if scope.binders.get(name) is None and name not in items:
+            needed[name], items[name], indexes[index] = set(), item, name
+    for site in scope.sites:
+        if site.index in indexes and site.role in (Role.MEMBER, Role.VALUE):
+            needed[indexes[site.index]].update(
+                node.name for node in site.nodes if isinstance(node, Parameter) and node.name in items
+            )
+    waiting: dict[str, list[str]] = {}
+    for name, others in needed.items():
+        for other in others:
+            waiting.setdefault(other, []).append(name)
+    open_needs = {name: len(others) for name, others in needed.items()}
+    ready = [name for name, count in open_needs.items() if count == 0]
+    while ready:
+        name = ready.pop()
+        del open_needs[name]
+        for other in waiting.get(name, ()):
+            open_needs[other] -= 1
+            if open_needs[other] == 0:
+                ready.append(other)
+    for name in open_needs:
+        findings.error(
+            "circular-aggregate",
+            f"${name} cannot be computed: its events are chosen by ${sorted(needed[name] & set(open_needs))[0]}, "
+            + ("which is itself" if name in needed[name] else "which needs it in turn"),
+            _place(name, items[name]),
+            "compare the aggregates outside of one another",
+        )
+
+
+def _unused(scope: RuleScope, uses: dict[str, list[tuple[Site, Parameter]]], findings: Findings) -> None:
+    counts = Counter({name: len(places) for name, places in uses.items()})
+    for name, attribute in scope.binders.items():
+        if attribute is not None and counts[name] == 1:
+            _, parameter = uses[name][0]
+            findings.warning(
+                "unused-parameter",
+                f"${name} is bound here and never used",
+                parameter.span,
+                "use it in another event or in where, or leave the constraint out",
+            )
+    for name, item, _ in _binding_aggregates(scope):
+        if scope.binders.get(name) is None and counts[name] == 0 and item.comparison is None:
+            findings.warning(
+                "unused-parameter",
+                f"${name} is bound to an aggregate and never used",
+                _place(name, item),
+                f"compare it or use it in where: attribute=${name}",
+            )
