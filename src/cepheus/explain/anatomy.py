@@ -1,0 +1,305 @@
+"""From a rule to its parts in words: what the tree prints and the drawings draw.
+
+Before::
+
+    Smoke(area=$a) and last Temp(area=$a and value>45) within 5 min from Smoke
+
+After: a terminator ``Smoke`` that binds ``$a``, and a part ``last Temp`` hanging from it by a window of 5 min, with
+``value > 45`` as content and a link ``area = $a`` to ``Smoke``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import assert_never
+
+from cepheus.core.time import format_duration
+from cepheus.explain.words import constraint_text
+from cepheus.language.tesla.print import format_expression
+from cepheus.rules.expressions import (
+    AttributeRef,
+    Between,
+    Comparison,
+    Constraint,
+    EventPattern,
+    Parameter,
+    Scope,
+    Within,
+)
+from cepheus.rules.model import Aggregation, Negation, PatternItem, Rule, Selection
+from cepheus.rules.reach import reach
+from cepheus.rules.resolve import bindings, resolve, scope_events
+from cepheus.rules.walk import walk
+
+
+class Role(Enum):
+    """What a part does in the rule."""
+
+    TERMINATOR = "terminator"
+    SELECTED = "selected"
+    NEGATED = "negated"
+    AGGREGATED = "aggregated"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A constraint that relates a part to others: its text, its parameters, the parts it needs besides its own.
+
+    ``decided_at`` is the last of these parts in text order: only there all that the constraint needs is known.
+    """
+
+    text: str
+    parameters: tuple[str, ...]
+    others: tuple[str, ...]
+    decided_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One event of the pattern: its name in the rule, its role, and all that is required of it.
+
+    ``policy`` is the words in front of it (``each``, ``3 last``, ``not``, ``Avg of value``). ``binds`` pairs each
+    parameter that is bound here with the attribute that gives its value. ``condition`` is the comparison around an
+    aggregate.
+    """
+
+    name: str
+    type: str
+    role: Role
+    policy: str
+    scope: Scope | None
+    content: tuple[str, ...]
+    links: tuple[Link, ...]
+    binds: tuple[tuple[str, str], ...]
+    condition: str | None = None
+    consumed: bool = False
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """The events this part hangs from; none for the terminator."""
+        return () if self.scope is None else scope_events(self.scope)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A parameter: where its value comes from and where it is used."""
+
+    parameter: str
+    source: str
+    used: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Anatomy:
+    """A rule taken apart: the parts in text order, the terminator first.
+
+    ``reach`` is the longest time, in microseconds, between a terminator and an event that the rule looks at for it.
+    """
+
+    name: str
+    composite: str
+    parts: tuple[Part, ...]
+    parameters: tuple[Use, ...]
+    assignments: tuple[tuple[str, str], ...]
+    consuming: tuple[str, ...]
+    min_probability: float | None
+    reach: int
+
+    @property
+    def terminator(self) -> Part:
+        """The event that decides the rule."""
+        return self.parts[0]
+
+    @property
+    def selected(self) -> tuple[Part, ...]:
+        """The terminator and the chosen events: what a composite event is made of."""
+        return tuple(part for part in self.parts if part.role in (Role.TERMINATOR, Role.SELECTED))
+
+    @property
+    def conditions(self) -> tuple[Part, ...]:
+        """The negated and aggregated events: looked at, but not part of what is made."""
+        return tuple(part for part in self.parts if part.role in (Role.NEGATED, Role.AGGREGATED))
+
+    def part(self, name: str) -> Part:
+        """Give the part of that name."""
+        return next(part for part in self.parts if part.name == name)
+
+
+def anatomy(rule: Rule) -> Anatomy:
+    """Take apart a rule that has passed the checks and has a name."""
+    assert rule.name is not None
+    builder = _Builder(rule)
+    parts = (builder.terminator(), *(builder.item(item, index) for index, item in enumerate(rule.pattern.items, 1)))
+    return Anatomy(
+        name=rule.name,
+        composite=str(rule.composite),
+        parts=parts,
+        parameters=tuple(_uses(parts, builder.binders)),
+        assignments=tuple(
+            (assignment.attribute, format_expression(assignment.value)) for assignment in rule.assignments
+        ),
+        consuming=rule.consuming,
+        min_probability=rule.min_probability,
+        reach=reach(resolve(rule)),
+    )
+
+
+def scope_text(scope: Scope) -> str:
+    """Write a scope as rules do.
+
+    >>> scope_text(Within(300_000_000, "Smoke")), scope_text(Between("Smoke", "Temp"))
+    ('within 5 min from Smoke', 'between Smoke and Temp')
+    """
+    match scope:
+        case Within(duration=duration, reference=reference):
+            return f"within {format_duration(duration)} from {reference}"
+        case Between(first=first, second=second):
+            return f"between {first} and {second}"
+        case _:
+            assert_never(scope)
+
+
+class _Builder:
+    """Makes the parts of one rule; knows who binds what and in which order events are introduced."""
+
+    def __init__(self, rule: Rule) -> None:
+        self.rule = rule
+        self.binders = bindings(rule.pattern)
+        self._order = [
+            part_name(item, index) for index, item in enumerate((rule.pattern.terminator, *rule.pattern.items))
+        ]
+
+    def terminator(self) -> Part:
+        event = self.rule.pattern.terminator
+        return self._part(event, event.name, Role.TERMINATOR)
+
+    def item(self, item: PatternItem, index: int) -> Part:
+        name = part_name(item, index)
+        match item:
+            case Selection(event=event, policy=policy, count=count, window=window):
+                words = policy.value if count is None else f"{count} {policy.value}"
+                return self._part(event, name, Role.SELECTED, policy=words, scope=window)
+            case Negation(event=event, scope=scope):
+                return self._part(event, name, Role.NEGATED, policy="not", scope=scope)
+            case Aggregation(aggregate=aggregate, comparison=comparison):
+                words = aggregate.function
+                if aggregate.value is not None:
+                    words += f" of {format_expression(aggregate.value)}"
+                condition = None if comparison is None else constraint_text(comparison, {aggregate: name})
+                scope = aggregate.scope
+                return self._part(
+                    aggregate.event, name, Role.AGGREGATED, policy=words, scope=scope, condition=condition
+                )
+            case _:
+                assert_never(item)
+
+    def _part(
+        self,
+        event: EventPattern,
+        name: str,
+        role: Role,
+        *,
+        policy: str = "",
+        scope: Scope | None = None,
+        condition: str | None = None,
+    ) -> Part:
+        content: list[str] = []
+        links: list[Link] = []
+        binds: list[tuple[str, str]] = []
+        own = event.name if role in (Role.TERMINATOR, Role.SELECTED) else event.alias
+        for constraint in event.constraints:
+            bound = self._binding(constraint, own) if role in (Role.TERMINATOR, Role.SELECTED) else None
+            if bound is not None:
+                binds.append(bound)
+            elif others := self._others(constraint, own):
+                links.append(self._link(constraint, name, others))
+            else:
+                content.append(constraint_text(constraint))
+        if role is Role.AGGREGATED and name.startswith("$"):
+            binds.append((name, policy))
+        return Part(
+            name,
+            event.type,
+            role,
+            policy,
+            scope,
+            tuple(content),
+            tuple(links),
+            tuple(binds),
+            condition,
+            role is Role.SELECTED and name in self.rule.consuming,
+        )
+
+    def _binding(self, constraint: Constraint, own: str | None) -> tuple[str, str] | None:
+        """Tell whether this constraint is the one that gives a parameter its value."""
+        match constraint:
+            case Comparison(operands=(AttributeRef() as attribute, Parameter(name=name)), operators=("=",)):
+                pass
+            case Comparison(operands=(Parameter(name=name), AttributeRef() as attribute), operators=("=",)):
+                pass
+            case _:
+                return None
+        binder = self.binders.get(name)
+        owned = binder is not None and binder.event == own and binder.name == attribute.name
+        return (f"${name}", attribute.name) if owned and attribute.event in (None, own) else None
+
+    def _others(self, constraint: Constraint, own: str | None) -> tuple[str, ...]:
+        found: dict[str, None] = {}
+        for node in walk(constraint):
+            if isinstance(node, AttributeRef) and node.event is not None and node.event != own:
+                found[node.event] = None
+            elif isinstance(node, Parameter):
+                binder = self.binders.get(node.name)
+                found[f"${node.name}" if binder is None else str(binder.event)] = None
+        return tuple(found)
+
+    def _link(self, constraint: Constraint, name: str, others: tuple[str, ...]) -> Link:
+        parameters = dict.fromkeys(f"${node.name}" for node in walk(constraint) if isinstance(node, Parameter))
+        decided_at = max((name, *others), key=self._order.index)
+        return Link(constraint_text(constraint), tuple(parameters), others, decided_at)
+
+
+def part_name(item: EventPattern | PatternItem, index: int) -> str:
+    """Name an item of a pattern: events by alias or type, aggregates by parameter, what has no name by position."""
+    match item:
+        case EventPattern():
+            return item.name
+        case Selection(event=event):
+            return event.name
+        case Aggregation(parameter=str(parameter)):
+            return f"${parameter}"
+        case Aggregation(aggregate=aggregate):
+            return f"{aggregate.function} #{index}"
+        case Negation():
+            return f"not #{index}"
+        case _:
+            assert_never(item)
+
+
+def _uses(parts: tuple[Part, ...], binders: dict[str, AttributeRef | None]) -> Iterator[Use]:
+    for parameter, binder in binders.items():
+        mark = f"${parameter}"
+        used = [shown(part) for part in parts if any(mark in link.parameters for link in part.links)]
+        computed = next((part for part in parts if part.name == mark), None)
+        if binder is not None:
+            source = f"{binder.event}.{binder.name}"
+        else:
+            source = f"{computed.policy} over {computed.type}" if computed is not None else "an aggregate"
+        if computed is not None and computed.condition is not None:
+            used.append(computed.condition)
+        yield Use(mark, source, tuple(dict.fromkeys(used)))
+
+
+def shown(part: Part) -> str:
+    """Name a part for a reader: ``Temp``, ``not Rain``, ``Avg of value over Temp``."""
+    match part.role:
+        case Role.TERMINATOR | Role.SELECTED:
+            return part.name
+        case Role.NEGATED:
+            return f"not {part.type}"
+        case Role.AGGREGATED:
+            return f"{part.policy} over {part.type}"
+        case _:
+            assert_never(part.role)

@@ -1,0 +1,62 @@
+"""Rules as one SVG drawing: for each its automaton and its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cepheus.core.time import format_duration
+from cepheus.explain.anatomy import Anatomy
+from cepheus.explain.automaton import automaton
+from cepheus.explain.columns import columns
+from cepheus.explain.svg import Canvas, document
+
+_MARGIN = 24
+_GAP = 18
+_TOP = 50  # below the title
+_WIDTH = 1240  # drawings that fit stand side by side
+
+
+def draw(rules: Sequence[Anatomy]) -> str:
+    """Draw rules one below the other and give the text of the SVG file.
+
+    The first drawing of a rule is its automaton (how matches grow as events arrive), the second its columns (what is
+    kept until the terminator arrives).
+    """
+    pictures = [_rule(rule) for rule in rules]
+    width = max((picture.width for picture in pictures), default=0) + 2 * _MARGIN
+    page = Canvas()
+    y = float(_MARGIN)
+    body = Canvas()
+    for index, picture in enumerate(pictures):
+        if index:
+            body.path(f"M{_MARGIN} {y:g} H{width - _MARGIN:g}", "slot")
+            y += _GAP + 8
+        body.place(picture, _MARGIN, y)
+        y += picture.height + _GAP
+    page.box((0.5, 0.5, width, y + _MARGIN - _GAP), "page", 10)
+    page.place(body, 0, 0)
+    return document(page, f"Rules {', '.join(rule.name for rule in rules)}" if rules else "No rules")
+
+
+def _rule(rule: Anatomy) -> Canvas:
+    canvas = Canvas()
+    canvas.text(0, 16, f"{rule.name}: {rule.composite}", "title")
+    reach = f"looks back at most {format_duration(rule.reach)} from each {rule.terminator.name}"
+    canvas.text(0, 37, reach if rule.reach else f"looks at {rule.terminator.name} alone", "caption")
+    left, right = automaton(rule), columns(rule)
+    beside = left.width + right.width + 5 * _GAP <= _WIDTH
+    height = max(left.height, right.height) if beside else 0
+    _card(canvas, "automaton", left, (0, _TOP), height)
+    if beside:
+        _card(canvas, "columns", right, (left.width + 3 * _GAP, _TOP), height)
+    else:
+        _card(canvas, "columns", right, (0, canvas.height + _GAP), 0)
+    return canvas
+
+
+def _card(canvas: Canvas, caption: str, picture: Canvas, corner: tuple[float, float], height: float) -> None:
+    x, y = corner
+    area = (x, y, picture.width + 2 * _GAP, max(picture.height, height) + 2 * _GAP + 16)
+    canvas.box(area, "card", 8)
+    canvas.text(x + _GAP, y + 24, caption, "caption")
+    canvas.place(picture, x + _GAP, y + _GAP + 18)
