@@ -67,11 +67,11 @@ def from_arrow(data_type: pa.DataType) -> ValueType | None:
         return ValueType.BOOL
     if pa.types.is_integer(data_type):
         return ValueType.INT
-    if pa.types.is_floating(data_type):
+    if pa.types.is_floating(data_type) or pa.types.is_decimal(data_type):
         return ValueType.FLOAT
     if pa.types.is_string(data_type) or pa.types.is_large_string(data_type) or pa.types.is_string_view(data_type):
         return ValueType.STRING
-    if pa.types.is_timestamp(data_type):
+    if pa.types.is_timestamp(data_type) or pa.types.is_date(data_type):
         return ValueType.TIMESTAMP
     return None
 

@@ -1,0 +1,1 @@
+"""Events in files and tables: reading, writing and checking them."""

@@ -1,0 +1,245 @@
+"""From rows to events: one chunk of any file becomes a batch, its bad events found and reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from cepheus.core.batch import EventBatch, Ids, IntArray, Provenance
+from cepheus.core.errors import Diagnostic, EventError, Place, did_you_mean
+from cepheus.core.event import EventId
+from cepheus.core.formats.attributes import AttributeReader, Faults, TypedRows, coerce
+from cepheus.core.formats.cells import coerce_id, coerce_probability, id_of_text
+from cepheus.core.formats.columns import Column, ObjectColumn, int_array
+from cepheus.core.formats.problems import BadEvents, placed, shown
+from cepheus.core.formats.tables import Numbers, Rows, pick
+from cepheus.core.schema import Schema
+from cepheus.core.time import TimeUnit
+from cepheus.core.values import ValueType
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some events of a file and where each of them stands in it.
+
+    >>> chunk = Chunk(EventBatch.empty(), "a.jsonl", range(1, 3))
+    >>> str(chunk.place_of(1))
+    'a.jsonl:2'
+    """
+
+    batch: EventBatch
+    name: str
+    lines: Numbers
+
+    def place_of(self, row: int) -> Place:
+        """Give the file and the line (for Parquet and Arrow the row, counted from 1) of an event of the batch."""
+        return Place(self.name, int(self.lines[row]))
+
+
+@dataclass(frozen=True, slots=True)
+class IntakeOptions:
+    """How rows become events.
+
+    ``type_name`` is the type of every event of a file without a type column. ``sequence`` names the column that
+    breaks ties between events of equal time. ``keep_all`` keeps attributes and types that the schema does not
+    name. ``id_prefix`` goes before the position of an event without an id, to tell files apart; ``numbered`` False
+    leaves such events without an id.
+    """
+
+    schema: Schema = field(default_factory=Schema)
+    unit: TimeUnit = TimeUnit.US
+    type_name: str | None = None
+    sequence: str | None = None
+    keep_all: bool = False
+    id_prefix: str | None = None
+    numbered: bool = True
+
+
+class Intake:
+    """Turns the rows of one file into events, chunk after chunk; ``read`` counts the rows, bad ones included."""
+
+    def __init__(self, name: str, options: IntakeOptions, bad: BadEvents) -> None:
+        self._name = name
+        self._options = options
+        self._bad = bad
+        self.read = 0
+        self._attributes = AttributeReader(options.schema, options.unit, options.keep_all)
+
+    def chunk(self, rows: Rows, lines: Numbers, positions: Numbers, findings: Iterable[Diagnostic] = ()) -> Chunk:
+        """Give the good events of some rows; report the bad ones, together with what the parser found among them."""
+        findings = list(findings)
+        self.read += len(rows) + len(findings)
+        faults: Faults = {}
+        types, codes = self._types(rows, faults)
+        relevant = np.flatnonzero(codes >= 0)
+        if len(relevant) < len(codes):
+            findings += self._placed(faults, lines)
+            faults = {}
+            rows, codes = rows.take(relevant), codes[relevant]
+            lines, positions = pick(lines, relevant), pick(positions, relevant)
+        batch = self._batch(TypedRows(rows, types, codes), positions, faults)
+        self._bad.report(sorted([*findings, *self._placed(faults, lines)], key=_line))
+        if faults:
+            good = np.setdiff1d(np.arange(len(batch)), np.fromiter(faults, np.int64))
+            batch, lines = batch.take(good), pick(lines, good)
+        return Chunk(batch, self._name, lines)
+
+    def _placed(self, faults: Faults, lines: Numbers) -> list[Diagnostic]:
+        return [placed(error, Place(self._name, int(lines[row]))) for row, error in faults.items()]
+
+    def _types(self, rows: Rows, faults: Faults) -> tuple[list[str], NDArray[np.int32]]:
+        """Give the types of interest and each row's code into them, -1 for rows that are bad or concern no one."""
+        given = self._options.type_name
+        cells, raw_codes = rows.type_codes("type")
+        types: dict[str, int] = {}
+        recode = np.full(len(cells) + 1, -1, np.int32)  # the last entry is for rows without a type
+        if given is not None:
+            types[given] = 0
+            recode[-1] = 0
+        for index, cell in enumerate(cells):
+            try:
+                name = self._known(cell)
+            except EventError as error:
+                faults |= dict.fromkeys(np.flatnonzero(raw_codes == index).tolist(), error)
+                continue
+            if name is not None:
+                recode[index] = types.setdefault(name, len(types))
+        if given is None and (raw_codes < 0).any():
+            untyped = EventError.of("event", "an event has no type", hint=_type_hint(rows))
+            faults |= dict.fromkeys(np.flatnonzero(raw_codes < 0).tolist(), untyped)
+        if np.array_equal(recode[:-1], np.arange(len(cells))) and not (raw_codes < 0).any():
+            return list(types), raw_codes
+        return list(types), recode[raw_codes]
+
+    def _known(self, cell: object) -> str | None:
+        """Give the type that a cell names, or None if no rule concerns it."""
+        options = self._options
+        if not isinstance(cell, str) or not cell or not _encodable(cell):
+            raise EventError.of("event", f"{shown(cell)} is not the name of an event type")
+        if options.type_name is not None and cell != options.type_name:
+            raise EventError.of(
+                "event",
+                f"an event of type {shown(cell)} in a file of {options.type_name}",
+                hint="leave the type option away for a file that has types of its own",
+            )
+        if cell in options.schema:
+            return cell
+        if options.schema.closed:
+            hint = did_you_mean(cell, options.schema)
+            raise EventError.of("event", f"there is no event type {shown(cell)}", hint=hint)
+        return cell if options.keep_all else None
+
+    def _batch(self, events: TypedRows, positions: Numbers, faults: Faults) -> EventBatch:
+        rows = events.rows
+        times = self._integers(rows, "time", ValueType.TIMESTAMP, faults)
+        sequence = self._options.sequence
+        columns, errors = self._attributes.read(events, faults)
+        return EventBatch(
+            types=tuple(events.types),
+            codes=events.codes,
+            times=times,
+            columns=columns,
+            sequences=None if sequence is None else self._integers(rows, sequence, ValueType.INT, faults),
+            ids=self._ids(rows.column("id"), positions, faults),
+            probabilities=_probabilities(rows.column("probability"), faults),
+            errors=errors,
+            provenance=_provenance(rows.column("from"), len(rows), faults),
+        )
+
+    def _integers(self, rows: Rows, name: str, kind: ValueType, faults: Faults) -> IntArray:
+        """Read a column in which every row must have a value."""
+        column = rows.column(name)
+        array = pa.nulls(len(rows), kind.arrow)
+        if column is not None:
+            found: Faults = {}
+            array = coerce(column, kind, self._options.unit, found).array
+            for row, error in found.items():
+                faults.setdefault(row, EventError([placed(error, Place(self._name), f"{name}: ")]))
+        if array.null_count:
+            missing = EventError.of("event", f"an event has no {name}", hint=did_you_mean(name, rows.names()))
+            for row in np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False)).tolist():
+                faults.setdefault(row, missing)
+            array = array.cast(pa.timestamp("us")).cast(pa.int64()) if kind is ValueType.TIMESTAMP else array
+            array = array.fill_null(0)
+        return int_array(array)
+
+    def _ids(self, column: Column | None, positions: Numbers, faults: Faults) -> Ids | None:
+        options = self._options
+        if column is None or not column.present().any():
+            if not options.numbered:
+                return None
+            return positions if options.id_prefix is None else [f"{options.id_prefix}:{row}" for row in positions]
+        numbers = column.convert(ValueType.INT, options.unit, None)
+        if numbers is not None and numbers.null_count == 0:
+            return int_array(numbers)
+        as_text = not isinstance(column, ObjectColumn)
+        ids: list[EventId] = []
+        for row, (has_id, position) in enumerate(zip(column.present().tolist(), _plain(positions), strict=True)):
+            try:
+                ids.append(_id(column.raw(row), as_text) if has_id else self._position(position))
+            except EventError as error:
+                faults.setdefault(row, error)
+                ids.append(position)
+        return ids
+
+    def _position(self, position: int) -> EventId:
+        prefix = self._options.id_prefix
+        return position if prefix is None else f"{prefix}:{position}"
+
+
+def _line(finding: Diagnostic) -> int:
+    return -1 if finding.place is None or finding.place.line is None else finding.place.line
+
+
+def _type_hint(rows: Rows) -> str:
+    return did_you_mean("type", rows.names()) or "give the type of all its events with the type option"
+
+
+def _encodable(text: str) -> bool:
+    return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def _plain(numbers: Numbers) -> Sequence[int]:
+    return numbers if isinstance(numbers, range) else numbers.tolist()
+
+
+def _id(raw: object, as_text: bool) -> EventId:
+    return id_of_text(raw) if as_text and isinstance(raw, str) else coerce_id(raw)
+
+
+def _probabilities(column: Column | None, faults: Faults) -> NDArray[np.float64] | None:
+    if column is None:
+        return None
+    found: Faults = {}
+    array = coerce(column, ValueType.FLOAT, TimeUnit.US, found).array.fill_null(1.0)
+    for row, error in found.items():
+        faults.setdefault(row, EventError([placed(error, Place(""), "probability: ")]))
+    numbers: NDArray[np.float64] = array.to_numpy()
+    for row in np.flatnonzero((numbers < 0) | (numbers > 1)).tolist():
+        try:
+            coerce_probability(float(numbers[row]))
+        except EventError as error:
+            faults.setdefault(row, error)
+    return None if pc.all(pc.equal(array, 1.0)).as_py() in (True, None) else numbers
+
+
+def _provenance(column: Column | None, length: int, faults: Faults) -> Provenance | None:
+    if column is None or not column.present().any():
+        return None
+    as_text = not isinstance(column, ObjectColumn)
+    made_of: list[tuple[EventId, ...]] = [()] * length
+    for row in np.flatnonzero(column.present()).tolist():
+        raw = column.raw(row)
+        parts = raw.split() if as_text and isinstance(raw, str) else raw
+        try:
+            if not isinstance(parts, list):
+                raise EventError.of("event", f"from: {shown(raw)} is not a list of ids")
+            made_of[row] = tuple(_id(part, as_text) for part in parts)
+        except EventError as error:
+            faults.setdefault(row, error)
+    return Provenance(("",), np.zeros(length, np.int32), made_of)

@@ -1,0 +1,69 @@
+"""What happens to a bad event: stop at the first, or skip and count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from enum import Enum
+
+from cepheus.core.errors import Diagnostic, EventError, Place
+
+KEPT = 5
+"""How many findings are kept for the summary when bad events are skipped."""
+
+
+class OnBadEvent(Enum):
+    """What to do with an event that is not as it should be."""
+
+    STOP = "stop"
+    SKIP = "skip"
+
+
+class BadEvents:
+    """Takes the findings about bad events of one run, over all its files.
+
+    >>> bad = BadEvents(OnBadEvent.SKIP)
+    >>> bad.report([Diagnostic("event", "an event has no time")])
+    >>> bad.skipped, bad.diagnostics[0].message
+    (1, 'an event has no time')
+    """
+
+    def __init__(self, policy: OnBadEvent = OnBadEvent.STOP, keep: int = KEPT) -> None:
+        self.policy = policy
+        self.skipped = 0
+        self.diagnostics: list[Diagnostic] = []
+        self._keep = keep
+
+    def report(self, findings: Iterable[Diagnostic]) -> None:
+        """Take findings, one a bad event, in the order of the events; raise the first unless events are skipped."""
+        for finding in findings:
+            if self.policy is OnBadEvent.STOP:
+                raise EventError([finding])
+            self.skipped += 1
+            if len(self.diagnostics) < self._keep:
+                self.diagnostics.append(finding)
+
+
+def placed(error: EventError, place: Place, prefix: str = "", hint: str | None = None) -> Diagnostic:
+    """Give the finding of an error with its place, something before its message, and a hint if it has none."""
+    finding = error.diagnostics[0]
+    return replace(finding, place=place, message=prefix + finding.message, hint=finding.hint or hint)
+
+
+def shown(value: object, limit: int = 60) -> str:
+    """Write a value for a message, shortened if it is long.
+
+    >>> shown("a" * 100, 5), shown(True), shown(None), shown(2.5)
+    ("'aaaaa..'", 'true', 'null', '2.5')
+    """
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list | tuple):
+        return "a list"
+    if isinstance(value, int):
+        return str(value) if value.bit_length() <= 128 else "a number of many digits"
+    text = value if isinstance(value, str) else repr(value)
+    short = text if len(text) <= limit else text[:limit] + ".."
+    return repr(short) if isinstance(value, str) else short
