@@ -14,7 +14,7 @@ from lark import Token, Transformer
 
 from cepheus.core.errors import Diagnostic
 from cepheus.core.source import Source, Span
-from cepheus.core.values import ValueType
+from cepheus.core.values import Value, ValueType
 from cepheus.language.tesla.literals import LiteralError, read_duration, read_number, read_string, read_time
 from cepheus.language.tesla.scan import MAX_NESTING
 from cepheus.rules.expressions import (
@@ -91,7 +91,7 @@ class ExpressionBuilder(Transformer[Token, Any]):
 
     def _number(self, token: Any, start: int, negative: bool) -> Constant:
         span = Span(self.source, start, token.end_pos)
-        zero = (0, ValueType.INT)
+        zero: tuple[Value, ValueType] = (0, ValueType.INT)
         value, value_type = self._read(span, zero, lambda: read_number(token, negative=negative))
         return Constant(value, value_type, span)
 
@@ -219,9 +219,7 @@ class ExpressionBuilder(Transformer[Token, Any]):
         try:
             return read_duration(number, unit)
         except LiteralError as error:
-            self._error(
-                error.code, error.message, self._token_span(unit) if error.code == "unit" else span, error.hint
-            )
+            self._error(error.code, error.message, self._token_span(unit) if error.code == "unit" else span, error.hint)
             return 0
 
     def window(self, children: Children) -> Within:
@@ -246,7 +244,7 @@ class ExpressionBuilder(Transformer[Token, Any]):
         span = Span(self.source, name.start_pos, end)
         function = AGGREGATES[name.lower()]
         if value is None and function != "Count":
-            hint = f"say of what: {function}({event.type}(..).value within 5 min from {event.type})"
+            hint = f"write the attribute behind the event: {function}({event.type}(..).value ..)"
             self._error("aggregate", f"{function} needs a value", span, hint)
         return Aggregate(function, event, value, scope, span)
 

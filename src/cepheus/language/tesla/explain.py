@@ -1,4 +1,175 @@
-from cepheus.core.errors import *
+"""Syntax errors in the words of the language: what was found, what was expected, what to try."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lark import Token
+from lark.exceptions import UnexpectedToken
+
+from cepheus.core.errors import Diagnostic, did_you_mean
+from cepheus.core.source import Source, Span
+from cepheus.language.tesla.expected import expected
 from cepheus.language.tesla.scan import span_of
-def explain(source, tokens, error):
-    return Diagnostic("syntax", f"found {error.token!r} {error.accepts}", span_of(source,error.token))
+from cepheus.rules.functions import AGGREGATES, FUNCTIONS
+
+_CLAUSES = frozenset({"WHERE", "CONSUMING", "MIN", "$END", "SEMICOLON", "_AND", "COMMA", "RPAR"})
+_POLICIES = frozenset({"EACH", "LAST", "FIRST"})
+_STARTS_OPERAND = (
+    frozenset(
+        {"NAME", "PARAMETER", "STRING", "INTEGER", "FLOAT", "PERCENTAGE", "FUNCTION", "AGGREGATE", "COUNTED", "NOT"}
+    )
+    | _POLICIES
+)
+_NOT_WORDS = frozenset({"NAME", "FUNCTION", "AGGREGATE", "STRING", "PARAMETER", "INTEGER", "FLOAT", "PERCENTAGE"})
+_BEFORE_NAMES = frozenset({"DEFINE", "EVENT", "RULE", "AS", "DOT"})
+_AFTER_NAMES = frozenset({"LPAR", "EQUALS", "COMPARATOR", "COLON", "DOT"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Situation:
+    """A token that does not fit, its neighbours, the terminals that would fit, and the parentheses open there."""
+
+    token: Token
+    before: list[Token]
+    after: Token | None
+    accepts: frozenset[str]
+    open: list[Token]
+
+    @property
+    def kind(self) -> str:
+        return self.token.type
+
+    @property
+    def previous(self) -> str:
+        return self.before[-1].type if self.before else ""
+
+    @property
+    def is_word(self) -> bool:
+        """Whether the token is a keyword."""
+        return self.kind not in _NOT_WORDS and self.token.isalpha()
+
+
+def explain(source: Source, tokens: list[Token], error: UnexpectedToken) -> Diagnostic:
+    """Say what is wrong at the token at which the parser stopped."""
+    situation = _situation(tokens, error)
+    if situation.kind == "LPAR" and situation.previous == "NAME":
+        return _unknown_call(situation, source)
+    if situation.kind == "RPAR" and not situation.open:
+        return Diagnostic("syntax", "this ')' closes nothing", span_of(source, situation.token))
+    if situation.kind == "$END":
+        end = tokens[-1].end_pos if tokens else len(source.text)
+        assert end is not None
+        span = Span(source, end, end)
+    else:
+        span = span_of(source, situation.token)
+    message = f"found {_found(situation.token)}, expected {expected(situation.accepts, situation.before)}"
+    return Diagnostic("syntax", message, span, _hint(situation, source))
+
+
+def _situation(tokens: list[Token], error: UnexpectedToken) -> _Situation:
+    place = next((index for index, token in enumerate(tokens) if token is error.token), len(tokens))
+    before = tokens[:place]
+    opened: list[Token] = []
+    for token in before:
+        if token.type == "LPAR":
+            opened.append(token)
+        elif token.type == "RPAR" and opened:
+            opened.pop()
+    after = tokens[place + 1] if place + 1 < len(tokens) else None
+    return _Situation(error.token, before, after, frozenset(error.accepts or ()), opened)
+
+
+def _unknown_call(situation: _Situation, source: Source) -> Diagnostic:
+    """A name with parentheses where a value should be: an event without a selection, or a function there is not."""
+    name = situation.before[-1]
+    span = span_of(source, name)
+    if situation.open:
+        close = did_you_mean(name, [*FUNCTIONS, *AGGREGATES.values()])
+        return Diagnostic(
+            "function", f"there is no function '{name}'", span, close or f"there are {', '.join(FUNCTIONS)}"
+        )
+    if any(token.type == "WHERE" for token in situation.before):
+        return Diagnostic("function", f"there is no function '{name}'", span, did_you_mean(name, FUNCTIONS))
+    hint = f"say which to take: each {name}(..), last {name}(..), first {name}(..), or not {name}(..)"
+    return Diagnostic("syntax", f"the event '{name}' stands here without a selection", span, hint)
+
+
+def _found(token: Token) -> str:
+    text = token if len(token) <= 40 else f"{token[:36]}.."
+    match token.type:
+        case "$END":
+            return "the end"
+        case "STRING":
+            return f"the string {text}"
+        case "INTEGER" | "FLOAT" | "PERCENTAGE":
+            return f"the number {text}"
+        case "PARAMETER":
+            return f"the parameter {text}"
+        case _:
+            return f"'{text}'"
+
+
+def _hint(situation: _Situation, source: Source) -> str | None:
+    if situation.open and situation.kind == "NAME" and situation.previous in _POLICIES:
+        return _unclosed(situation, source)  # the pattern goes on although the event before has not ended
+    return _hint_on_word(situation) or _hint_on_place(situation) or _hint_on_parenthesis(situation, source)
+
+
+def _hint_on_word(situation: _Situation) -> str | None:
+    """Recognise a mistake by the word itself."""
+    kind, accepts, text = situation.kind, situation.accepts, situation.token.lower()
+    if text == "or" and kind == "NAME":
+        return "there is no 'or': write two rules"
+    if text in ("select", "when", "if") and not situation.before:
+        return "a rule is written define .. from .."
+    if kind == "NOT" and situation.open:
+        return "write the opposite comparison, such as != or <="
+    if kind == "BETWEEN" and "WITHIN" in accepts:
+        return "a selection takes a window; only 'not' and aggregates take an interval"
+    if kind in _POLICIES and situation.previous == "FROM" and "NAME" in accepts:
+        return "the first event is the terminator: every one counts, so it takes no selection"
+    if kind == "COLON" and "EQUALS" in accepts:
+        return "write '='"
+    named = situation.previous in _BEFORE_NAMES or (
+        situation.after is not None and situation.after.type in _AFTER_NAMES
+    )
+    if situation.is_word and named and "NAME" in accepts:
+        return f"'{situation.token}' is a word of the language; choose another name"
+    if kind == "NAME" and "NAME" not in accepts:
+        return did_you_mean(
+            text, [terminal.strip("_").lower() for terminal in accepts if terminal.strip("_").isalpha()]
+        )
+    return None
+
+
+def _hint_on_place(situation: _Situation) -> str | None:
+    """Recognise a mistake by what is missing before the token."""
+    kind, accepts = situation.kind, situation.accepts
+    if "_AND" in accepts and kind in _STARTS_OPERAND:
+        return "'and' is missing before it"
+    if "WITHIN" in accepts and kind in ("INTEGER", "FLOAT"):
+        return "'within' is missing before it"
+    if "WITHIN" in accepts and kind in _CLAUSES and not (kind == "RPAR" and situation.open):
+        return "say how far back to look, such as within 5 min from Smoke"
+    if kind == "FROM" and situation.previous in ("INTEGER", "FLOAT"):
+        return f"write the unit, such as {situation.before[-1]} min or {situation.before[-1]} s"
+    if kind == "_AND" and "COMMA" in accepts:
+        return "separate the names with commas"
+    if "COLON" in accepts:
+        return "write the attribute's type, such as value: double"
+    if not situation.before:
+        return did_you_mean(situation.token.lower(), ["define", "event", "rule"])
+    return None
+
+
+def _hint_on_parenthesis(situation: _Situation, source: Source) -> str | None:
+    """Point at a parenthesis that is still open, where the text ends or a clause begins."""
+    if situation.open and "RPAR" in situation.accepts and situation.kind in _CLAUSES | {"WITHIN", "FROM", "BETWEEN"}:
+        return _unclosed(situation, source)
+    return None
+
+
+def _unclosed(situation: _Situation, source: Source) -> str:
+    span = span_of(source, situation.open[-1])
+    return f"the '(' in line {span.line}, column {span.column} is not closed"

@@ -41,6 +41,9 @@ class Grammar:
             transformer=self.builder,
             start=["statement", "partial_rule", "subscription"],
         )
+        for rule in self.parser.rules:
+            # Lark leaves tokens as names here; plain strings make every reduction a quicker dictionary lookup.
+            rule.origin.name = str(rule.origin.name)
         self.scanner = Scanner(self.parser.terminals, self.parser.ignore_tokens)
 
 

@@ -21,7 +21,7 @@ class LiteralError(ValueError):
 
 
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
-_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", "'": "'", '"': '"', "“": "“", "”": "”", "‘": "‘", "’": "’"}
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"} | {same: same for same in "\\'\"\u201c\u201d\u2018\u2019"}
 _MICROSECONDS = re.compile(r"(-?\d{1,19}) us")
 _MAX_DIGITS = 40
 
@@ -82,7 +82,9 @@ def _unescape(match: re.Match[str]) -> str:
             raise LiteralError("string", f"\\{escape} is not a character")
         return chr(code)
     if escape not in _ESCAPES:
-        hint = f"write \\\\{escape} for a backslash and {escape}" if escape.isprintable() else "write \\\\ for a backslash"
+        hint = (
+            f"write \\\\{escape} for a backslash and {escape}" if escape.isprintable() else "write \\\\ for a backslash"
+        )
         raise LiteralError("string", f"\\{escape} is not an escape", hint)
     return _ESCAPES[escape]
 

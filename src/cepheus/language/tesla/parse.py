@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from lark import Token
@@ -33,11 +36,10 @@ def parse(text: str, name: str = "<rules>") -> RuleSet:
     ...
     cepheus.core.errors.RuleError: <rules>:1:27: error[syntax]: found ',', expected 'and', where, consuming, ...
     """
-    reading = _Reading(Source(name, text))
     rules: list[Rule] = []
     declarations: list[EventType] = []
-    with reading.grammar.lock:
-        reading.begin()
+    with _collector_at_rest(), grammar().lock:
+        reading = _Reading(Source(name, text))
         for statement in statements(reading.tokens):
             node = reading.read("statement", statement)
             if isinstance(node, Rule):
@@ -73,16 +75,27 @@ def parse_event_pattern(text: str, name: str = "<event>") -> EventPattern:
 
 
 def _parse_one(start: str, text: str, name: str) -> object:
-    reading = _Reading(Source(name, text))
-    with reading.grammar.lock:
-        reading.begin()
+    with grammar().lock:
+        reading = _Reading(Source(name, text))
         node = reading.read(start, reading.tokens)
         reading.finish()
     return node
 
 
+@contextmanager
+def _collector_at_rest() -> Iterator[None]:
+    """Keep the cycle collector from walking a growing model over and over; the parser makes no cycles."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 class _Reading:
-    """One text on its way through the parser, and the mistakes found in it."""
+    """One text on its way through the parser, and the mistakes found in it; made and used under the lock."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -90,10 +103,7 @@ class _Reading:
         scan = self.grammar.scanner.scan(source)
         self.tokens = scan.tokens
         self.lexical_errors = scan.errors
-
-    def begin(self) -> None:
-        """Make the builder work on this text."""
-        self.grammar.builder.begin(self.source)
+        self.grammar.builder.begin(source)
         self.grammar.builder.errors += self.lexical_errors
 
     @property

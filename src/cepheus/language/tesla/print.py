@@ -119,7 +119,9 @@ def format_expression(expression: Expression) -> str:
             # A minus directly before a number would be part of the number.
             bare = isinstance(operand, Constant) and not operand.type.is_numeric
             text = format_expression(operand)
-            return f"-{text}" if bare or isinstance(operand, AttributeRef | Parameter | Call | Aggregate) else f"-({text})"
+            return (
+                f"-{text}" if bare or isinstance(operand, AttributeRef | Parameter | Call | Aggregate) else f"-({text})"
+            )
         case Call(function=function, arguments=arguments):
             return f"{function}({', '.join(map(format_expression, arguments))})"
         case Aggregate():

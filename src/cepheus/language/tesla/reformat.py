@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from lark import Token
 
+from cepheus.core.schema import EventType
 from cepheus.core.source import Source
 from cepheus.language.tesla.grammar import grammar
 from cepheus.language.tesla.parse import parse
 from cepheus.language.tesla.print import format_declaration, format_rule
 from cepheus.language.tesla.statements import statements
+from cepheus.rules.model import Rule
 
 
 def reformat(text: str, name: str = "<rules>") -> str:
@@ -26,23 +28,59 @@ def reformat(text: str, name: str = "<rules>") -> str:
     # the end
     """
     source = Source(name, text)
-    scan = grammar().scanner.scan(source)
     rules = parse(text, name)
-    nodes = iter(sorted([*rules.declarations, *rules.rules], key=lambda node: node.span.start if node.span else 0))
+    scan = grammar().scanner.scan(source)
+    nodes: list[EventType | Rule] = [*rules.declarations, *rules.rules]
+    nodes.sort(key=lambda node: node.span.start if node.span else 0)
     comments = scan.comments
-    blocks: list[tuple[bool, str]] = []
-    for statement, node in zip(statements(scan.tokens), nodes, strict=True):
-        own = _comments_of(statement, comments, source)
-        comments = comments[len(own) :]
-        is_rule = statement[0].type != "EVENT"
-        head = _comment_lines(own, statement[0], source)
-        blocks.append((is_rule, head + (format_rule(node) if is_rule else format_declaration(node))))
-    return ""
+    taken = 0
+    output = ""
+    was_declaration = False
+    cut = statements(scan.tokens)
+    for place, (statement, node) in enumerate(zip(cut, nodes, strict=True)):
+        following = _start(cut[place + 1][0]) if place + 1 < len(cut) else len(text)
+        first = taken
+        while taken < len(comments) and _belongs(comments[taken], statement, following, text):
+            taken += 1
+        above = comments[first:taken]
+        is_declaration = isinstance(node, EventType)
+        if output:
+            output += "\n" if is_declaration and was_declaration and not above else "\n\n"
+        output += _lay_out(above, _start(statement[0]), text)
+        output += format_declaration(node) if isinstance(node, EventType) else format_rule(node)
+        was_declaration = is_declaration
+    if taken < len(comments):
+        output += ("\n\n" if output else "") + _lay_out(comments[taken:], None, text).rstrip("\n")
+    return output + "\n" if output else ""
 
 
-def _comments_of(statement: list[Token], comments: list[Token], source: Source) -> list[Token]:
-    return []
+def _belongs(comment: Token, statement: list[Token], following: int, text: str) -> bool:
+    """Tell whether a comment stands before the end of a statement, or behind it on the same line."""
+    end = statement[-1].end_pos
+    assert end is not None
+    start = _start(comment)
+    return start < end or (start < following and text.find("\n", end, start) < 0)
 
 
-def _comment_lines(comments: list[Token], statement: Token, source: Source) -> str:
-    return ""
+def _lay_out(comments: list[Token], statement: int | None, text: str) -> str:
+    """Write comments each on its own line, with an empty line where the text has one before or between them."""
+    output = ""
+    for place, comment in enumerate(comments):
+        output += "\n".join(line.rstrip() for line in comment.split("\n")) + "\n"
+        following = _start(comments[place + 1]) if place + 1 < len(comments) else statement
+        end = comment.end_pos
+        assert end is not None
+        # A comment from inside the statement has nothing to do with the empty lines around it.
+        inside = statement is not None and end > statement
+        if following is not None and not inside and _has_empty_line(text[end:following]):
+            output += "\n"
+    return output
+
+
+def _has_empty_line(gap: str) -> bool:
+    return gap.isspace() and gap.count("\n") > 1
+
+
+def _start(token: Token) -> int:
+    assert token.start_pos is not None
+    return token.start_pos

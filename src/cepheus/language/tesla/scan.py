@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from lark import Token
@@ -16,10 +16,26 @@ from cepheus.rules.functions import AGGREGATES, FUNCTIONS
 MAX_NESTING = 100
 """How deep parentheses and expressions may nest, so that no pass over the model runs out of stack."""
 
-_UNFINISHED_STRING = r"""['"“”„‘’‚][^\n]*"""
+_UNFINISHED_STRING = r"""['"\u201c\u201d\u201e\u2018\u2019\u201a][^\n]*"""
 _UNFINISHED_COMMENT = r"/\*(?s:.)*"
 _STRAY = r"(?s:.)"
 _MISTAKES = frozenset({"unfinished_comment", "unfinished_string", "stray"})
+
+
+class Lexeme(Token):
+    """A token with offsets only: lines and columns are worked out from a span when a message needs them."""
+
+    __slots__ = ()
+
+    def __new__(cls, kind: str, text: str, start: int, end: int) -> Lexeme:
+        """Make a token without the checks of its base class, which take longer than the rest of the scan."""
+        token = str.__new__(cls, text)
+        token.type = kind
+        token.value = text
+        token.start_pos = start
+        token.end_pos = end
+        token.line = token.column = token.end_line = token.end_column = None
+        return token
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +54,7 @@ class Scanner:
     once, looks it up among the keywords and keeps offsets only, which is what spans need.
     """
 
-    def __init__(self, terminals: Sequence[TerminalDef], ignored: Sequence[str]) -> None:
+    def __init__(self, terminals: Collection[TerminalDef], ignored: Collection[str]) -> None:
         self.keywords: dict[str, str] = {}
         expressions = []
         for terminal in sorted(terminals, key=lambda terminal: -terminal.priority):
@@ -67,12 +83,12 @@ class Scanner:
             if kind == "NAME":
                 kind = keywords.get(text.lower(), kind)
             elif kind == "COMMENT":
-                comments.append(Token(kind, text, start, None, None, None, None, end))
+                comments.append(Lexeme(kind, text, start, end))
                 continue
             elif kind in _MISTAKES:
                 errors.append(_lexical_error(kind, Span(source, start, end)))
                 continue
-            tokens.append(Token(kind, text, start, None, None, None, None, end))
+            tokens.append(Lexeme(kind, text, start, end))
         _classify_calls(tokens)
         errors += _nesting(tokens, source)
         return Scan(tokens, comments, errors)
@@ -143,17 +159,22 @@ def _surrogates(source: Source) -> list[Diagnostic]:
     return []
 
 
-_QUOTES = {"“": "”", "”": "”", "„": "”", "‘": "’", "’": "’", "‚": "’"}
+_CLOSING_QUOTES = dict.fromkeys("\u201c\u201d\u201e", "\u201d") | dict.fromkeys("\u2018\u2019\u201a", "\u2019")
 
 
 def _lexical_error(kind: str, span: Span) -> Diagnostic:
     if kind == "unfinished_comment":
-        return Diagnostic("comment", "this comment never ends", Span(span.source, span.start, span.start + 2), "write */")
+        return Diagnostic(
+            "comment", "this comment never ends", Span(span.source, span.start, span.start + 2), "write */"
+        )
     if kind == "unfinished_string":
-        quote = _QUOTES.get(span.text[0], span.text[0])
+        quote = _CLOSING_QUOTES.get(span.text[0], span.text[0])
         stripped = Span(span.source, span.start, span.start + len(span.text.rstrip()))
         return Diagnostic(
-            "string", "this string is not closed on its line", stripped, f"close it with {quote}, or write \\n for a new line"
+            "string",
+            "this string is not closed on its line",
+            stripped,
+            f"close it with {quote}, or write \\n for a new line",
         )
     character = span.text
     shown = f"'{character}'" if character.isprintable() else f"U+{ord(character):04X}"

@@ -25,7 +25,8 @@ def statements(tokens: list[Token]) -> list[list[Token]]:
         elif kind in ("RULE", "EVENT"):
             follower = tokens[index + 1].type if index + 1 < len(tokens) else ""
             starts = follower in _TYPE_NAMES and previous != "DOT"
-            header = header if not starts else kind == "RULE"
+            if starts or not current:
+                header = kind == "RULE"
         else:
             starts = False
         if starts and current:

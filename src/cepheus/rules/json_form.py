@@ -1,0 +1,157 @@
+"""Rules as JSON: a versioned form for tools and for rules on their way between processes. Spans are left out."""
+
+from __future__ import annotations
+
+from typing import Any, assert_never
+
+from cepheus.core.schema import EventType
+from cepheus.rules.expressions import (
+    Aggregate,
+    Arithmetic,
+    AttributeRef,
+    Between,
+    Call,
+    Comparison,
+    Constant,
+    Constraint,
+    EventPattern,
+    Negative,
+    Parameter,
+    Scope,
+    Within,
+)
+from cepheus.rules.json_reader import VERSION, read_rule_set
+from cepheus.rules.model import Aggregation, Negation, PatternItem, Rule, RuleSet, Selection
+
+Json = dict[str, Any]
+"""A JSON object."""
+
+
+def to_json(rules: RuleSet) -> Json:
+    """Give rules as a JSON object.
+
+    >>> from cepheus.rules.model import Pattern
+    >>> rule = Rule(EventType("Fire"), Pattern(EventPattern("Smoke")), name="R1")
+    >>> to_json(RuleSet(rules=(rule,)))["rules"][0]["pattern"]
+    {'terminator': {'type': 'Smoke', 'constraints': [], 'alias': None}, 'items': []}
+    """
+    return {
+        "version": VERSION,
+        "declarations": [_event_type(declaration) for declaration in rules.declarations],
+        "rules": [_rule(rule) for rule in rules.rules],
+    }
+
+
+def from_json(data: object) -> RuleSet:
+    """Read rules from their JSON object; anything unknown, missing or of a wrong type is an error with its path.
+
+    >>> from_json({"version": 1, "declarations": [], "rules": []})
+    RuleSet(declarations=(), rules=())
+    >>> from_json({"version": 1, "declarations": [], "rules": [{"name": 7}]})
+    Traceback (most recent call last):
+    ...
+    cepheus.core.errors.RuleError: error[json]: $.rules[0]: the field 'composite' is missing
+    """
+    return read_rule_set(data)
+
+
+def _event_type(event_type: EventType) -> Json:
+    return {
+        "name": event_type.name,
+        "attributes": [
+            {"name": a.name, "type": None if a.type is None else a.type.value, "optional": a.optional}
+            for a in event_type.attributes
+        ],
+    }
+
+
+def _rule(rule: Rule) -> Json:
+    return {
+        "name": rule.name,
+        "composite": _event_type(rule.composite),
+        "pattern": {
+            "terminator": _event(rule.pattern.terminator),
+            "items": [_item(item) for item in rule.pattern.items],
+        },
+        "assignments": [{"attribute": a.attribute, "value": _expression(a.value)} for a in rule.assignments],
+        "consuming": list(rule.consuming),
+        "min_probability": rule.min_probability,
+    }
+
+
+def _item(item: PatternItem) -> Json:
+    match item:
+        case Selection(policy=policy, event=event, window=window, count=count):
+            return {
+                "kind": "selection",
+                "policy": policy.value,
+                "count": count,
+                "event": _event(event),
+                "window": _scope(window),
+            }
+        case Negation(event=event, scope=scope):
+            return {"kind": "negation", "event": _event(event), "scope": _scope(scope)}
+        case Aggregation(aggregate=aggregate, parameter=parameter, comparison=comparison):
+            return {
+                "kind": "aggregation",
+                "aggregate": _expression(aggregate),
+                "parameter": parameter,
+                "comparison": None if comparison is None else _expression(comparison),
+            }
+        case _:
+            assert_never(item)
+
+
+def _event(event: EventPattern) -> Json:
+    return {
+        "type": event.type,
+        "constraints": [_expression(constraint) for constraint in event.constraints],
+        "alias": event.alias,
+    }
+
+
+def _scope(scope: Scope) -> Json:
+    match scope:
+        case Within(duration=duration, reference=reference):
+            return {"kind": "within", "duration_us": duration, "reference": reference}
+        case Between(first=first, second=second):
+            return {"kind": "between", "first": first, "second": second}
+        case _:
+            assert_never(scope)
+
+
+def _expression(node: Constraint) -> Json:
+    match node:
+        case Constant(value=value, type=value_type):
+            return {"kind": "constant", "type": value_type.value, "value": value}
+        case AttributeRef(event=event, name=name):
+            return {"kind": "attribute", "event": event, "name": name}
+        case Parameter(name=name):
+            return {"kind": "parameter", "name": name}
+        case Arithmetic(operator=operator, left=left, right=right):
+            return {
+                "kind": "arithmetic",
+                "operator": operator,
+                "left": _expression(left),
+                "right": _expression(right),
+            }
+        case Negative(operand=operand):
+            return {"kind": "negative", "operand": _expression(operand)}
+        case Call(function=function, arguments=arguments):
+            return {"kind": "call", "function": function, "arguments": [_expression(a) for a in arguments]}
+        case Aggregate(function=function, event=event_pattern, value=value_expression, scope=scope):
+            return {
+                "kind": "aggregate",
+                "function": function,
+                "event": _event(event_pattern),
+                "value": None if value_expression is None else _expression(value_expression),
+                "scope": _scope(scope),
+            }
+        case Comparison(operands=operands, operators=operators):
+            return {
+                "kind": "comparison",
+                "operands": [_expression(operand) for operand in operands],
+                "operators": list(operators),
+            }
+        case _:
+            assert_never(node)
