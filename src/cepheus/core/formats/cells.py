@@ -9,8 +9,11 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import TypeGuard
+
+import numpy as np
 
 from cepheus.core.distribution import Distribution, parse_distribution
 from cepheus.core.errors import EventError
@@ -62,6 +65,7 @@ def coerce_value(raw: object, expected: ValueType, unit: TimeUnit) -> Value | Un
     """
     if isinstance(raw, Mapping):
         return _uncertain(raw, expected, unit)
+    raw = plain(raw)
     match expected:
         case ValueType.BOOL if isinstance(raw, bool):
             return raw
@@ -101,9 +105,23 @@ def coerce_text(text: str, expected: ValueType, unit: TimeUnit) -> Value | Uncer
     return coerce_value(_number(text, expected), expected, unit)
 
 
+def plain(raw: object) -> object:
+    """Give a NumPy scalar as a Python value, and a datetime as a moment; anything else as it is.
+
+    >>> plain(datetime(1970, 1, 1, 0, 0, 1)), plain(np.int32(3))
+    (Moment(nanoseconds=1000000000), 3)
+    """
+    if isinstance(raw, datetime):
+        return Moment(parse_time(raw.isoformat()) * 1000)
+    if isinstance(raw, np.generic) and not isinstance(raw, np.datetime64 | np.timedelta64):
+        value: object = raw.item()
+        return value
+    return raw
+
+
 def kind_of_value(raw: object) -> ValueType | None:
     """Give the type that a value suggests, or None for no value or one that no attribute may have."""
-    match raw:
+    match plain(raw):
         case bool():
             return ValueType.BOOL
         case int():
@@ -174,6 +192,7 @@ def scale_time(number: int | float, unit: TimeUnit) -> int:
 
 def coerce_id(raw: object) -> EventId:
     """Give the id of an event, an integer or a string, as JSON has it."""
+    raw = plain(raw)
     if isinstance(raw, str):
         return _text(raw)
     if isinstance(raw, int) and not isinstance(raw, bool):

@@ -61,10 +61,14 @@ class IntakeOptions:
 
 
 class Intake:
-    """Turns the rows of one file into events, chunk after chunk; ``read`` counts the rows, bad ones included."""
+    """Turns the rows of one file into events, chunk after chunk.
 
-    def __init__(self, name: str, options: IntakeOptions, bad: BadEvents) -> None:
+    ``read`` counts the rows, bad ones included. With ``counts_rows`` places are rows, not lines, and messages say so.
+    """
+
+    def __init__(self, name: str, options: IntakeOptions, bad: BadEvents, *, counts_rows: bool = False) -> None:
         self._name = name
+        self._counts_rows = counts_rows
         self._options = options
         self._bad = bad
         self.read = 0
@@ -90,7 +94,11 @@ class Intake:
         return Chunk(batch, self._name, lines)
 
     def _placed(self, faults: Faults, lines: Numbers) -> list[Diagnostic]:
-        return [placed(error, Place(self._name, int(lines[row]))) for row, error in faults.items()]
+        found = []
+        for row, error in faults.items():
+            line = int(lines[row])
+            found.append(placed(error, Place(self._name, line), f"row {line}: " if self._counts_rows else ""))
+        return found
 
     def _types(self, rows: Rows, faults: Faults) -> tuple[list[str], NDArray[np.int32]]:
         """Give the types of interest and each row's code into them, -1 for rows that are bad or concern no one."""
@@ -237,7 +245,7 @@ def _provenance(column: Column | None, length: int, faults: Faults) -> Provenanc
         raw = column.raw(row)
         parts = raw.split() if as_text and isinstance(raw, str) else raw
         try:
-            if not isinstance(parts, list):
+            if not isinstance(parts, list | tuple):
                 raise EventError.of("event", f"from: {shown(raw)} is not a list of ids")
             made_of[row] = tuple(_id(part, as_text) for part in parts)
         except EventError as error:

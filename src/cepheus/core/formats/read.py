@@ -80,7 +80,8 @@ class EventFile:
         self.options = options or IntakeOptions()
         self.bad = bad or BadEvents()
         self.done = 0.0
-        self._intake = Intake(str(path), self.options, self.bad)
+        counts_rows = self.format in (Format.PARQUET, Format.ARROW)
+        self._intake = Intake(str(path), self.options, self.bad, counts_rows=counts_rows)
         self._chunk_rows = chunk_rows
         self._max_line = max_line
         check_readable(self.path)

@@ -1,0 +1,141 @@
+"""A batch as a schema expects it: checked, converted, and cut down to what the schema names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from cepheus.core.batch import ColumnKey, EventBatch, IntArray, python_values
+from cepheus.core.distribution import Distribution
+from cepheus.core.errors import EventError, Place, did_you_mean
+from cepheus.core.formats.attributes import AttributeReader, Faults, TypedRows
+from cepheus.core.formats.cells import Moment
+from cepheus.core.formats.columns import Column, ObjectColumn, TypedColumn, validity
+from cepheus.core.formats.problems import placed, shown
+from cepheus.core.schema import Schema
+from cepheus.core.time import TimeUnit
+from cepheus.core.values import ValueType
+
+
+def conform(batch: EventBatch, schema: Schema) -> EventBatch:
+    """Give the events of a batch that a schema names, with the attributes it names, in the types it names.
+
+    An attribute that is missing or does not fit is an error that names the row, counted from 1, and so is an event
+    of another type if the schema is closed; under an open schema such events are left out. Integers that stand for
+    timestamps are microseconds.
+
+    >>> from cepheus.core.event import Event
+    >>> from cepheus.core.schema import Attribute, EventType
+    >>> schema = Schema([EventType("Temp", (Attribute("value", ValueType.FLOAT),))])
+    >>> conform(EventBatch.from_events([Event("Temp", 1, {"value": 3, "km": 7}), Event("Rain", 2)]), schema).to_dicts()
+    [{'type': 'Temp', 'time': 1, 'value': 3.0}]
+    """
+    kept = _relevant(batch, schema)
+    rows = np.arange(len(batch)) if kept is None else np.flatnonzero(kept)
+    if kept is not None:
+        batch = batch.take(rows)
+    types, codes = _used_types(batch, schema)
+    faults: Faults = {}
+    events = TypedRows(_BatchRows(batch), types, codes)
+    columns, errors = AttributeReader(schema, TimeUnit.US).read(events, faults)
+    own = _own_errors(batch, columns, faults)
+    _check_probabilities(batch, faults)
+    if faults:
+        row = min(faults)
+        number = int(rows[row]) + 1
+        raise EventError([placed(faults[row], Place("events", number), f"row {number}: ")])
+    return replace(batch, types=types, codes=codes, columns=columns, errors={**errors, **own})
+
+
+def _relevant(batch: EventBatch, schema: Schema) -> NDArray[np.bool_] | None:
+    """Mark the rows of types that the schema names; None marks all."""
+    known = np.array([name in schema for name in batch.types], np.bool_)
+    if known.all():
+        return None
+    mask: NDArray[np.bool_] = known[batch.codes]
+    if schema.closed and not mask.all():
+        row = int(np.flatnonzero(~mask)[0])
+        name = batch.types[batch.codes[row]]
+        raise EventError.of(
+            "event",
+            f"row {row + 1}: there is no event type {shown(name)}",
+            hint=did_you_mean(name, schema),
+            place=Place("events", row + 1),
+        )
+    return None if mask.all() else mask
+
+
+def _used_types(batch: EventBatch, schema: Schema) -> tuple[tuple[str, ...], NDArray[np.int32]]:
+    """Give the types that the schema names and the codes into them; a type without events may be another's."""
+    known = [name in schema for name in batch.types]
+    if all(known):
+        return batch.types, batch.codes
+    recode = np.cumsum(known, dtype=np.int32) - 1
+    return tuple(name for name in batch.types if name in schema), recode[batch.codes].astype(np.int32, copy=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _BatchRows:
+    """The attributes of a batch as rows of a file."""
+
+    batch: EventBatch
+
+    def __len__(self) -> int:
+        return len(self.batch)
+
+    def names(self) -> Sequence[str]:
+        return list({name: None for name, _ in self.batch.columns})
+
+    def column(self, name: str) -> Column | None:
+        keys = [key for key in self.batch.columns if key[0] == name]
+        if not keys:
+            return None
+        return TypedColumn(self.batch.columns[keys[0]]) if len(keys) == 1 else ObjectColumn(self._merged(keys))
+
+    def take(self, rows: IntArray) -> _BatchRows:
+        return _BatchRows(self.batch.take(rows))
+
+    def type_codes(self, name: str) -> tuple[list[object], NDArray[np.int32]]:
+        assert name == "type"  # the only column that is asked for in this way
+        return list(self.batch.types), self.batch.codes
+
+    def _merged(self, keys: Sequence[ColumnKey]) -> list[object]:
+        """Give the values of an attribute that has several types; each row has at most one."""
+        merged: list[object] = [None] * len(self.batch)
+        for key in keys:
+            for row, value in enumerate(python_values(self.batch.columns[key], key[1])):
+                if value is not None:
+                    merged[row] = Moment(int(value) * 1000) if key[1] is ValueType.TIMESTAMP else value
+        return merged
+
+
+def _own_errors(
+    batch: EventBatch, columns: dict[ColumnKey, pa.Array], faults: Faults
+) -> dict[str, list[Distribution | None]]:
+    """Give the error distributions of the attributes that are left; only numbers have one."""
+    own = {}
+    for name, row_errors in batch.errors.items():
+        kept: list[Distribution | None] = [None] * len(batch)
+        for key, column in columns.items():
+            if key[0] != name:
+                continue
+            for row in np.flatnonzero(validity(column)).tolist():
+                kept[row] = row_errors[row]
+                if kept[row] is not None and not key[1].is_numeric:
+                    message = f"{batch.types[batch.codes[row]]}.{name}: only numbers have an error"
+                    faults.setdefault(row, EventError.of("type", message))
+        if any(error is not None for error in kept):
+            own[name] = kept
+    return own
+
+
+def _check_probabilities(batch: EventBatch, faults: Faults) -> None:
+    if batch.probabilities is None:
+        return
+    for row in np.flatnonzero(~((batch.probabilities >= 0) & (batch.probabilities <= 1))).tolist():
+        message = f"the probability {batch.probabilities[row]} is not between 0 and 1"
+        faults.setdefault(row, EventError.of("probability", message))
