@@ -1,0 +1,122 @@
+"""What the demo prints: what was found in each staged incident, and for some composite events why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from cepheus.core.event import Event, EventId
+from cepheus.core.time import SECOND
+from cepheus.demo.scenario import Incident, Scenario, Stream
+from cepheus.explain.anatomy import Anatomy, Role, scope_text
+
+
+def incident_table(stream: Stream, found: Sequence[Event]) -> Table:
+    """Tell for each staged incident what was found, and whether that is what should be found."""
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for heading in ("staged", "from", "to", "found", ""):
+        table.add_column(heading)
+    for incident in stream.incidents:
+        table.add_row(incident.title, clock(incident.start), clock(incident.end), *_verdict(incident, found))
+    stray = [event for event in found if not any(_during(incident, event) for incident in stream.incidents)]
+    table.add_row("all the rest", "", "", _counted(stray), _mark(not stray))
+    return table
+
+
+def found_table(scenario: Scenario, found: Sequence[Event]) -> Table:
+    """List the composite events by rule: how many, where, the first and the last."""
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for heading in ("rule", "composite event", "times", "first", "last", scenario.place):
+        table.add_column(heading, justify="right" if heading == "times" else "left")
+    groups: dict[tuple[str, str], list[Event]] = {}
+    for event in found:
+        groups.setdefault((event.rule or "", event.type), []).append(event)
+    for (rule, kind), events in sorted(groups.items()):
+        places = sorted({str(event.attributes.get(scenario.place)) for event in events})
+        table.add_row(
+            rule,
+            Text(kind, "bold cyan"),
+            str(len(events)),
+            clock(events[0].time),
+            clock(events[-1].time),
+            ", ".join(places),
+        )
+    return table
+
+
+def why(event: Event, known: Mapping[EventId, Event], rules: Mapping[str, Anatomy]) -> Tree:
+    """Show what a composite event was made of, down to the primitive events, and what else had to hold."""
+    root = Tree(_line(event), guide_style="dim")
+    _add_reasons(root, event, known, rules)
+    return root
+
+
+def first_of_each(found: Sequence[Event]) -> list[Event]:
+    """Choose the composite events to explain: the first of each type, in order of time."""
+    chosen: dict[str, Event] = {}
+    for event in found:
+        chosen.setdefault(event.type, event)
+    return list(chosen.values())
+
+
+def known_events(stream: Stream, found: Sequence[Event]) -> dict[EventId, Event]:
+    """Give all events by what provenance calls them: primitive ones by position, composite ones by id."""
+    known: dict[EventId, Event] = dict(enumerate(stream.events))
+    known.update((event.id, event) for event in found if event.id is not None)
+    return known
+
+
+def clock(time: int) -> str:
+    """Write a time of day.
+
+    >>> clock(3_661_000_000)
+    '01:01:01'
+    """
+    return f"{datetime.fromtimestamp(time // SECOND, UTC):%H:%M:%S}"
+
+
+def _add_reasons(branch: Tree, event: Event, known: Mapping[EventId, Event], rules: Mapping[str, Anatomy]) -> None:
+    for part_id in event.made_of:
+        part = known[part_id]
+        _add_reasons(branch.add(_line(part)), part, known, rules)
+    for part in rules[event.rule].conditions if event.rule is not None else ():
+        assert part.scope is not None
+        if part.role is Role.NEGATED:
+            branch.add(Text(f"and no {part.type} {scope_text(part.scope)}", "dim"))
+        else:
+            held = f", and {part.condition}" if part.condition else ""
+            branch.add(Text(f"and {part.name} = {part.policy} over {part.type} {scope_text(part.scope)}{held}", "dim"))
+
+
+def _line(event: Event) -> Text:
+    values = "  ".join(f"{name}={_value(value)}" for name, value in event.attributes.items())
+    kind = (event.type, "bold cyan" if event.rule is not None else "cyan")
+    by = (f"   by rule {event.rule}", "dim") if event.rule is not None else ""
+    return Text.assemble((f"{clock(event.time)} ", "dim"), kind, f"  {values}", by)
+
+
+def _value(value: object) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
+def _during(incident: Incident, event: Event) -> bool:
+    return incident.start <= event.time <= incident.end
+
+
+def _verdict(incident: Incident, found: Sequence[Event]) -> tuple[str, Text]:
+    inside = [event for event in found if _during(incident, event)]
+    return _counted(inside), _mark({event.type for event in inside} == set(incident.finds))
+
+
+def _counted(events: Sequence[Event]) -> str:
+    counts = Counter(event.type for event in events)
+    return ", ".join(f"{kind} {count}" for kind, count in sorted(counts.items())) or "nothing"
+
+
+def _mark(right: bool) -> Text:
+    return Text("as it should be", "green") if right else Text("not as it should be", "bold red")
