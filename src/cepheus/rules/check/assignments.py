@@ -26,21 +26,20 @@ def _assigned(scope: RuleScope, findings: Findings) -> None:
     assigned: set[str] = set()
     for assignment in rule.assignments:
         name = assignment.attribute
-        span = find_name(assignment.span, name)
         if name not in names:
             missing = [other for other in names if all(other != a.attribute for a in rule.assignments)]
             hint = did_you_mean(name, missing) or did_you_mean(name, names)
             findings.error(
                 "unknown-attribute",
                 f"'{rule.composite.name}' has no attribute '{name}'",
-                span,
+                find_name(assignment.span, name),
                 hint or f"add it to the definition: define {rule.composite.name}(.., {name}: double)",
             )
         elif name in assigned:
             findings.error(
                 "duplicate-assignment",
                 f"'{name}' is given a value twice",
-                span,
+                find_name(assignment.span, name),
                 "keep one of the two assignments",
             )
         assigned.add(name)

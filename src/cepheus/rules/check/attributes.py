@@ -40,9 +40,9 @@ def attributes(scope: RuleScope, known: KnownTypes, findings: Findings) -> None:
 
 def _attribute(node: AttributeRef, type_name: str, known: KnownTypes, findings: Findings) -> None:
     found = known.attributes(type_name)
-    span = find_name(node.span, node.name, last=True)
     if found is None:
         if node.name in RESERVED and node.name != TIME_ATTRIBUTE:
+            span = find_name(node.span, node.name, last=True)
             findings.error(
                 "reserved-name",
                 f"'{node.name}' is a field of the event itself, which rules do not read",
@@ -50,9 +50,8 @@ def _attribute(node: AttributeRef, type_name: str, known: KnownTypes, findings: 
                 f"of these fields, only 'time' can be read; give the data's attribute another name than '{node.name}'",
             )
     elif node.name not in found:
-        hint = did_you_mean(node.name, found)
-        if hint is None:
-            hint = f"{type_name} has the attributes {', '.join(found)}"
+        hint = did_you_mean(node.name, found) or f"{type_name} has the attributes {', '.join(found)}"
+        span = find_name(node.span, node.name, last=True)
         findings.error("unknown-attribute", f"'{type_name}' has no attribute '{node.name}'", span, hint)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from cepheus.core.errors import Diagnostic, RuleError
@@ -59,6 +62,11 @@ def check(rules: RuleSet, *, schema: Schema | None = None, closed: bool | None =
     >>> checked.inputs, checked.rules.rules[0].name
     (Schema(Temp(value: double)), 'Fire')
     """
+    with _collector_at_rest():
+        return _check(rules, schema, closed)
+
+
+def _check(rules: RuleSet, schema: Schema | None, closed: bool | None) -> Checked:
     findings = Findings()
     known = known_types(rules, schema, closed, findings)
     named = name_rules(rules)
@@ -89,13 +97,25 @@ def check(rules: RuleSet, *, schema: Schema | None = None, closed: bool | None =
 def _scope(rule: Rule, findings: Findings) -> RuleScope | None:
     """Take a rule apart, unless it is nested too deep for anything to look at it."""
     scope = scope_of(rule)
-    if scope.deepest <= MAX_DEPTH:
+    site = next((site for site in scope.sites if site.depth > MAX_DEPTH), None)
+    if site is None:
         return scope
-    site = next(site for site in scope.sites if len(site.nodes) > MAX_DEPTH)
     findings.error(
-        "too-deep",
-        f"this expression is nested deeper than {MAX_DEPTH} levels",
+        "nesting",
+        f"this expression is nested more than {MAX_DEPTH} deep",
         site.node.span,
         "compute it in several rules",
     )
     return None
+
+
+@contextmanager
+def _collector_at_rest() -> Iterator[None]:
+    """Keep the cycle collector from walking a large rule set over and over while the checks take it apart."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

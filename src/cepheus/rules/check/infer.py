@@ -29,6 +29,13 @@ from cepheus.rules.functions import FUNCTIONS, Kind
 
 TIMES_HINT = "of times, only TIME - TIME and TIME plus or minus an int of microseconds can be computed"
 
+_ARITHMETIC_HINTS = {
+    None: None,
+    Family.NUMBER: None,
+    Family.STRING: "to put texts together, write concat(a, b)",
+    Family.BOOL: "bools only compare, with = and !=",
+    Family.TIMESTAMP: TIMES_HINT,
+}
 _NEEDED = {Kind.NUMBER: Family.NUMBER, Kind.STRING: Family.STRING, Kind.TIMESTAMP: Family.TIMESTAMP}
 _NUMERIC_AGGREGATES = ("Avg", "Sum", "Stddev")
 
@@ -109,16 +116,25 @@ class RuleInference:
             case Arithmetic():
                 return self._arithmetic(node, own)
             case Negative(operand=operand):
-                self._number(operand, self.infer(operand, own), own)
-                return Slot(Family.NUMBER)
+                return Slot(Family.NUMBER) if self._number(operand, self.infer(operand, own), own) else Slot()
             case Call():
                 return self._call(node, own)
             case Aggregate():
+                if any(node is misplaced for misplaced in self.scope.misplaced):
+                    return Slot()
                 if node not in self._aggregates:  # one that is bound and compared is inferred, and reported, once
                     self._aggregates[node] = self._aggregate(node)
                 return self._aggregates[node]
             case _:
                 assert_never(node)
+
+    def describe_double(self, node: Expression, own: EventPattern | None) -> str:
+        """Say that a part of an expression is a double, and how that is known if it is declared."""
+        if isinstance(node, AttributeRef | Parameter):
+            slot = self.infer(node, own)
+            if slot.exact is ValueType.FLOAT:
+                return self.inference.describe(node, slot, own)
+        return f"{text_of(node)} is a double"
 
     def _attribute(self, node: AttributeRef, own: EventPattern | None) -> Slot:
         type_name = self.scope.type_of(node, own)
@@ -127,24 +143,27 @@ class RuleInference:
             return Slot()
         return self.inference.attribute(type_name, node.name)
 
-    def _need(self, node: Expression, slot: Slot, family: Family, phrase: str, report: Callable[[], None]) -> None:
-        if not self.unifier.learn(slot, family, Origin(phrase, node.span)):
+    def _need(self, node: Expression, slot: Slot, family: Family, phrase: str, report: Callable[[], None]) -> bool:
+        fine = self.unifier.learn(slot, family, Origin(phrase, node.span))
+        if not fine:
             report()
+        return fine
 
-    def _number(self, node: Expression, slot: Slot, own: EventPattern | None) -> None:
+    def _number(self, node: Expression, slot: Slot, own: EventPattern | None) -> bool:
+        """Take an operand for a number; False if it is known to be something else."""
+
         def report() -> None:
-            hint = TIMES_HINT if slot.root().family is Family.TIMESTAMP else None
+            hint = _ARITHMETIC_HINTS[slot.root().family]
             message = f"arithmetic needs numbers, {self.inference.describe(node, slot, own)}"
             self.inference.findings.error("arithmetic", message, node.span, hint)
 
-        self._need(node, slot, Family.NUMBER, "used in arithmetic", report)
+        return self._need(node, slot, Family.NUMBER, "used in arithmetic", report)
 
     def _arithmetic(self, node: Arithmetic, own: EventPattern | None) -> Slot:
         left, right = self.infer(node.left, own), self.infer(node.right, own)
         if node.operator in ("*", "/"):
-            self._number(node.left, left, own)
-            self._number(node.right, right, own)
-            return Slot(Family.NUMBER)
+            fine = [self._number(node.left, left, own), self._number(node.right, right, own)]
+            return Slot(Family.NUMBER) if all(fine) else Slot()
         if left.root().family is Family.NUMBER and right.root().family is Family.NUMBER:
             return Slot(Family.NUMBER)
         result = Slot()
@@ -187,6 +206,7 @@ class RuleInference:
                 f"'coalesce' takes arguments of one type: {describe(first, first_slot, own)}, "
                 + describe(node, slot, own),
                 node.span,
+                "replace one of them by a value of the other's type",
             )
 
     def _aggregate(self, node: Aggregate) -> Slot:
@@ -207,13 +227,15 @@ class RuleInference:
             case "Count":
                 return Slot(Family.NUMBER, ValueType.INT)
             case "Avg" | "Stddev":
-                self._need(node.value, slot, Family.NUMBER, f"averaged by {node.function}", report)
-                return Slot(Family.NUMBER, ValueType.FLOAT)
+                fine = self._need(node.value, slot, Family.NUMBER, f"averaged by {node.function}", report)
+                return Slot(Family.NUMBER, ValueType.FLOAT) if fine else Slot()
             case "Sum":
-                self._need(node.value, slot, Family.NUMBER, "summed", report)
-                return Slot(Family.NUMBER)
+                fine = self._need(node.value, slot, Family.NUMBER, "summed", report)
+                return Slot(Family.NUMBER) if fine else Slot()
             case "Min" | "Max":
                 self.inference.unordered.append((slot, report))
+                if slot.root().family is Family.BOOL:
+                    return Slot()
         return slot
 
 
@@ -241,7 +263,7 @@ class _Sum:
             return
         families = tuple(slot.root().family for slot in (self.left, self.right, self.result))
         if any(family in (Family.STRING, Family.BOOL) for family in families[:2]):
-            self._conclude(Family.NUMBER, Family.NUMBER, Family.NUMBER)
+            self._no_number()
             return
         possible = [
             triple
@@ -273,10 +295,19 @@ class _Sum:
             assert known.family is not None
             reason = f" ({known.origin.phrase})" if known.origin is not None else ""
             message = f"{text_of(self.node)} gives {result.value}, but is used as {known.family.value}{reason}"
-            rule.inference.findings.error("arithmetic", message, self.node.span)
+            hint = "to put texts together, write concat(a, b)" if known.family is Family.STRING else None
+            rule.inference.findings.error("arithmetic", message, self.node.span, hint)
         if result is Family.TIMESTAMP:
             step = self.node.right if left is Family.TIMESTAMP else self.node.left
             rule.inference.whole.append((rule.scope, step, self.own, self._not_whole))
+
+    def _no_number(self) -> None:
+        """Report the operand that is no number; what the other one and the result are meant to be is anyone's guess."""
+        self.done = True
+        for node, slot in ((self.node.left, self.left), (self.node.right, self.right)):
+            if slot.root().family in (Family.STRING, Family.BOOL):
+                self.rule._number(node, slot, self.own)
+                return
 
     def _no_meaning(self) -> None:
         self.done = True
@@ -286,7 +317,8 @@ class _Sum:
         self.rule.inference.findings.error("arithmetic", message, self.node.span, TIMES_HINT)
 
     def _not_whole(self, node: Expression) -> None:
-        message = f"a time is moved by a whole number of microseconds, {text_of(node)} is a double"
+        described = self.rule.describe_double(node, self.own)
+        message = f"a time is moved by a whole number of microseconds, {described}"
         hint = f"use floor({text_of(node)}) or round({text_of(node)})"
         self.rule.inference.findings.error("arithmetic", message, node.span, hint)
 

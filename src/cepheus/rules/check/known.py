@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cepheus.core.schema import RESERVED, TIME_ATTRIBUTE, Attribute, EventType, Schema
+from cepheus.core.source import Span
 from cepheus.core.values import ValueType
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.check.similar import SimilarNames
@@ -124,26 +125,29 @@ def _conflict(event_type: EventType, problem: str, hint: str, findings: Findings
 def _attribute_names(event_type: EventType, findings: Findings) -> None:
     seen: set[str] = set()
     for attribute in event_type.attributes:
-        span = find_name(attribute.span or event_type.span, attribute.name)
         if attribute.name == TIME_ATTRIBUTE:
             findings.error(
                 "reserved-name",
                 f"'{event_type.name}' cannot have an attribute 'time': every event has its own time",
-                span,
+                _place(attribute, event_type),
                 "leave it out, and read the time of an event as EVENT.time",
             )
         elif attribute.name in RESERVED:
             findings.error(
                 "reserved-name",
                 f"'{attribute.name}' is the name of a field that every event has and cannot be an attribute",
-                span,
+                _place(attribute, event_type),
                 f"choose another name, such as '{event_type.name.lower()}_{attribute.name}'",
             )
-        if attribute.name in seen:
+        elif attribute.name in seen:
             findings.error(
                 "duplicate-attribute",
                 f"'{event_type.name}' has two attributes called '{attribute.name}'",
-                span,
+                _place(attribute, event_type),
                 "remove or rename one of them",
             )
         seen.add(attribute.name)
+
+
+def _place(attribute: Attribute, event_type: EventType) -> Span | None:
+    return find_name(attribute.span or event_type.span, attribute.name)

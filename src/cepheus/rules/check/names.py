@@ -9,7 +9,7 @@ from cepheus.core.source import Span
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.check.known import KnownTypes
 from cepheus.rules.check.scope import Role, RuleScope, Site
-from cepheus.rules.check.wording import find_name, line_of
+from cepheus.rules.check.wording import find_alias, find_name, line_of
 from cepheus.rules.expressions import AttributeRef, Between, EventPattern, Scope, Within
 from cepheus.rules.model import Aggregation, Negation, RuleSet, Selection
 
@@ -92,10 +92,12 @@ def _event_names(scope: RuleScope, findings: Findings) -> None:
         if event.alias is None:
             message = f"two events of the pattern are called '{event.name}'"
             hint = f"name one of them with an alias: '{event.type}(..) as {event.type}2'"
+            span = find_name(event.span, event.type)
         else:
             message = f"the alias '{event.alias}' is already the name of another event"
             hint = "choose another alias"
-        findings.error("duplicate-name", message, find_name(event.span, event.name, last=event.alias is not None), hint)
+            span = find_alias(event)
+        findings.error("duplicate-name", message, span, hint)
 
 
 def _references(scope: RuleScope, findings: Findings) -> None:
@@ -116,48 +118,43 @@ def _references(scope: RuleScope, findings: Findings) -> None:
 def _scope_references(scope: RuleScope, interval: Scope, event: EventPattern, index: int, findings: Findings) -> None:
     match interval:
         case Within(reference=reference):
-            referenced = [(reference, find_name(interval.span, reference, last=True))]
+            referenced: tuple[tuple[str, bool], ...] = ((reference, True),)
         case Between(first=first, second=second):
-            referenced = [
-                (first, find_name(interval.span, first)),
-                (second, find_name(interval.span, second, last=True)),
-            ]
-    for name, span in referenced:
+            referenced = ((first, False), (second, True))
+    for name, last in referenced:
         introduced = scope.events.get(name)
+        if introduced is not None and introduced.index <= index and introduced.event is not event:
+            continue
+        span = find_name(interval.span, name, last=last)
         if name == event.name and (introduced is None or introduced.event is event):
-            findings.error(
-                "self-reference",
-                f"'{name}' is placed in time relative to itself",
-                span,
-                _suggestion(scope, index, exclude=name),
-            )
+            hint = _suggestion(scope, index, exclude=name)
+            findings.error("self-reference", f"'{name}' is placed in time relative to itself", span, hint)
         else:
             _reference(scope, name, index, span, findings)
 
 
 def _attribute_references(scope: RuleScope, site: Site, findings: Findings) -> None:
+    own = site.own
     for node in site.nodes:
         if not isinstance(node, AttributeRef):
             continue
-        own = site.own
         if node.event is None:
             if own is None:
                 _nameless(scope, site, node, findings)
-        elif own is None or node.event != own.alias:
-            if (
-                own is not None
-                and node.event == own.type
-                and site.role is not Role.EVENT
-                and (node.event not in scope.events)
-            ):
-                findings.error(
-                    "unknown-event",
-                    f"no event that takes part is called '{node.event}'",
-                    find_name(node.span, node.event),
-                    f"inside {node.event}(..) write just '{node.name}'",
-                )
-            else:
-                _reference(scope, node.event, site.index, find_name(node.span, node.event), findings)
+            continue
+        introduced = scope.events.get(node.event)
+        if (introduced is not None and introduced.index <= site.index) or (own is not None and node.event == own.alias):
+            continue
+        span = find_name(node.span, node.event)
+        if introduced is None and own is not None and node.event == own.type:
+            findings.error(
+                "unknown-event",
+                f"no event that takes part is called '{node.event}'",
+                span,
+                f"inside {node.event}(..) write just '{node.name}'",
+            )
+        else:
+            _reference(scope, node.event, site.index, span, findings)
 
 
 def _nameless(scope: RuleScope, site: Site, node: AttributeRef, findings: Findings) -> None:

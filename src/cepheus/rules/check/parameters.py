@@ -71,7 +71,8 @@ def _binding_aggregates(scope: RuleScope) -> Iterator[tuple[str, Aggregation, in
 
 
 def _place(name: str, item: Aggregation) -> Span | None:
-    return find_name(item.span, name)
+    dollar = f"${name}"
+    return find_name(item.span, dollar if item.span is not None and dollar in item.span.text else name)
 
 
 def _rebound(scope: RuleScope, findings: Findings) -> None:
@@ -103,27 +104,27 @@ def _circular(scope: RuleScope, findings: Findings) -> None:
             needed[indexes[site.index]].update(
                 node.name for node in site.nodes if isinstance(node, Parameter) and node.name in items
             )
-    waiting: dict[str, list[str]] = {}
-    for name, others in needed.items():
-        for other in others:
-            waiting.setdefault(other, []).append(name)
-    open_needs = {name: len(others) for name, others in needed.items()}
-    ready = [name for name, count in open_needs.items() if count == 0]
-    while ready:
-        name = ready.pop()
-        del open_needs[name]
-        for other in waiting.get(name, ()):
-            open_needs[other] -= 1
-            if open_needs[other] == 0:
-                ready.append(other)
-    for name in open_needs:
-        findings.error(
-            "circular-aggregate",
-            f"${name} cannot be computed: its events are chosen by ${sorted(needed[name] & set(open_needs))[0]}, "
-            + ("which is itself" if name in needed[name] else "which needs it in turn"),
-            _place(name, items[name]),
-            "compare the aggregates outside of one another",
-        )
+    stuck = _stuck(needed)
+    if stuck:
+        what = f"${stuck[0]} needs its own result"
+        if len(stuck) > 1:
+            what = f"{', '.join(f'${name}' for name in stuck)} need one another's results"
+        hint = "compare the aggregates outside of one another"
+        findings.error("circular-aggregate", what, _place(stuck[0], items[stuck[0]]), hint)
+
+
+def _stuck(needed: dict[str, set[str]]) -> list[str]:
+    """Give the names that need one another in a circle, in text order."""
+    left = {name: set(others) for name, others in needed.items()}
+    while True:
+        wanted = {other for others in left.values() for other in others}
+        free = [name for name, others in left.items() if not others or name not in wanted]
+        if not free:
+            return list(left)
+        for name in free:
+            del left[name]
+        for others in left.values():
+            others.intersection_update(left)
 
 
 def _unused(scope: RuleScope, uses: dict[str, list[tuple[Site, Parameter]]], findings: Findings) -> None:

@@ -25,6 +25,7 @@ from cepheus.rules.expressions import (
     Negative,
     Parameter,
 )
+from cepheus.rules.model import Aggregation
 
 Leaf = tuple[str, str]
 """An attribute of an event of the rule (no event: the negated or aggregated one at hand), or ``$`` and a parameter."""
@@ -187,7 +188,9 @@ class _Reasoning:
                     return _Term(("$", name), 0)
                 return self._attribute(binder, None, Role.EVENT)
             case Aggregate():
-                return _Term(("#", str(site.index)), 0)
+                item = self._scope.rule.pattern.items[site.index - 1]
+                parameter = item.parameter if isinstance(item, Aggregation) else None
+                return _Term(("#", str(site.index)) if parameter is None else ("$", parameter), 0)
 
     def _attribute(self, node: AttributeRef, own: EventPattern | None, role: Role) -> _Term | None:
         type_name = self._scope.type_of(node, own)
@@ -197,7 +200,8 @@ class _Reasoning:
         if own is not None and (event is None or event == own.alias):
             event = "" if role is Role.MEMBER else own.name
         key: Key = (type_name, node.name)
-        return _Term((event or "", node.name), 0, self._inferred.types.get(key) is ValueType.INT)
+        whole = self._inferred.types.get(key) in (ValueType.INT, ValueType.TIMESTAMP)
+        return _Term((event or "", node.name), 0, whole)
 
 
 def _located(fact: Fact, site: Site) -> str:

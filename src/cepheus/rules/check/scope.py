@@ -37,7 +37,7 @@ class Site:
 
     ``own`` is the event whose attributes go without a name here. ``index`` counts the parts of the pattern, the
     terminator being 0: events introduced up to there may be named. ``nodes`` are the expression and all below it,
-    parents first; what is inside an aggregate stands at sites of its own.
+    parents first; what is inside an aggregate stands at sites of its own. ``depth`` is how far they are nested.
     """
 
     node: Constraint
@@ -45,6 +45,7 @@ class Site:
     role: Role
     index: int
     nodes: tuple[Constraint, ...]
+    depth: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,7 @@ class RuleScope:
     """A rule taken apart.
 
     ``events`` are those that take part, ``absent`` and ``aggregated`` the others, by name; ``aggregates`` are all
-    aggregates that stand where they may, each with the index of its part, ``misplaced`` those that stand elsewhere;
-    ``deepest`` is how far expressions are nested.
+    aggregates that stand where they may, each with the index of its part, ``misplaced`` those that stand elsewhere.
     """
 
     rule: Rule
@@ -72,7 +72,6 @@ class RuleScope:
     aggregates: list[tuple[Aggregate, int]] = field(default_factory=list)
     misplaced: list[Aggregate] = field(default_factory=list)
     binders: dict[str, AttributeRef | None] = field(default_factory=dict)
-    deepest: int = 0
 
     def type_of(self, ref: AttributeRef, own: EventPattern | None) -> str | None:
         """Give the type of the event whose attribute is meant, None if there is no such event."""
@@ -134,8 +133,7 @@ def _site(
     inside: Aggregate | None = None,
 ) -> None:
     nodes, depth = _below(node)
-    scope.deepest = max(scope.deepest, depth)
-    scope.sites.append(Site(node, own, role, index, nodes))
+    scope.sites.append(Site(node, own, role, index, nodes, depth))
     for aggregate in nodes:
         if isinstance(aggregate, Aggregate) and aggregate is not inside and aggregate != inside:
             if role is Role.ASSIGNMENT:

@@ -12,7 +12,7 @@ from cepheus.rules.check.scope import Role, RuleScope, Site
 from cepheus.rules.check.slots import Family, Key, Origin, Slot
 from cepheus.rules.check.wholeness import not_whole
 from cepheus.rules.check.wording import IN_WORDS, line_of, text_of
-from cepheus.rules.expressions import Comparison, EventPattern, Expression
+from cepheus.rules.expressions import Comparison, Constant, EventPattern, Expression
 from cepheus.rules.model import Aggregation, Assignment
 
 _ORDER = ("<", "<=", ">", ">=")
@@ -83,7 +83,7 @@ def _constraint(rule: RuleInference, site: Site) -> None:
         slot = rule.infer(node, own)
         if not rule.unifier.learn(slot, Family.BOOL, Origin("used as a condition", node.span)):
             message = f"a constraint must be true or false, {rule.inference.describe(node, slot, own)}"
-            hint = f"compare it with something, such as '{text_of(node)} > 0'"
+            hint = f"compare it with something: '{text_of(node)} = ..'"
             rule.inference.findings.error("not-a-condition", message, node.span, hint)
         return
     slots = [rule.infer(operand, own) for operand in node.operands]
@@ -108,7 +108,9 @@ def _compare(
 
     if not rule.unifier.same(left[1], right[1], origin):
         one, two = inference.describe(*left, own), inference.describe(*right, own)
-        inference.findings.error("type-mismatch", f"these cannot be compared: {one}, {two}", span)
+        hint = _mismatch_hint(left[0], right[1]) or _mismatch_hint(right[0], left[1])
+        hint = hint or "compare values of one type; an int and a double are both numbers"
+        inference.findings.error("type-mismatch", f"these cannot be compared: {one}, {two}", span, hint)
     elif operator in _ORDER and left[1].root().family in (None, Family.BOOL):
 
         def report() -> None:
@@ -116,6 +118,33 @@ def _compare(
             inference.findings.error("no-order", message, span, "bools compare with = and != only")
 
         inference.unordered.append((left[1], report))
+
+
+def _written(slot: Slot) -> str | None:
+    value_type = slot.value_type
+    return None if value_type is None else value_type.value
+
+
+def _mismatch_hint(node: Expression, other: Slot) -> str | None:
+    """Tell how to write a constant so that it is of the other side's type."""
+    if not isinstance(node, Constant):
+        return None
+    match other.root().family:
+        case Family.STRING if node.type.is_numeric:
+            return f"a string is written in quotes: '{text_of(node)}'"
+        case Family.NUMBER if isinstance(node.value, str) and _is_number(node.value):
+            return f"a number is written without quotes: {node.value}"
+        case Family.TIMESTAMP:
+            return "a time is written timestamp '2026-01-31T12:00:00Z'"
+    return None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _assign(rule: RuleInference, assignment: Assignment, slot: Slot) -> None:
@@ -130,11 +159,13 @@ def _assign(rule: RuleInference, assignment: Assignment, slot: Slot) -> None:
 
     if not rule.unifier.same(target, slot, lambda _: Origin(f"assigned to {assignment.attribute}", span)):
         message = f"{describe_target()}, {inference.describe(node, slot, None)}"
-        inference.findings.error("assignment-type", message, span)
+        wanted = _written(slot)
+        hint = f"assign another value, or define '{assignment.attribute}: {wanted}'" if wanted else None
+        inference.findings.error("assignment-type", message, span, hint)
     elif target.exact is ValueType.INT:
 
         def complain(offender: Expression) -> None:
-            message = f"{describe_target()}, {text_of(offender)} is a double"
+            message = f"{describe_target()}, {rule.describe_double(offender, None)}"
             hint = f"use floor({text_of(node)}) or round({text_of(node)}), or define it as a double"
             inference.findings.error("narrowing", message, offender.span, hint)
 

@@ -16,6 +16,7 @@ from cepheus.rules.expressions import (
     Comparison,
     Constant,
     Constraint,
+    EventPattern,
     Negative,
     Parameter,
 )
@@ -86,6 +87,18 @@ def find_name(span: Span | None, name: str, *, last: bool = False) -> Span | Non
         return span
     start = span.start + places[-1 if last else 0]
     return Span(span.source, start, start + len(name))
+
+
+def find_alias(event: EventPattern) -> Span | None:
+    """Give the place of an event's alias, which stands behind ``as`` after the event itself."""
+    if event.span is None or event.alias is None:
+        return event.span
+    found = re.compile(rf"\s*\bas\s+({re.escape(event.alias)})\b", re.IGNORECASE).match(
+        event.span.source.text, event.span.end
+    )
+    if found is None:
+        return find_name(event.span, event.alias, last=True)
+    return Span(event.span.source, found.start(1), found.end(1))
 
 
 def line_of(span: Span | None, seen_from: Span | None) -> str:
