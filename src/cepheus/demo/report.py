@@ -84,13 +84,14 @@ def _add_reasons(branch: Tree, event: Event, known: Mapping[EventId, Event], rul
     for part_id in event.made_of:
         part = known[part_id]
         _add_reasons(branch.add(_line(part)), part, known, rules)
-    for part in rules[event.rule].conditions if event.rule is not None else ():
-        assert part.scope is not None
-        if part.role is Role.NEGATED:
-            branch.add(Text(f"and no {part.type} {scope_text(part.scope)}", "dim"))
+    for condition in rules[event.rule].conditions if event.rule is not None else ():
+        assert condition.scope is not None
+        where = f"{condition.type} {scope_text(condition.scope)}"
+        if condition.role is Role.NEGATED:
+            branch.add(Text(f"and no {where}", "dim"))
         else:
-            held = f", and {part.condition}" if part.condition else ""
-            branch.add(Text(f"and {part.name} = {part.policy} over {part.type} {scope_text(part.scope)}{held}", "dim"))
+            held = f", and {condition.condition}" if condition.condition else ""
+            branch.add(Text(f"and {condition.name} = {condition.policy} over {where}{held}", "dim"))
 
 
 def _line(event: Event) -> Text:

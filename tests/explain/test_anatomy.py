@@ -1,0 +1,87 @@
+"""What a rule is taken apart into."""
+
+from cepheus.core.time import HOUR, MINUTE
+from cepheus.explain.anatomy import Anatomy, Link, Part, Role, Use, anatomy
+from cepheus.language.tesla import parse
+from cepheus.rules.expressions import Between, Within
+from cepheus.rules.naming import name_rules
+
+FIRE = """
+define Fire(area: string, temp: double)
+from   Smoke(area=$a) and last Temp(area=$a and value>45) within 5 min from Smoke
+where  area=Smoke.area and temp=Temp.value
+consuming Temp
+"""
+
+
+def of(text: str) -> Anatomy:
+    (rule,) = name_rules(parse(text)).rules
+    return anatomy(rule)
+
+
+def test_a_rule_with_a_parameter() -> None:
+    assert of(FIRE) == Anatomy(
+        name="Fire",
+        composite="Fire(area: string, temp: double)",
+        parts=(
+            Part("Smoke", "Smoke", Role.TERMINATOR, "", None, (), (), (("$a", "area"),)),
+            Part(
+                "Temp",
+                "Temp",
+                Role.SELECTED,
+                "last",
+                Within(5 * MINUTE, "Smoke"),
+                ("value > 45",),
+                (Link("area = $a", ("$a",), ("Smoke",), "Temp"),),
+                (),
+                consumed=True,
+            ),
+        ),
+        parameters=(Use("$a", "Smoke.area", ("Temp",)),),
+        assignments=(("area", "Smoke.area"), ("temp", "Temp.value")),
+        consuming=("Temp",),
+        min_probability=None,
+        reach=5 * MINUTE,
+    )
+
+
+def test_a_negation_is_a_condition_and_not_a_selected_part() -> None:
+    rule = of(
+        "define Fire() from Smoke() and each Temp() within 1 h from Smoke and not Rain(x > 1) between Temp and Smoke"
+    )
+    assert [part.name for part in rule.selected] == ["Smoke", "Temp"]
+    (rain,) = rule.conditions
+    assert (rain.type, rain.policy, rain.scope, rain.content) == ("Rain", "not", Between("Temp", "Smoke"), ("x > 1",))
+    assert rain.references == ("Temp", "Smoke")
+    assert rule.reach == HOUR
+
+
+def test_an_aggregate_over_the_terminators_own_type_links_to_the_terminator() -> None:
+    rule = of(
+        "define Theft() from Vibration(painting=$p) and "
+        "v=Avg(Vibration(painting=$p) within 5 min from Vibration).value > 3.0"
+    )
+    (average,) = rule.conditions
+    assert (average.name, average.policy, average.condition) == ("$v", "Avg of value", "$v > 3.0")
+    assert average.links == (Link("painting = $p", ("$p",), ("Vibration",), "$v"),)
+    assert rule.parameters == (
+        Use("$p", "Vibration.painting", ("Avg of value over Vibration",)),
+        Use("$v", "Avg of value over Vibration", ("$v > 3.0",)),
+    )
+
+
+def test_a_constraint_is_decided_where_its_parameter_is_bound() -> None:
+    rule = of("define D() from A() and last B(x < $k) within 1 s from A and last C(y=$k) within 1 s from A")
+    assert rule.part("B").links == (Link("x < $k", ("$k",), ("C",), "C"),)
+    assert rule.part("C").binds == (("$k", "y"),)
+
+
+def test_an_attribute_of_another_event_is_a_link_without_parameter() -> None:
+    rule = of("define D() from A() and last B(x < A.y) within 1 s from A")
+    assert rule.part("B").links == (Link("x < A.y", (), ("A",), "B"),)
+
+
+def test_an_alias_and_a_count_are_named() -> None:
+    rule = of("define D() from A() and 3 first B() as Early within 1 s from A min probability 0.3")
+    assert (rule.parts[1].name, rule.parts[1].type, rule.parts[1].policy) == ("Early", "B", "3 first")
+    assert rule.min_probability == 0.3
