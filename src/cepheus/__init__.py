@@ -1,1 +1,87 @@
-"""Complex event processing for Python and Spark."""
+"""Cepheus: complex event processing. Rules and events in, composite events out.
+
+What is listed here is the public interface. Each name is imported when it is first used, so that
+``import cepheus`` and the command line start quickly.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cepheus.api import Program, compile
+    from cepheus.core.batch import EventBatch
+    from cepheus.core.errors import (
+        CepheusError,
+        Diagnostic,
+        EventError,
+        LimitError,
+        OptionError,
+        RuleError,
+        SnapshotError,
+        UnsupportedError,
+    )
+    from cepheus.core.event import Event
+    from cepheus.core.schema import Attribute, EventType, Schema
+    from cepheus.core.values import ValueType
+    from cepheus.runtime.embedded.session import Counts, Session
+    from cepheus.runtime.embedded.subscriptions import Subscription
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Attribute",
+    "CepheusError",
+    "Counts",
+    "Diagnostic",
+    "Event",
+    "EventBatch",
+    "EventError",
+    "EventType",
+    "LimitError",
+    "OptionError",
+    "Program",
+    "RuleError",
+    "Schema",
+    "Session",
+    "SnapshotError",
+    "Subscription",
+    "UnsupportedError",
+    "ValueType",
+    "__version__",
+    "compile",
+]
+
+_HOMES = {
+    "cepheus.api": ("Program", "compile"),
+    "cepheus.core.batch": ("EventBatch",),
+    "cepheus.core.errors": (
+        "CepheusError",
+        "Diagnostic",
+        "EventError",
+        "LimitError",
+        "OptionError",
+        "RuleError",
+        "SnapshotError",
+        "UnsupportedError",
+    ),
+    "cepheus.core.event": ("Event",),
+    "cepheus.core.schema": ("Attribute", "EventType", "Schema"),
+    "cepheus.core.values": ("ValueType",),
+    "cepheus.runtime.embedded.session": ("Counts", "Session"),
+    "cepheus.runtime.embedded.subscriptions": ("Subscription",),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'cepheus' has no attribute '{name}'")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,1 +1,1 @@
-"""TODO."""
+"""What runs engines: a process, a cluster, a network."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Rules in one process: order, subscriptions, sessions and runs over files."""

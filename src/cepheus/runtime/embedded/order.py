@@ -12,6 +12,7 @@ What leaves, and what is late, does not depend on how the input is cut into batc
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,7 +39,7 @@ class ReorderBuffer:
     """Puts events into total order, waiting for stragglers up to ``lateness`` microseconds.
 
     With ``sequenced`` every event must have a sequence number, which breaks ties of time; otherwise events of equal
-    time keep the order in which they arrived.
+    time keep the order in which they arrived. ``to_batch`` puts single events into columns.
 
     >>> buffer = ReorderBuffer(lateness=5)
     >>> batch = EventBatch.from_events([Event("A", 10), Event("B", 7), Event("C", 13), Event("D", 7)])
@@ -49,11 +50,18 @@ class ReorderBuffer:
     [10, 13]
     """
 
-    def __init__(self, lateness: int = 0, *, sequenced: bool = False) -> None:
+    def __init__(
+        self,
+        lateness: int = 0,
+        *,
+        sequenced: bool = False,
+        to_batch: Callable[[Sequence[Event]], EventBatch] = EventBatch.from_events,
+    ) -> None:
         if lateness < 0:
             raise OptionError.of("lateness", "the lateness is negative", hint="write a duration such as 10s, or 0")
         self.lateness = min(lateness, MAX_TIME)
         self.sequenced = sequenced
+        self._columns_of = to_batch
         self._floor = MIN_TIME
         # Waiting events are either in a batch, sorted, or in a heap: batches come in by the one way, single events by
         # the other, and a caller rarely mixes the two. The number in the heap keeps the order of arrival.
@@ -79,7 +87,7 @@ class ReorderBuffer:
             self._floor = int(times[-1])
             return Ordered(batch, _NONE_LATE)
         if self.sequenced and batch.sequences is None:
-            raise _no_sequence()
+            raise no_sequence()
         floors = np.maximum(times if in_order else np.maximum.accumulate(times), MIN_TIME + self.lateness)
         floors = np.maximum(floors - self.lateness, self._floor)
         late = np.flatnonzero(times < floors)
@@ -98,7 +106,7 @@ class ReorderBuffer:
         self._floor = max(self._floor, time - self.lateness)
         if self.sequenced:
             if event.sequence is None:
-                raise _no_sequence()
+                raise no_sequence()
         elif self.lateness == 0 and not len(self):
             return [event]
         self._to_heap()
@@ -133,8 +141,8 @@ class ReorderBuffer:
 
     def _release(self) -> EventBatch:
         """Split off the rows that lie before the floor, or at it where ties cannot change."""
-        side = "left" if self.sequenced else "right"
-        count = int(np.searchsorted(self._batch.times, self._floor, side=side))
+        times = self._batch.times
+        count = int(np.searchsorted(times, self._floor, side="left" if self.sequenced else "right"))
         if count == len(self._batch):
             ready, self._batch = self._batch, EventBatch.empty()
         else:
@@ -159,7 +167,7 @@ class ReorderBuffer:
 
     def _to_batch(self) -> None:
         if self._heap:
-            self._batch = EventBatch.from_events(event for *_, event in sorted(self._heap, key=lambda entry: entry[:3]))
+            self._batch = self._columns_of([event for *_, event in sorted(self._heap, key=lambda entry: entry[:3])])
             self._heap, self._arrivals = [], 0
 
 
@@ -173,7 +181,8 @@ def _sorted(batch: EventBatch, sequenced: bool) -> EventBatch:
     return batch.take(np.lexsort((sequences, times)))
 
 
-def _no_sequence() -> EventError:
+def no_sequence() -> EventError:
+    """Give the error for an event without a sequence number where they are needed."""
     return EventError.of(
         "sequence", "an event has no sequence number", hint="give every event one, or leave out the sequence option"
     )

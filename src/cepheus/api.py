@@ -1,0 +1,194 @@
+"""The Python API: compile rules, then run them over finite input or a stream."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Literal, TypeGuard, cast
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.errors import Diagnostic, OptionError, did_you_mean
+from cepheus.core.event import Event
+from cepheus.core.formats.intake import IntakeOptions
+from cepheus.core.formats.read import open_files
+from cepheus.core.schema import EventType, Schema
+from cepheus.core.time import TimeUnit, parse_duration
+from cepheus.engine.registry import AUTO, create
+from cepheus.rules.check import Checked, check
+from cepheus.rules.model import RuleSet
+from cepheus.runtime.embedded.admission import ArrowTable, Record
+from cepheus.runtime.embedded.catalog import Catalog
+from cepheus.runtime.embedded.detect import Tally, detect_in_files, late_event
+from cepheus.runtime.embedded.session import Session
+from cepheus.runtime.embedded.sources import RuleSource, read_rules
+from cepheus.runtime.embedded.subscriptions import Callback
+
+Duration = int | str | timedelta
+"""Microseconds, a text such as ``10s`` or ``5 min``, or a timedelta."""
+
+EventPath = str | os.PathLike[str]
+"""A file of events."""
+
+Undeclared = Literal["auto", "refuse", "allow"]
+"""What to do with event types that nobody declares: refuse them if any type is declared, always, or never."""
+
+TimeUnitName = Literal["us", "ms", "s"]
+"""The unit of integer times: microseconds, milliseconds or seconds."""
+
+_CLOSED: dict[str, bool | None] = {"auto": None, "refuse": True, "allow": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Rules that have been checked and can be run; made by ``compile``.
+
+    >>> program = compile("define Fire(area: string) from Smoke() where area = Smoke.area")
+    >>> program.composites["Fire"].attributes[0].name
+    'area'
+    """
+
+    checked: Checked
+    schema: Schema | None = None
+
+    @property
+    def rules(self) -> RuleSet:
+        """The rules, each with its name, and the declared types."""
+        return self.checked.rules
+
+    @property
+    def inputs(self) -> Schema:
+        """The types of events that the rules read from outside, with the attributes they read."""
+        return self.checked.inputs
+
+    @property
+    def composites(self) -> Schema:
+        """The types of composite events that the rules define."""
+        return self.checked.composites
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """What the checks found strange but not wrong."""
+        return self.checked.warnings
+
+    def detect(
+        self,
+        events: EventBatch | ArrowTable | EventPath | Sequence[EventPath] | Iterable[Event | Record],
+        *,
+        engine: str = AUTO,
+        lateness: Duration = 0,
+        time_unit: TimeUnitName = "us",
+        sequence: str | None = None,
+    ) -> EventBatch:
+        """Give the composite events in a finite input.
+
+        ``events`` are Events, dicts, an EventBatch, an Arrow table, a pandas or Polars frame, a file or a list of
+        files. Integer times are in ``time_unit``, except in an Event or EventBatch, whose times are in microseconds.
+        ``sequence`` names the column that breaks ties of time. An event that lags behind the latest by more than
+        ``lateness`` is an EventError.
+
+        >>> rule = "define Fire(temp: double) from Smoke() and last Temp(value > 45) within 5 min from Smoke"
+        >>> program = compile(rule + " where temp = Temp.value")
+        >>> events = [{"type": "Temp", "time": 10, "value": 51.5}, {"type": "Smoke", "time": 60}]
+        >>> program.detect(events, time_unit="s").to_dicts()
+        [{'type': 'Fire', 'time': 60000000, 'temp': 51.5, 'id': 'Fire:...', 'from': [1, 0]}]
+        """
+        delay, unit = _microseconds(lateness), _time_unit(time_unit)
+        if _is_paths(events):
+            paths = [events] if isinstance(events, str | os.PathLike) else list(events)
+            options = IntakeOptions(self.inputs, unit, sequence=sequence)
+            running = create(engine, self.rules.rules, Catalog.of(self.checked, self.schema).types)
+            files = open_files([Path(path) for path in paths], options)
+            found = detect_in_files(files, running, Tally(), lateness=delay, sequenced=sequence is not None)
+            return EventBatch.concat(list(found))
+        late: list[Event] = []
+        session = self._session(engine, delay, sequence, late.append, unit)
+        composites = session.feed(cast("EventBatch | ArrowTable | Iterable[Event | Record]", events))
+        if late:
+            raise late_event(late[0].type, late[0].time, delay)
+        return EventBatch.concat([composites, session.close()])
+
+    def start(
+        self,
+        *,
+        engine: str = AUTO,
+        lateness: Duration = 0,
+        sequence: str | None = None,
+        on_late: Callback | None = None,
+        time_unit: TimeUnitName = "us",
+        snapshot: bytes | None = None,
+    ) -> Session:
+        """Start the rules on a stream.
+
+        ``lateness`` is how long to wait for stragglers; each event that comes later still is counted and given to
+        ``on_late``. With a ``snapshot`` the session goes on where that was taken, with the rules and options of then.
+
+        >>> with compile("define Alarm() from Smoke()").start() as engine:
+        ...     alarms = engine.feed({"type": "Smoke", "time": 5})
+        >>> alarms[0].type, engine.counts.composite
+        ('Alarm', {'Alarm': 1})
+        """
+        session = self._session(engine, _microseconds(lateness), sequence, on_late, _time_unit(time_unit))
+        if snapshot is not None:
+            session.restore(snapshot)
+        return session
+
+    def _session(
+        self, engine: str, lateness: int, sequence: str | None, on_late: Callback | None, unit: TimeUnit
+    ) -> Session:
+        catalog = Catalog.of(self.checked, self.schema)
+        return Session(catalog, engine=engine, lateness=lateness, sequence=sequence, on_late=on_late, unit=unit)
+
+
+def compile(
+    source: RuleSource,
+    *,
+    schema: Schema | Iterable[EventType] | None = None,
+    undeclared: Undeclared = "auto",
+) -> Program:
+    """Read and check rules; a RuleError tells all that is wrong with them.
+
+    ``source`` is rule text, a Path, a list of files, or rules already read. A str is the name of a file if it is a
+    single line and either ends in ``.tesla`` or names a file that exists; any other str is rule text.
+
+    ``schema`` describes event types that the data has and the rules do not declare. An event type that is neither
+    declared nor described nor defined by a rule comes from the data (``undeclared="allow"``) or is a mistake
+    (``"refuse"``); ``"auto"`` refuses it if the rules declare any type at all.
+
+    >>> compile("define Fire() from Smoke(area = 'A1')").inputs
+    Schema(Smoke(area: string))
+    """
+    if undeclared not in _CLOSED:
+        raise _choice("undeclared", undeclared, _CLOSED)
+    known = schema if schema is None or isinstance(schema, Schema) else Schema(schema)
+    return Program(check(read_rules(source), schema=known, closed=_CLOSED[undeclared]), known)
+
+
+def _is_paths(events: object) -> TypeGuard[EventPath | Sequence[EventPath]]:
+    """Tell whether an input names files; anything else holds events."""
+    if isinstance(events, list | tuple):
+        return bool(events) and all(isinstance(item, str | os.PathLike) for item in events)
+    return isinstance(events, str | os.PathLike)
+
+
+def _microseconds(duration: Duration) -> int:
+    if isinstance(duration, str):
+        return parse_duration(duration)
+    if isinstance(duration, timedelta):
+        return duration // timedelta(microseconds=1)
+    return duration
+
+
+def _time_unit(name: str) -> TimeUnit:
+    units = {unit.value: unit for unit in TimeUnit}
+    if name not in units:
+        raise _choice("time unit", name, units)
+    return units[name]
+
+
+def _choice(what: str, given: str, known: Iterable[str]) -> OptionError:
+    known = list(known)
+    hint = did_you_mean(given, known) or f"choose one of {', '.join(known)}"
+    return OptionError.of(what.replace(" ", "-"), f"'{given}' is not a choice for {what}", hint=hint)

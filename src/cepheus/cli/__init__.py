@@ -1,0 +1,74 @@
+"""The command line.
+
+Each command is a module of this package and a function of the same name. The modules import at their top only what
+is quick to import; the work is imported when a command runs, so that ``--version``, ``--help`` and completion answer
+at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from typing import Annotated
+
+import typer
+
+from cepheus import __version__
+from cepheus.cli.check import check
+from cepheus.cli.console import note, report
+from cepheus.cli.detect import detect
+from cepheus.cli.doctor import doctor
+from cepheus.cli.fmt import fmt
+from cepheus.core.errors import CepheusError
+
+app = typer.Typer(
+    name="cepheus",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (check, detect, fmt, doctor):
+    app.command()(command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"cepheus {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def cepheus(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Complex event processing: rules and events in, composite events out."""
+
+
+def main() -> None:
+    """Run the command line; every outcome is an exit code and, if need be, a message, never a traceback.
+
+    0 is success, 1 a finding or bad input, 2 wrong usage, 130 an interruption.
+    """
+    try:
+        app()
+    except CepheusError as error:
+        report(error.diagnostics)
+        sys.exit(1)
+    except SystemExit as leaving:
+        if leaving.code == 130:
+            note("interrupted")
+        raise
+    except Exception as error:  # the last line of defence: nothing above has foreseen it
+        if os.environ.get("CEPHEUS_DEBUG"):
+            traceback.print_exc()
+        else:
+            reason = (str(error).splitlines() or ["it gave no reason"])[0]
+            note(
+                f"Sorry, this is a bug in Cepheus {__version__}: {reason}\n"
+                "Run the command again with CEPHEUS_DEBUG=1 set and report what it prints, with your rules and a few "
+                "events if you can."
+            )
+        sys.exit(1)

@@ -1,0 +1,35 @@
+"""What commands say on the terminal: findings and notes on stderr, in colour where a person reads them."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable
+from typing import TextIO
+
+from cepheus.core.errors import Diagnostic, Severity, render
+
+_COLOURS = {Severity.ERROR: "\x1b[1;31m", Severity.WARNING: "\x1b[1;33m"}
+_HEAD = re.compile(r"(?:error|warning)\[[^\]]*\]:")
+_PLAIN = "\x1b[0m"
+
+
+def is_coloured(stream: TextIO) -> bool:
+    """Tell whether a stream is a terminal that may show colours; NO_COLOR turns them off."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def report(findings: Iterable[Diagnostic]) -> None:
+    """Print findings to stderr."""
+    coloured = is_coloured(sys.stderr)
+    for finding in findings:
+        text = render([finding])
+        if coloured:
+            text = _HEAD.sub(lambda head: _COLOURS[finding.severity] + head[0] + _PLAIN, text, count=1)  # noqa: B023  # called at once
+        note(text)
+
+
+def note(text: str) -> None:
+    """Print a line to stderr."""
+    print(text, file=sys.stderr)

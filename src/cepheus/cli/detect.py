@@ -1,0 +1,197 @@
+"""``cepheus detect``: the composite events in files of events."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Protocol
+
+import typer
+
+from cepheus.cli.check import Rules, read_all
+from cepheus.cli.console import note, report
+from cepheus.core.errors import Diagnostic, OptionError, RuleError, Severity, did_you_mean
+
+if TYPE_CHECKING:
+    from cepheus.core.batch import EventBatch
+    from cepheus.core.formats.problems import BadEvents
+    from cepheus.core.formats.read import EventFile
+    from cepheus.core.time import TimeUnit
+    from cepheus.rules.check import Checked
+    from cepheus.runtime.embedded.detect import Tally
+
+
+class Unit(Enum):
+    """The unit of integer times."""
+
+    US = "us"
+    MS = "ms"
+    S = "s"
+
+
+class OnBad(Enum):
+    """What to do with bad events."""
+
+    STOP = "stop"
+    SKIP = "skip"
+
+
+class Sink(Protocol):
+    """What takes the composite events."""
+
+    def write(self, batch: EventBatch) -> None:
+        """Take some composite events."""
+
+
+def detect(  # noqa: PLR0917  # the parameters are the command's options, and typer names them all
+    rules: Rules,
+    events: Annotated[
+        list[Path] | None,
+        typer.Option("--events", help="A file of events: .jsonl, .csv, .parquet, .arrow or .events. May be repeated."),
+    ] = None,
+    types: Annotated[
+        list[str] | None,
+        typer.Option("--type", metavar="TYPE=FILE", help="A file of events of one type, without a type column."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write the composite events here, in the extension's format.")
+    ] = None,
+    engine: Annotated[str, typer.Option(help="The engine that runs the rules.")] = "auto",
+    time_unit: Annotated[Unit, typer.Option(help="The unit of integer times, in input and output.")] = Unit.US,
+    sequence: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The column that orders events of equal time.")
+    ] = None,
+    lateness: Annotated[
+        str, typer.Option(metavar="DURATION", help="How far events may be out of order, such as 10s.")
+    ] = "0s",
+    on_bad_event: Annotated[
+        OnBad, typer.Option(help="Stop at the first bad or late event, or skip and count them.")
+    ] = OnBad.STOP,
+) -> None:
+    """Find the composite events that rules define, in files of events.
+
+    Several files are merged by time. Without -o the composite events are shown as a table. The last line, on stderr,
+    tells how many events were read and what was found.
+    """
+    from cepheus.cli.expected import ExpectedTypes
+    from cepheus.core.formats.intake import IntakeOptions
+    from cepheus.core.formats.problems import BadEvents, OnBadEvent
+    from cepheus.core.formats.read import open_files
+    from cepheus.core.time import TimeUnit, parse_duration
+    from cepheus.engine.registry import create
+    from cepheus.runtime.embedded.catalog import Catalog
+    from cepheus.runtime.embedded.detect import Tally, detect_in_files
+
+    checked = _compiled(rules)
+    unit = TimeUnit(time_unit.value)
+    delay = parse_duration(lateness)
+    bad = BadEvents(OnBadEvent(on_bad_event.value))
+    running = create(engine, checked.rules.rules, Catalog.of(checked).types)
+    expected = ExpectedTypes(checked)
+    paths, type_names = _inputs(events or [], types or [])
+    files = open_files(paths, IntakeOptions(expected, unit, sequence=sequence), bad, type_names=type_names)
+    tally = Tally()
+    started = time.perf_counter()
+    with _sink(out, unit) as sink, _progress(files) as progress:
+        for batch in detect_in_files(files, running, tally, lateness=delay, sequenced=sequence is not None, bad=bad):
+            sink.write(batch)
+            progress.update()
+    seconds = time.perf_counter() - started
+    report(_never_seen(expected.met, checked, tally))
+    _summary(files, bad, tally, seconds)
+
+
+def _compiled(paths: list[Path]) -> Checked:
+    """Read and check the rules. Types that they do not declare come from the data."""
+    from cepheus.rules.check import check
+
+    errors: list[Diagnostic] = []
+    rules = read_all(paths, errors)
+    if errors:
+        raise RuleError(errors)
+    checked = check(rules, closed=False)
+    report(checked.warnings)
+    return checked
+
+
+def _inputs(events: list[Path], types: list[str]) -> tuple[list[Path], dict[str, str]]:
+    """Give all files and, by path, the type of those that have no types of their own."""
+    type_names: dict[str, str] = {}
+    for given in types:
+        name, equals, path = given.partition("=")
+        if not (name and equals and path):
+            raise OptionError.of(
+                "type", f"'{given}' is not a type and its file", hint="write --type Temp=temps.parquet"
+            )
+        if str(Path(path)) in type_names.keys() | set(map(str, events)):
+            raise OptionError.of("type", f"the file '{path}' is given twice")
+        type_names[str(Path(path))] = name
+    paths = [*events, *map(Path, type_names)]
+    if not paths:
+        raise OptionError.of("events", "there are no events to look at", hint="name a file: --events FILE")
+    return paths, type_names
+
+
+def _sink(out: Path | None, unit: TimeUnit) -> AbstractContextManager[Sink]:
+    if out is None:
+        from cepheus.cli.table import TerminalTable
+
+        return TerminalTable(unit)
+    from cepheus.core.formats.write import EventWriter
+
+    return EventWriter(out, unit)
+
+
+class Progress(Protocol):
+    """What shows how far a run is."""
+
+    def update(self) -> None:
+        """Show how much of the files is read."""
+
+
+class _NoProgress:
+    def update(self) -> None:
+        """Show nothing."""
+
+
+@contextmanager
+def _progress(files: list[EventFile]) -> Iterator[Progress]:
+    """Show a bar on stderr if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield _NoProgress()
+        return
+    from cepheus.cli.progress import ProgressBar
+
+    with ProgressBar(files) as bar:
+        yield bar
+
+
+def _summary(files: list[EventFile], bad: BadEvents, tally: Tally, seconds: float) -> None:
+    report(replace(finding, severity=Severity.WARNING) for finding in bad.diagnostics)
+    if bad.skipped > len(bad.diagnostics):
+        note(f"and {bad.skipped - len(bad.diagnostics)} more bad events")
+    read = sum(file.read for file in files)
+    kinds = ", ".join(f"{name} {count}" for name, count in sorted(tally.composite.items()))
+    found = tally.composite.total()
+    note(
+        f"{read} events read, {bad.skipped} skipped, {tally.late} late; "
+        f"{found} composite events{f' ({kinds})' if kinds else ''}; {read / max(seconds, 1e-9):,.0f} events/s"
+    )
+
+
+def _never_seen(met: set[str], checked: Checked, tally: Tally) -> Iterator[Diagnostic]:
+    """Warn of event types that rules ask for and the data does not have: often a misspelt name."""
+    others = {name for name in met if name not in checked.inputs}
+    for name in checked.inputs:
+        if name not in tally.events and name not in checked.composites:
+            yield Diagnostic(
+                "no-such-event",
+                f"no event of type '{name}' is in the data",
+                hint=did_you_mean(name, others),
+                severity=Severity.WARNING,
+            )

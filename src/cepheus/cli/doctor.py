@@ -1,0 +1,108 @@
+"""``cepheus doctor``: is everything here that Cepheus needs?"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+
+import typer
+
+from cepheus import __version__
+from cepheus.cli.console import is_coloured
+
+_REQUIRED = ("lark", "matplotlib", "numba", "numpy", "pyarrow", "rich", "typer")
+_OPTIONAL = {"pandas": "feeding pandas frames", "polars": "feeding Polars frames"}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report; ``remedy`` is empty if all is well."""
+
+    name: str
+    found: str
+    remedy: str = ""
+    required: bool = True
+
+
+def doctor() -> None:
+    """Report what is installed and what is missing; exit with 1 if something required is missing."""
+    findings = list(_findings())
+    width = max(len(finding.name) for finding in findings)
+    for finding in findings:
+        print(f"{_mark(finding)} {finding.name:<{width}}  {finding.found}")
+        if finding.remedy:
+            print(f"        {' ' * width}  {finding.remedy}")
+    if any(finding.remedy and finding.required for finding in findings):
+        raise typer.Exit(1)
+
+
+def _mark(finding: Finding) -> str:
+    word = "ok     " if not finding.remedy else "missing"
+    if not is_coloured(sys.stdout):
+        return word
+    colour = "32" if not finding.remedy else "31" if finding.required else "33"
+    return f"\x1b[{colour}m{word}\x1b[0m"
+
+
+def _findings() -> Iterator[Finding]:
+    yield Finding("cepheus", __version__)
+    version = platform.python_version()
+    too_old = sys.version_info < (3, 11)
+    yield Finding("python", f"{version} ({sys.executable})", "install Python 3.11 or newer" if too_old else "")
+    for name in _REQUIRED:
+        yield _package(name, required=True, remedy="install it again: pip install --force-reinstall cepheus-cep")
+    for name, use in _OPTIONAL.items():
+        yield _package(name, required=False, remedy=f"needed only for {use}: pip install {name}")
+    yield from _engines()
+    yield _cache()
+    yield Finding("cores", str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()))
+    yield Finding("memory", _memory())
+
+
+def _package(name: str, *, required: bool, remedy: str) -> Finding:
+    try:
+        return Finding(name, metadata.version(name), required=required)
+    except metadata.PackageNotFoundError:
+        return Finding(name, "not installed", remedy, required)
+
+
+def _engines() -> Iterator[Finding]:
+    from cepheus.engine.registry import names
+
+    yield Finding("engines", ", ".join(names()))
+
+
+def _cache() -> Finding:
+    """Tell where compiled code is kept between runs: Numba's own choice, or the folder that the user has set."""
+    set_by_user = os.environ.get("NUMBA_CACHE_DIR")
+    package = find_spec("cepheus")
+    beside = Path(package.origin).parent if package is not None and package.origin else Path.cwd()
+    folder = Path(set_by_user) if set_by_user else beside / "__pycache__"
+    nearest = folder
+    while not nearest.exists() and nearest != nearest.parent:
+        nearest = nearest.parent
+    if _is_writable(nearest):
+        return Finding("numba cache", str(folder))
+    remedy = f"every run will compile anew; set NUMBA_CACHE_DIR to a folder you own, such as {Path.home()}/.cache/numba"
+    return Finding("numba cache", f"{folder} cannot be written", remedy, required=False)
+
+
+def _is_writable(folder: Path) -> bool:
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+def _memory() -> str:
+    if not hasattr(os, "sysconf") or "SC_PHYS_PAGES" not in os.sysconf_names:
+        return "not known on this system"
+    return f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 2**30:.1f} GiB"

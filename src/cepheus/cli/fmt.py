@@ -1,0 +1,67 @@
+"""``cepheus fmt``: rule files in their canonical layout."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cepheus.cli.console import note, report
+from cepheus.core.errors import CepheusError, OptionError
+
+
+def fmt(
+    rules: Annotated[list[Path], typer.Argument(help="Rule files.", show_default=False)],
+    only_check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; exit with 1 and list the files that would change.")
+    ] = False,
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Change nothing; exit with 1 and show what would change.")
+    ] = False,
+) -> None:
+    """Rewrite rule files in their canonical layout; comments are kept."""
+    from cepheus.language.tesla import reformat
+    from cepheus.runtime.embedded.sources import read_text
+
+    failed = False
+    for path in rules:
+        try:
+            before = read_text(path)
+            after = reformat(before, str(path))
+            if before == after:
+                continue
+            if diff:
+                print(_difference(before, after, str(path)), end="")
+            if only_check:
+                print(f"would reformat {path}")
+            if diff or only_check:
+                failed = True
+            else:
+                _replace(path, after)
+                note(f"reformatted {path}")
+        except CepheusError as error:
+            report(error.diagnostics)
+            failed = True
+    if failed:
+        raise typer.Exit(1)
+
+
+def _difference(before: str, after: str, name: str) -> str:
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), name, f"{name} (reformatted)", lineterm="")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _replace(path: Path, text: str) -> None:
+    """Put the text in place of the file's content, all or nothing."""
+    target = path.resolve()  # a link stays a link
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+        temporary.chmod(target.stat().st_mode)
+        temporary.replace(target)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise OptionError.of("file", f"'{path}' cannot be written: {(error.strerror or 'it failed').lower()}") from None

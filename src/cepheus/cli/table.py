@@ -1,0 +1,76 @@
+"""Composite events as a table on the terminal."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import Self
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from cepheus.cli.console import note
+from cepheus.core.batch import EventBatch
+from cepheus.core.formats.flatten import flatten
+from cepheus.core.time import TimeUnit
+
+ROWS = 50
+"""How many events are shown."""
+
+_PIPE_WIDTH = 2_000  # wide enough that nothing is cut where no terminal sets the width
+
+
+class TerminalTable:
+    """Takes composite events and shows the first of them when it is left without an error."""
+
+    def __init__(self, unit: TimeUnit, rows: int = ROWS) -> None:
+        self._unit = unit
+        self._limit = rows
+        self._records: list[dict[str, object]] = []
+        self._taken = 0
+
+    def write(self, batch: EventBatch) -> None:
+        """Take composite events; those that will not be shown are only counted."""
+        room = self._limit - len(self._records)
+        self._taken += len(batch)
+        if room > 0 and len(batch):
+            self._records += flatten(batch.slice(0, min(room, len(batch))), self._unit)
+
+    def show(self) -> None:
+        """Print the table."""
+        if not self._records:
+            return
+        names = list({name: None for record in self._records for name in record if name not in ("id", "from")})
+        table = Table(box=box.SIMPLE_HEAD if sys.stdout.isatty() else None, pad_edge=False)
+        for name in (*names, "from"):
+            numeric = all(isinstance(record.get(name, 0), int | float) for record in self._records)
+            table.add_column(escape(name), justify="right" if numeric else "left")
+        for record in self._records:
+            made_of = record.get("from")
+            parts = " ".join(map(str, made_of)) if isinstance(made_of, list) else ""
+            table.add_row(*(_cell(record.get(name)) for name in names), escape(parts))
+        console = Console() if sys.stdout.isatty() else Console(width=_PIPE_WIDTH)
+        console.print(table)
+        if self._taken > len(self._records):
+            note(f"{self._taken - len(self._records)} more composite events are not shown; -o FILE writes all of them")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.show()
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return escape(f"<{value['value']}, {value['error']}>")
+    return escape(str(value))

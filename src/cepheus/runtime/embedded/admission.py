@@ -1,0 +1,355 @@
+"""What a session is fed, made into events that conform to what its rules expect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from math import inf
+from typing import Protocol, TypeGuard, runtime_checkable
+
+import numpy as np
+import pyarrow as pa
+
+from cepheus.core.batch import ColumnKey, EventBatch
+from cepheus.core.distribution import Distribution
+from cepheus.core.errors import EventError, Place, did_you_mean
+from cepheus.core.event import Event, EventId
+from cepheus.core.formats.cells import (
+    Uncertain,
+    coerce_id,
+    coerce_probability,
+    coerce_value,
+    kind_of_value,
+)
+from cepheus.core.formats.columnar import LIBRARY_FAILURES, array_rows, check_columns, check_type_column
+from cepheus.core.formats.conform import conform
+from cepheus.core.formats.intake import Intake, IntakeOptions
+from cepheus.core.formats.problems import BadEvents, placed, shown
+from cepheus.core.formats.tables import Rows
+from cepheus.core.schema import RESERVED, Attribute, EventType, Schema
+from cepheus.core.time import TimeUnit
+from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType
+
+
+@runtime_checkable
+class ArrowTable(Protocol):
+    """A table that gives itself as an Arrow stream: of Arrow itself, pandas, Polars, DuckDB and others."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Give the Arrow C stream."""
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+Record = Mapping[str, object]
+"""An event as a flat dict, as a line of JSON has it."""
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What is read of the events of one type: attributes and their types, None until data tells."""
+
+    event_type: EventType
+    kinds: list[tuple[str, ValueType | None, bool]]
+
+
+class Admission:
+    """Admits events: checks them against the types that rules expect and leaves out what no rule reads.
+
+    Times are in microseconds in an Event or EventBatch, and in ``unit`` in dicts and tables. ``sequence`` names the
+    key or column that breaks ties of time; an Event or EventBatch has a field of its own for it.
+
+    The type of an attribute that neither rules nor declarations tell is settled by the first value that comes.
+    """
+
+    def __init__(self, expected: Schema, unit: TimeUnit = TimeUnit.US, sequence: str | None = None) -> None:
+        self._unit = unit
+        self._sequence = sequence
+        self.settled: dict[tuple[str, str], ValueType] = {}
+        self._found: dict[tuple[str, str], ValueType] = {}
+        self._expected = self._schema = Schema()
+        self._plans: dict[str, _Plan] = {}
+        self.expect(expected)
+
+    def expect(self, expected: Schema) -> None:
+        """Take over what is expected from now on; types that data has settled stay."""
+        types = [self._with_settled(event_type) for event_type in expected.values()]
+        self._expected = expected
+        self._schema = Schema(types, closed=expected.closed)
+        self._plans = {
+            event_type.name: _Plan(event_type, [(a.name, a.type, a.optional) for a in event_type.attributes])
+            for event_type in types
+        }
+
+    def event(self, given: Event | Record, position: int) -> Event | None:
+        """Admit one event, which gets its position as id if it has none; None if no rule concerns its type."""
+        self._found.clear()
+        if isinstance(given, Event):
+            event_type, time, attributes = given.type, given.time, given.attributes
+            if type(time) is not int or not INT_MIN <= time <= INT_MAX:
+                raise EventError.of("time", f"the time {shown(time)} is not an integer of microseconds in 64 bits")
+            plan = self._plan(event_type)
+            if plan is None:
+                return None
+            values, errors = self._values(plan, attributes, TimeUnit.US)
+            event = Event(
+                event_type,
+                time,
+                values,
+                position if given.id is None else given.id,
+                given.sequence,
+                coerce_probability(given.probability),
+                given.errors or errors,
+                given.start,
+                given.rule,
+                given.made_of,
+            )
+            self._settle_found()
+            return event
+        if not isinstance(given, Mapping):
+            raise EventError.of("event", f"{shown(given)} is not an event", hint="feed events, dicts or a table")
+        plan = self._plan(given.get("type"))
+        if plan is None:
+            return None
+        raw_time, raw_id, raw_probability = given.get("time"), given.get("id"), given.get("probability")
+        values, errors = self._values(plan, given, self._unit)
+        event = Event(
+            plan.event_type.name,
+            self._time(raw_time, given),
+            values,
+            position if raw_id is None else coerce_id(raw_id),
+            None if self._sequence is None else self._number(given, self._sequence),
+            1.0 if raw_probability is None else _probability(raw_probability),
+            errors,
+            made_of=_made_of(given["from"]) if "from" in given else (),
+        )
+        self._settle_found()
+        return event
+
+    def events(self, given: Iterable[Event | Record], position: int) -> tuple[EventBatch, int]:
+        """Admit events one after the other; give those that concern a rule, and how many there were."""
+        admitted: list[Event] = []
+        count = 0
+        settled = dict(self.settled)
+        try:
+            for item in given:
+                count += 1
+                event = self.event(item, position + count - 1)
+                if event is not None:
+                    admitted.append(event)
+        except EventError as error:  # none of these events was fed, so none has settled anything
+            self.settled = settled
+            self.expect(self._expected)
+            raise EventError([placed(error, Place("event", count))]) from None
+        return self.batch_of(admitted), count
+
+    def table(self, given: EventBatch | ArrowTable, position: int) -> tuple[EventBatch, int]:
+        """Admit events in columns; give those that concern a rule, and how many there were."""
+        if isinstance(given, EventBatch):
+            count = len(given)
+            numbered = given if given.ids is not None else replace(given, ids=range(position, position + count))
+            batch = conform(numbered, self._schema)
+        else:
+            rows = _rows(given)
+            count = len(rows)
+            options = IntakeOptions(self._schema, self._unit, sequence=self._sequence)
+            intake = Intake("events", options, BadEvents(), counts_rows=True)
+            batch = intake.chunk(rows, range(1, count + 1), range(position, position + count)).batch
+        self._settle(batch)
+        return batch, count
+
+    def time(self, given: int | datetime) -> int:
+        """Give a time in microseconds."""
+        return self._time(given, {})
+
+    def settled_in(self, schema: Schema) -> Schema:
+        """Give a schema with the types that data has settled."""
+        return Schema((self._with_settled(event_type) for event_type in schema.values()), closed=schema.closed)
+
+    def batch_of(self, events: Sequence[Event]) -> EventBatch:
+        """Put admitted events into columns of the types that were expected of them."""
+        bare = EventBatch.from_events(replace(event, attributes={}) for event in events)
+        cells: dict[ColumnKey, list[Value | None]] = {}
+        for row, event in enumerate(events):
+            plan = self._plans.get(event.type)
+            for name, kind, _ in plan.kinds if plan is not None else ():
+                value = event.attributes.get(name)
+                if value is not None and kind is not None:
+                    cells.setdefault((name, kind), [None] * len(events))[row] = value
+        return replace(bare, columns={key: _array(values, key[1]) for key, values in cells.items()})
+
+    def _plan(self, event_type: object) -> _Plan | None:
+        plan = self._plans.get(event_type) if isinstance(event_type, str) else None
+        if plan is not None:
+            return plan
+        if event_type is None:
+            raise EventError.of("event", "an event has no type", hint='write it as {"type": "Temp", "time": 10, ..}')
+        if not isinstance(event_type, str) or not event_type:
+            raise EventError.of("event", f"{shown(event_type)} is not the name of an event type")
+        if self._schema.closed:
+            hint = did_you_mean(event_type, self._schema)
+            raise EventError.of("event", f"there is no event type {shown(event_type)}", hint=hint)
+        return None
+
+    def _values(
+        self, plan: _Plan, given: Mapping[str, object], unit: TimeUnit
+    ) -> tuple[dict[str, Value | None], dict[str, Distribution]]:
+        values: dict[str, Value | None] = {}
+        errors: dict[str, Distribution] = {}
+        for name, kind, optional in plan.kinds:
+            raw = given.get(name)
+            if _is_plain(raw, kind):
+                values[name] = raw
+            elif raw is not None:
+                value = self._coerced(plan, name, raw, kind, unit)
+                if isinstance(value, Uncertain):
+                    values[name], errors[name] = value.value, value.error
+                else:
+                    values[name] = value
+            elif not optional:
+                raise _missing(plan.event_type.name, name, given)
+        return values, errors
+
+    def _coerced(
+        self, plan: _Plan, name: str, raw: object, kind: ValueType | None, unit: TimeUnit
+    ) -> Value | Uncertain:
+        if isinstance(raw, np.generic):
+            raw = raw.item()
+        event_type = plan.event_type.name
+        try:
+            if isinstance(raw, datetime):
+                found: ValueType | None = ValueType.TIMESTAMP
+                raw, unit = _from_datetime(raw), TimeUnit.US
+            else:
+                found = kind_of_value(raw)
+            value = coerce_value(raw, kind or found or ValueType.FLOAT, unit)
+        except EventError as error:
+            hint = None
+            if kind is not None and (event_type, name) in self.settled:
+                hint = f"earlier values made it {kind.value}; declare its type: event {event_type}({name}: ..)"
+            raise _prefixed(error, f"{event_type}.{name}: ", hint) from None
+        if kind is None and found is not None:
+            self._found[event_type, name] = found
+        return value
+
+    def _time(self, raw: object, given: Record) -> int:
+        if type(raw) is int and self._unit is TimeUnit.US and INT_MIN <= raw <= INT_MAX:
+            return raw
+        if raw is None:
+            raise EventError.of("event", "an event has no time", hint=did_you_mean("time", given))
+        if isinstance(raw, datetime):
+            return _from_datetime(raw)
+        try:
+            time = coerce_value(raw.item() if isinstance(raw, np.generic) else raw, ValueType.TIMESTAMP, self._unit)
+        except EventError as error:
+            raise _prefixed(error, "time: ") from None
+        assert isinstance(time, int)
+        return time
+
+    def _number(self, given: Record, name: str) -> int:
+        raw = given.get(name)
+        if raw is None:
+            raise EventError.of("event", f"an event has no {name}", hint=did_you_mean(name, given))
+        try:
+            number = coerce_value(raw, ValueType.INT, self._unit)
+        except EventError as error:
+            raise _prefixed(error, f"{name}: ") from None
+        assert isinstance(number, int)
+        return number
+
+    def _with_settled(self, event_type: EventType) -> EventType:
+        return replace(event_type, attributes=tuple(self._attribute(event_type.name, a) for a in event_type.attributes))
+
+    def _attribute(self, event_type: str, attribute: Attribute) -> Attribute:
+        settled = self.settled.get((event_type, attribute.name))
+        if settled is None or settled is attribute.type:
+            return attribute
+        if attribute.type is None or {settled, attribute.type} == {ValueType.INT, ValueType.FLOAT}:
+            # A later rule may only know that it is a number; what the data said is more exact.
+            return replace(attribute, type=settled)
+        raise EventError.of(
+            "type-conflict",
+            f"{event_type}.{attribute.name} was {settled.value} in the events so far, "
+            f"and is to be {attribute.type.value} now",
+            hint="start a new session for the new rules",
+        )
+
+    def _settle_found(self) -> None:
+        if self._found:
+            self.settled |= self._found
+            self.expect(self._expected)
+
+    def _settle(self, batch: EventBatch) -> None:
+        """Learn the types of attributes from a batch whose columns have them."""
+        self._found.clear()
+        for code, event_type in enumerate(batch.types):
+            plan = self._plans.get(event_type)
+            for name in [name for name, kind, _ in plan.kinds if kind is None] if plan is not None else ():
+                rows = pa.array(batch.codes == code)
+                for column_name, kind in batch.columns:
+                    column = batch.columns[column_name, kind]
+                    if column_name == name and column.filter(rows).null_count < np.count_nonzero(batch.codes == code):
+                        self._found[event_type, name] = kind
+        self._settle_found()
+
+
+def _is_plain(raw: object, kind: ValueType | None) -> TypeGuard[Value]:
+    """Tell the common cases apart, quickly: this runs for every attribute of every event that is fed alone."""
+    if kind is ValueType.FLOAT:
+        return type(raw) is float and -inf < raw < inf
+    if kind is ValueType.STRING:
+        return type(raw) is str and raw.isascii()
+    return kind is ValueType.INT and type(raw) is int and INT_MIN <= raw <= INT_MAX
+
+
+def _rows(given: ArrowTable) -> Rows:
+    try:
+        table = given if isinstance(given, pa.Table) else pa.table(given)
+    except LIBRARY_FAILURES as error:
+        raise EventError.of("type", f"the table cannot be read: {' '.join(str(error).split())[:200]}") from None
+    check_columns(table.schema.names, None, True)
+    arrays = {name: _one(table.column(name)) for name in table.schema.names}
+    check_type_column(arrays["type"], None)
+    return array_rows(arrays, table.num_rows)
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.unify_dictionaries().combine_chunks()
+
+
+def _array(values: list[Value | None], kind: ValueType) -> pa.Array:
+    if kind is ValueType.TIMESTAMP:
+        return pa.array(values, pa.int64()).cast(pa.timestamp("us")).cast(kind.arrow)
+    return pa.array(values, kind.arrow)
+
+
+def _prefixed(error: EventError, prefix: str, hint: str | None = None) -> EventError:
+    finding = error.diagnostics[0]
+    return EventError([replace(finding, message=prefix + finding.message, hint=finding.hint or hint)])
+
+
+def _missing(event_type: str, name: str, given: Mapping[str, object]) -> EventError:
+    hint = did_you_mean(name, [other for other in given if other not in RESERVED])
+    return EventError.of("attribute", f"{event_type} has no value for its attribute '{name}'", hint=hint)
+
+
+def _from_datetime(moment: datetime) -> int:
+    """Give the microseconds since the epoch; a moment without a zone is in UTC."""
+    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def _probability(raw: object) -> float:
+    try:
+        number = coerce_value(raw, ValueType.FLOAT, TimeUnit.US)
+    except EventError as error:
+        raise _prefixed(error, "probability: ") from None
+    assert isinstance(number, float)
+    return coerce_probability(number)
+
+
+def _made_of(raw: object) -> tuple[EventId, ...]:
+    if not isinstance(raw, list | tuple):
+        raise EventError.of("event", f"from: {shown(raw)} is not a list of ids")
+    return tuple(map(coerce_id, raw))

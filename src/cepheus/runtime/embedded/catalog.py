@@ -1,0 +1,117 @@
+"""What a session knows: its rules, the types they declare and define, and what they expect of events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from cepheus.core.errors import OptionError, did_you_mean
+from cepheus.core.schema import Attribute, EventType, Schema
+from cepheus.rules.check import Checked, check
+from cepheus.rules.expressions import EventPattern
+from cepheus.rules.json_form import from_json, to_json
+from cepheus.rules.model import Pattern, Rule, RuleSet
+from cepheus.runtime.embedded.subscriptions import refuse_beyond_content
+
+_PROBE = "subscription"
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """Rules that have been checked together.
+
+    ``data`` are the types that the caller described, besides those that the rules declare. ``heard`` is what
+    subscriptions need of primitive events. ``closed`` says that an event of any other type is a mistake.
+    """
+
+    checked: Checked
+    data: Schema
+    closed: bool
+    heard: Schema
+
+    @classmethod
+    def of(cls, checked: Checked, data: Schema | None = None) -> Catalog:
+        """Start with the rules of a program."""
+        return cls(checked, Schema() if data is None else data, checked.inputs.closed, Schema())
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules, in the order of deployment."""
+        return self.checked.rules.rules
+
+    @property
+    def types(self) -> Schema:
+        """The attribute types of every event type that the rules mention or define."""
+        return Schema({**self.checked.composites, **self.checked.inputs}.values())
+
+    @property
+    def expected(self) -> Schema:
+        """What must be admitted for the rules and the subscriptions: event types and their attributes."""
+        types = dict(self.checked.inputs)
+        for name, heard in self.heard.items():
+            types[name] = _together(types[name], heard) if name in types else heard
+        return Schema(types.values(), closed=self.closed)
+
+    def with_rules(self, added: RuleSet) -> tuple[Catalog, tuple[Rule, ...]]:
+        """Add rules, checked together with those present; give also the added ones, named."""
+        checked = check(self.checked.rules + added, schema=self.data, closed=self.closed)
+        return replace(self, checked=checked), checked.rules.rules[len(self.rules) :]
+
+    def without(self, name: str) -> Catalog:
+        """Take a rule away. The type it defined stays known, so that rules that use it remain right."""
+        found = [rule for rule in self.rules if rule.name == name]
+        if not found:
+            hint = did_you_mean(name, [str(rule.name) for rule in self.rules])
+            raise OptionError.of("withdraw", f"no rule named '{name}' is deployed", hint=hint)
+        remaining = tuple(rule for rule in self.rules if rule.name != name)
+        declarations = self.checked.rules.declarations
+        composite = found[0].composite
+        if all(known.name != composite.name for known in (*declarations, *(rule.composite for rule in remaining))):
+            declarations = (*declarations, composite)
+        return replace(self, checked=replace(self.checked, rules=RuleSet(declarations, remaining)))
+
+    def hearing(self, pattern: EventPattern) -> Catalog:
+        """Add what a subscription needs; RuleError if it makes no sense with the types that are known."""
+        refuse_beyond_content(pattern)
+        rules = self.checked.rules
+        known = {event_type.name: event_type for event_type in (*self.data.values(), *rules.declarations)}
+        probe = Rule(EventType(f"#{_PROBE}"), Pattern(pattern), name=f"#{_PROBE}")
+        checked = check(
+            RuleSet((), (probe,)), schema=Schema({**known, **self.checked.composites}.values()), closed=self.closed
+        )
+        if pattern.type in self.checked.composites and pattern.type not in self.checked.inputs:
+            return self
+        heard = checked.inputs.get(pattern.type, EventType(pattern.type))
+        declared = known.get(pattern.type)
+        if declared is not None:  # whoever hears of an event of a declared type gets all of it
+            heard = declared
+        before = self.heard.get(pattern.type)
+        heard = heard if before is None else _together(before, heard)
+        return replace(self, heard=Schema({**self.heard, pattern.type: heard}.values()))
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the catalog as JSON, subscriptions left out."""
+        return {
+            "rules": to_json(self.checked.rules),
+            "data": to_json(RuleSet(tuple(self.data.values()))),
+            "data_closed": self.data.closed,
+            "closed": self.closed,
+        }
+
+    def restored(self, data: dict[str, Any]) -> Catalog:
+        """Give the catalog of a snapshot, with this one's subscriptions."""
+        schema = Schema(from_json(data["data"]).declarations, closed=data["data_closed"])
+        rules = from_json(data["rules"])
+        checked = check(rules, schema=schema, closed=data["closed"])
+        return replace(self, checked=checked, data=schema, closed=data["closed"])
+
+
+def _together(one: EventType, other: EventType) -> EventType:
+    """Give an event type with the attributes of both; what one only guesses the other may know."""
+    attributes: dict[str, Attribute] = {attribute.name: attribute for attribute in one.attributes}
+    for attribute in other.attributes:
+        first = attributes.setdefault(attribute.name, attribute)
+        attributes[attribute.name] = replace(
+            first, type=first.type or attribute.type, optional=first.optional and attribute.optional
+        )
+    return EventType(one.name, tuple(attributes.values()))

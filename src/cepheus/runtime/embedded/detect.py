@@ -1,0 +1,85 @@
+"""A finite input of files, run through an engine from beginning to end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.errors import EventError, Place
+from cepheus.core.formats.intake import Chunk
+from cepheus.core.formats.problems import BadEvents, OnBadEvent
+from cepheus.core.formats.read import EventFile
+from cepheus.core.time import format_duration, format_time
+from cepheus.engine.interface import Engine
+from cepheus.runtime.embedded.merge import merge
+from cepheus.runtime.embedded.order import ReorderBuffer
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a run over files has met: late events, events by type, composite events by type."""
+
+    late: int = 0
+    events: Counter[str] = field(default_factory=Counter)
+    composite: Counter[str] = field(default_factory=Counter)
+
+
+def detect_in_files(
+    files: Sequence[EventFile],
+    engine: Engine,
+    tally: Tally,
+    *,
+    lateness: int = 0,
+    sequenced: bool = False,
+    bad: BadEvents | None = None,
+) -> Iterator[EventBatch]:
+    """Give the composite events of files, batch after batch (some of them empty), in bounded memory.
+
+    Each file may be out of order by up to ``lateness`` microseconds; the files are merged by time, then by sequence
+    number, then in the order given. What comes later than that is an EventError that names file and line or, where
+    bad events are skipped, counted.
+    """
+    policy = (bad or BadEvents()).policy
+    streams = [_in_order(file, ReorderBuffer(lateness, sequenced=sequenced), tally, policy) for file in files]
+    for batch in merge(streams):
+        composites = engine.feed(batch)
+        _count(composites, tally.composite)
+        yield composites
+
+
+def _in_order(file: EventFile, buffer: ReorderBuffer, tally: Tally, policy: OnBadEvent) -> Iterator[EventBatch]:
+    for chunk in file:
+        _count(chunk.batch, tally.events)
+        ordered = buffer.push(chunk.batch)
+        if len(ordered.late):
+            if policy is OnBadEvent.STOP:
+                raise _late(chunk, int(ordered.late[0]), buffer.lateness)
+            tally.late += len(ordered.late)
+        yield ordered.ready
+    yield buffer.flush()
+
+
+def _count(batch: EventBatch, counter: Counter[str]) -> None:
+    for name, count in zip(batch.types, np.bincount(batch.codes, minlength=len(batch.types)).tolist(), strict=True):
+        if count:
+            counter[name] += count
+
+
+def _late(chunk: Chunk, row: int, lateness: int) -> EventError:
+    event_type = chunk.batch.types[chunk.batch.codes[row]]
+    return late_event(event_type, int(chunk.batch.times[row]), lateness, chunk.place_of(row))
+
+
+def late_event(event_type: str, time: int, lateness: int, place: Place | None = None) -> EventError:
+    """Give the error for an event that came later than the lateness allows."""
+    allowed = f"more than {format_duration(lateness)}" if lateness else "which is"
+    return EventError.of(
+        "late",
+        f"{event_type} at {format_time(time)} comes after later events, {allowed} out of order",
+        place=place,
+        hint="sort the events by time, or allow for disorder with a larger lateness, such as 10s",
+    )

@@ -1,0 +1,308 @@
+"""A running engine in one process: events in, composite events out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from types import TracebackType
+from typing import Self, TypeVar, overload
+
+import numpy as np
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.errors import CepheusError, OptionError
+from cepheus.core.event import Event
+from cepheus.core.schema import Schema
+from cepheus.core.time import TimeUnit
+from cepheus.core.values import ValueType
+from cepheus.engine.registry import AUTO, create
+from cepheus.engine.snapshot import pack, unpack
+from cepheus.language.tesla import parse_event_pattern
+from cepheus.rules.model import RuleSet
+from cepheus.runtime.embedded.admission import Admission, ArrowTable, Record
+from cepheus.runtime.embedded.catalog import Catalog
+from cepheus.runtime.embedded.frozen import freeze, thaw
+from cepheus.runtime.embedded.order import ReorderBuffer, no_sequence
+from cepheus.runtime.embedded.sources import RuleSource, read_rules
+from cepheus.runtime.embedded.subscriptions import Callback, Subscription, Subscriptions, in_order_of_time
+
+Given = TypeVar("Given")
+Made = TypeVar("Made")
+
+_KIND = "embedded session"
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a session has seen: events fed, events that came too late, and composite events by type."""
+
+    events: int
+    late: int
+    composite: Mapping[str, int]
+
+
+class Session:
+    """Rules at work on a stream of events, in this process; made by ``Program.start``.
+
+    Use it as a context manager: leaving it processes what still waits for stragglers, unless an exception leads
+    out. A session belongs to one thread at a time.
+
+    >>> import cepheus
+    >>> program = cepheus.compile("define Fire() from Smoke() and last Temp(value > 45) within 5 min from Smoke")
+    >>> with program.start(time_unit="s") as engine:
+    ...     _ = engine.feed({"type": "Temp", "time": 10, "value": 50.5})
+    ...     fires = engine.feed({"type": "Smoke", "time": 20})
+    >>> [(fire.type, fire.made_of) for fire in fires]
+    [('Fire', (1, 0))]
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        *,
+        engine: str = AUTO,
+        lateness: int = 0,
+        sequence: str | None = None,
+        on_late: Callback | None = None,
+        unit: TimeUnit = TimeUnit.US,
+    ) -> None:
+        self._catalog = catalog
+        self._sequence = sequence
+        self._on_late = on_late
+        self._unit = unit
+        self._admission = Admission(catalog.expected, unit, sequence)
+        self._buffer = ReorderBuffer(lateness, sequenced=sequence is not None, to_batch=self._admission.batch_of)
+        self._engine = create(engine, catalog.rules, catalog.types)
+        self._subscriptions = Subscriptions()
+        self._fed = 0
+        self._late = 0
+        self._composite: Counter[str] = Counter()
+        self._stopped: str | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self._stopped = "the session is closed"
+
+    @property
+    def counts(self) -> Counts:
+        """How many events were fed and came too late, and how many composite events of each type were made."""
+        return Counts(self._fed, self._late, dict(self._composite))
+
+    @property
+    def rules(self) -> RuleSet:
+        """The deployed rules, each with its name, and the declared types."""
+        return self._catalog.checked.rules
+
+    @property
+    def engine_name(self) -> str:
+        """The name of the engine that runs the rules."""
+        return self._engine.name
+
+    @overload
+    def feed(self, events: Event | Record) -> list[Event]: ...
+    @overload
+    def feed(self, events: EventBatch | ArrowTable | Iterable[Event | Record]) -> EventBatch: ...
+
+    def feed(
+        self, events: Event | Record | EventBatch | ArrowTable | Iterable[Event | Record]
+    ) -> list[Event] | EventBatch:
+        """Take events and give the composite events that can be decided now.
+
+        One event, as an Event or a dict, gives a list; many, as an iterable of those, an EventBatch, an Arrow table
+        or a pandas or Polars frame, give an EventBatch. Answers do not depend on how a stream is cut into calls.
+
+        Bad events raise an EventError, and then nothing of the call is taken. Callbacks of subscriptions and for late
+        events are called once all events of the call have been processed; what a callback raises comes out of this
+        call after all of them were called. The session goes on as if it had not, but the caller does not get the
+        composite events of that call.
+        """
+        if isinstance(events, Event | Mapping):
+            return self._feed_one(events)
+        self._require_running()
+        if isinstance(events, EventBatch | ArrowTable):
+            batch, count = self._admission.table(events, self._fed)
+        elif isinstance(events, Iterable) and not isinstance(events, str | bytes):
+            batch, count = self._admission.events(events, self._fed)
+        else:
+            raise OptionError.of("events", "these are no events", hint="feed an event, a dict, a table or a list")
+        self._require_sequences(batch)
+        self._fed += count
+        ordered = self._buffer.push(batch)
+        late = batch.take(ordered.late).to_events() if len(ordered.late) else []
+        return self._process(ordered.ready, late)
+
+    def advance(self, time: int | datetime) -> EventBatch:
+        """Promise that no event before ``time`` will come: an integer in the session's time unit, or a datetime.
+
+        Gives the composite events of what no longer has to wait. Events before that time are late from now on.
+        """
+        self._require_running()
+        moment = self._admission.time(time)
+        composites = self._process(self._buffer.advance(moment))
+        self._engine.advance(moment)
+        return composites
+
+    def flush(self) -> EventBatch:
+        """Process all that waits for stragglers; those that come later are late."""
+        self._require_running()
+        return self._process(self._buffer.flush())
+
+    def close(self) -> EventBatch:
+        """Process all that waits and end the session; a second call does nothing."""
+        if self._stopped is not None:
+            return EventBatch.empty()
+        try:
+            return self.flush()
+        finally:
+            self._stopped = "the session is closed"
+
+    def deploy(self, source: RuleSource) -> tuple[str, ...]:
+        """Add rules while events flow, and give their names; ``source`` is as in ``cepheus.compile``.
+
+        They are checked together with the rules present, all or none. They see the events that are processed from
+        now on, which includes those that wait for stragglers.
+        """
+        self._require_running()
+        catalog, added = self._catalog.with_rules(read_rules(source))
+        self._admission.expect(catalog.expected)
+        try:
+            self._engine.deploy(added, self._admission.settled_in(catalog.types))
+        except CepheusError:
+            self._admission.expect(self._catalog.expected)
+            raise
+        self._catalog = catalog
+        return tuple(str(rule.name) for rule in added)
+
+    def withdraw(self, name: str) -> None:
+        """Take a rule away, with all it remembers."""
+        self._require_running()
+        catalog = self._catalog.without(name)
+        self._engine.withdraw(name)
+        self._catalog = catalog
+
+    def subscribe(self, pattern: str, callback: Callback) -> Subscription:
+        """Call a function with each event of a type and content, primitive or composite, from now on.
+
+        The pattern is written as in a rule and compares the event's own attributes with constants:
+        ``Temp(area='A1', value>=12)``. Events are told when they are processed, in the order of time; within one call
+        and one time primitive events come before composite ones. A primitive event has the attributes that its
+        declaration names or, if its type is not declared, those that rules and subscriptions read.
+        """
+        self._require_running()
+        parsed = parse_event_pattern(pattern, "<subscription>")
+        catalog = self._catalog.hearing(parsed)
+        self._admission.expect(catalog.expected)
+        self._catalog = catalog
+        return self._subscriptions.add(parsed, callback)
+
+    def snapshot(self) -> bytes:
+        """Give all that later answers depend on: rules, engine state, waiting events, counts and options.
+
+        Subscriptions are functions of this process and are not part of it.
+        """
+        self._require_running()
+        waiting, blob = freeze(self._buffer.waiting())
+        header = {
+            "engine": self._engine.name,
+            "catalog": self._catalog.to_json(),
+            "settled": [[*key, kind.value] for key, kind in self._admission.settled.items()],
+            "unit": self._unit.value,
+            "sequence": self._sequence,
+            "lateness": self._buffer.lateness,
+            "floor": self._buffer.floor,
+            "waiting": waiting,
+            "fed": self._fed,
+            "late": self._late,
+            "composite": dict(self._composite),
+        }
+        return pack(_KIND, header, {"engine": self._engine.snapshot(), "waiting": blob})
+
+    def restore(self, data: bytes) -> None:
+        """Go on where a snapshot was taken, with its rules and options in place of this session's own.
+
+        The subscriptions of this session stay.
+        """
+        header, blobs = unpack(_KIND, data)
+        catalog = self._catalog.restored(header["catalog"])
+        engine = create(header["engine"])
+        engine.restore(blobs["engine"])
+        self._catalog, self._engine = catalog, engine
+        self._unit, self._sequence = TimeUnit(header["unit"]), header["sequence"]
+        self._admission = Admission(Schema(), self._unit, self._sequence)
+        self._admission.settled = {(event, name): ValueType(kind) for event, name, kind in header["settled"]}
+        self._admission.expect(catalog.expected)
+        self._buffer = ReorderBuffer(
+            header["lateness"], sequenced=self._sequence is not None, to_batch=self._admission.batch_of
+        )
+        self._buffer.restore(thaw(header["waiting"], blobs["waiting"]), header["floor"])
+        self._fed, self._late = header["fed"], header["late"]
+        self._composite = Counter(header["composite"])
+        self._stopped = None
+
+    def _feed_one(self, given: Event | Record) -> list[Event]:
+        if self._stopped is not None:
+            self._require_running()
+        event = self._admission.event(given, self._fed)
+        if event is None:
+            self._fed += 1
+            return []
+        ready = self._buffer.push_event(event)
+        self._fed += 1
+        if ready is None:
+            self._late += 1
+            if self._on_late is not None:
+                self._on_late(event)
+            return []
+        told: list[Event] = []
+        composites: list[Event] = []
+        for current in ready:
+            made = self._guarded(self._engine.feed_event, current)
+            composites += made
+            for composite in made:
+                self._composite[composite.type] += 1
+            if self._subscriptions:
+                told += (current, *made)
+        if told:
+            self._subscriptions.notify(told)
+        return composites
+
+    def _process(self, ready: EventBatch, late: list[Event] | None = None) -> EventBatch:
+        """Run the engine on events in total order, then call back."""
+        composites = self._guarded(self._engine.feed, ready) if len(ready) else EventBatch.empty()
+        for name, count in zip(composites.types, np.bincount(composites.codes, minlength=0).tolist(), strict=False):
+            self._composite[name] += count
+        self._late += len(late or ())
+        try:
+            if self._on_late is not None:
+                for event in late or ():
+                    self._on_late(event)
+        finally:
+            if self._subscriptions:
+                wanted = self._subscriptions.wanted
+                self._subscriptions.notify(in_order_of_time(wanted(ready), wanted(composites)))
+        return composites
+
+    def _guarded(self, feed: Callable[[Given], Made], given: Given) -> Made:
+        """Let the engine work; if it fails half-way through, nothing that it would say later can be trusted."""
+        try:
+            return feed(given)
+        except Exception:
+            self._stopped = "the session stopped when its engine failed"
+            raise
+
+    def _require_running(self) -> None:
+        if self._stopped is not None:
+            raise OptionError.of("session", self._stopped, hint="start a new one, or restore a snapshot")
+
+    def _require_sequences(self, batch: EventBatch) -> None:
+        if self._sequence is not None and len(batch) and batch.sequences is None:
+            raise no_sequence()
