@@ -17,8 +17,10 @@ import typer
 from cepheus import __version__
 from cepheus.cli.check import check
 from cepheus.cli.console import note, report
+from cepheus.cli.demo import demo
 from cepheus.cli.detect import detect
 from cepheus.cli.doctor import doctor
+from cepheus.cli.explain import explain
 from cepheus.cli.fmt import fmt
 from cepheus.core.errors import CepheusError
 
@@ -28,7 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (check, detect, fmt, doctor):
+for command in (check, detect, explain, fmt, demo, doctor):
     app.command()(command)
 
 
