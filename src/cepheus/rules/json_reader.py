@@ -44,7 +44,7 @@ from cepheus.rules.model import (
 VERSION = 1
 """Version of the JSON form that is written and read."""
 
-_MAX_DEPTH = 600  # levels of the JSON value; rule text nests at most 100 deep, each level taking a few of these
+_MAX_DEPTH = 220  # levels of the JSON value; rule text nests at most 100 deep, each level taking up to two of these
 _NAME = re.compile(r"[^\W\d]\w*")
 _COMPARATORS = ("=", "!=", "<", "<=", ">", ">=")
 T = TypeVar("T")
@@ -162,6 +162,8 @@ def _check_depth(data: object) -> None:
 def _text(value: object, path: str) -> str:
     if not isinstance(value, str):
         _fail(path, f"expected a string, found {_shown(value)}")
+    if any("\ud800" <= character <= "\udfff" for character in value):
+        _fail(path, "half of a character: the string is not valid Unicode")
     return value
 
 
@@ -343,7 +345,7 @@ def _expression(value: object, path: str) -> Expression:
             return Parameter(node.read("name", _name))
         case "arithmetic":
             node.only("kind", "operator", "left", "right")
-            operator = node.one_of("operator", "+-*/")
+            operator = node.one_of("operator", tuple("+-*/"))
             return Arithmetic(operator, node.read("left", _expression), node.read("right", _expression))
         case "negative":
             node.only("kind", "operand")

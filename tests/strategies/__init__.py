@@ -1,0 +1,1 @@
+"""What Hypothesis draws from: rules, and what other parts of the tests add."""

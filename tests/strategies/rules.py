@@ -1,0 +1,314 @@
+"""Rules for Hypothesis: ``rule_sets`` draws anything that can be written, ``valid_rule_sets`` only what makes sense."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hypothesis import strategies as st
+from hypothesis.strategies import DrawFn, SearchStrategy
+
+from cepheus.core.schema import Attribute, EventType
+from cepheus.core.time import MILLISECOND, SECOND
+from cepheus.core.values import INT_MAX, INT_MIN, ValueType
+from cepheus.rules.expressions import (
+    Aggregate,
+    Arithmetic,
+    AttributeRef,
+    Between,
+    Call,
+    Comparison,
+    Constant,
+    Constraint,
+    EventPattern,
+    Expression,
+    Negative,
+    Parameter,
+    Scope,
+    Within,
+)
+from cepheus.rules.functions import AGGREGATES, FUNCTIONS
+from cepheus.rules.model import (
+    Aggregation,
+    Assignment,
+    Negation,
+    Pattern,
+    PatternItem,
+    Policy,
+    Rule,
+    RuleSet,
+    Selection,
+)
+
+KEYWORDS = frozenset(
+    [
+        "rule",
+        "define",
+        "from",
+        "where",
+        "consuming",
+        "min",
+        "probability",
+        "event",
+        "each",
+        "last",
+        "first",
+        "not",
+        "and",
+        "as",
+        "within",
+        "between",
+        "true",
+        "false",
+        "timestamp",
+    ]
+)
+COMPARATORS = ("=", "!=", "<", "<=", ">", ">=")
+
+# ---- Anything that can be written --------------------------------------------------------------------------------
+
+_identifiers = st.one_of(
+    st.sampled_from(["Temp", "Smoke", "A", "b_1", "value", "area", "Count", "max", "day", "Länge", "or"]),
+    st.from_regex(r"[^\W\d]\w{0,6}", fullmatch=True).filter(lambda name: name.lower() not in KEYWORDS),
+)
+names = _identifiers | st.sampled_from(["probability", "Timestamp"])
+words = names | st.sampled_from(["min", "last", "First", "each", "event", "rule"])
+durations = st.integers(0, 2**63 - 1) | st.integers(0, 10_000).map(lambda seconds: seconds * SECOND)
+scopes: SearchStrategy[Scope] = st.builds(Within, durations, names) | st.builds(Between, names, names)
+
+constants: SearchStrategy[Constant] = st.one_of(
+    st.builds(Constant, st.integers(INT_MIN, INT_MAX) | st.integers(-20, 20), st.just(ValueType.INT)),
+    st.builds(Constant, st.floats(allow_nan=False, allow_infinity=False), st.just(ValueType.FLOAT)),
+    st.builds(Constant, st.text(max_size=12), st.just(ValueType.STRING)),
+    st.builds(Constant, st.booleans(), st.just(ValueType.BOOL)),
+    st.builds(Constant, st.integers(INT_MIN, INT_MAX) | st.integers(0, 2**51), st.just(ValueType.TIMESTAMP)),
+)
+leaves: SearchStrategy[Expression] = st.one_of(
+    constants,
+    st.builds(AttributeRef, st.none(), words),
+    st.builds(AttributeRef, names.filter(lambda name: name.lower() not in {"min"}), words),
+    st.builds(Parameter, words),
+)
+
+
+def _grow(inner: SearchStrategy[Expression]) -> SearchStrategy[Expression]:
+    return st.one_of(
+        st.builds(Arithmetic, st.sampled_from("+-*/"), inner, inner),
+        st.builds(Negative, inner),
+        st.builds(Call, st.sampled_from(sorted(FUNCTIONS)), st.lists(inner, max_size=3).map(tuple)),
+    )
+
+
+plain_expressions: SearchStrategy[Expression] = st.recursive(leaves, _grow, max_leaves=6)
+
+
+def _comparisons(operands: SearchStrategy[Expression]) -> SearchStrategy[Comparison]:
+    def build(pairs: list[tuple[str, Expression]], first: Expression) -> Comparison:
+        return Comparison((first, *(operand for _, operand in pairs)), tuple(operator for operator, _ in pairs))
+
+    pairs = st.lists(st.tuples(st.sampled_from(COMPARATORS), operands), min_size=1, max_size=3)
+    return st.builds(build, pairs, operands)
+
+
+def _events(operands: SearchStrategy[Expression]) -> SearchStrategy[EventPattern]:
+    constraints: SearchStrategy[Constraint] = _comparisons(operands) | operands
+    return st.builds(EventPattern, names, st.lists(constraints, max_size=3).map(tuple), st.none() | names)
+
+
+@st.composite
+def aggregates(draw: DrawFn) -> Aggregate:
+    """Draw an aggregate; only Count may lack a value."""
+    function = draw(st.sampled_from(sorted(AGGREGATES.values())))
+    value = draw(plain_expressions if function != "Count" else st.none() | plain_expressions)
+    return Aggregate(function, draw(_events(plain_expressions)), value, draw(scopes))
+
+
+expressions: SearchStrategy[Expression] = st.recursive(leaves | aggregates(), _grow, max_leaves=5)
+event_patterns = _events(expressions)
+
+
+@st.composite
+def aggregations(draw: DrawFn) -> Aggregation:
+    """Draw an aggregate in a pattern: bound, compared, or both."""
+    aggregate = draw(aggregates())
+    parameter = draw(st.none() | words)
+    sides = st.lists(st.tuples(plain_expressions, st.sampled_from(COMPARATORS)), max_size=2)
+    before = draw(sides)
+    after = draw(sides.filter(lambda side: bool(before or parameter or side)))
+    if parameter is None and before and isinstance(before[-1][0], Parameter | AttributeRef):
+        before[-1] = (before[-1][0], "<")  # with '=' the name before the aggregate would be bound to it
+    operands = (*(operand for operand, _ in before), aggregate, *(operand for operand, _ in after))
+    operators = (*(operator for _, operator in before), *(operator for _, operator in after))
+    comparison = Comparison(operands, operators) if operators else None
+    return Aggregation(aggregate, parameter, comparison)
+
+
+selections = st.builds(
+    Selection,
+    st.sampled_from([Policy.LAST, Policy.FIRST]),
+    event_patterns,
+    st.builds(Within, durations, names),
+    st.none() | st.integers(1, 50),
+) | st.builds(Selection, st.just(Policy.EACH), event_patterns, st.builds(Within, durations, names))
+items: SearchStrategy[PatternItem] = st.one_of(selections, st.builds(Negation, event_patterns, scopes), aggregations())
+patterns = st.builds(Pattern, event_patterns, st.lists(items, max_size=3).map(tuple))
+event_types = st.builds(
+    EventType,
+    names,
+    st.lists(st.builds(Attribute, words, st.sampled_from(ValueType), st.booleans()), max_size=3).map(tuple),
+)
+rules = st.builds(
+    Rule,
+    composite=event_types,
+    pattern=patterns,
+    assignments=st.lists(st.builds(Assignment, words, expressions), max_size=3).map(tuple),
+    consuming=st.lists(names, max_size=2).map(tuple),
+    min_probability=st.none() | st.floats(0, 1),
+    name=st.none() | names,
+)
+
+
+def rule_sets() -> SearchStrategy[RuleSet]:
+    """Draw any rules that the language can express, sensible or not."""
+    return st.builds(
+        RuleSet, st.lists(event_types, max_size=2).map(tuple), st.lists(rules, min_size=1, max_size=2).map(tuple)
+    )
+
+
+# ---- Rules that make sense ---------------------------------------------------------------------------------------
+
+ATTRIBUTES = {"x": ValueType.INT, "y": ValueType.FLOAT, "s": ValueType.STRING}
+TYPES = tuple(
+    EventType(name, tuple(Attribute(attribute, value_type) for attribute, value_type in ATTRIBUTES.items()))
+    for name in "ABCD"
+)
+"""The event types of valid rules: A to D, each with x: int, y: double, s: string."""
+
+_small_values: dict[str, SearchStrategy[Constant]] = {
+    "x": st.builds(Constant, st.integers(-3, 3), st.just(ValueType.INT)),
+    "y": st.builds(Constant, st.sampled_from([-1.5, 0.0, 0.5, 1.0, 2.5]), st.just(ValueType.FLOAT)),
+    "s": st.builds(Constant, st.sampled_from(["", "a", "b", "ab"]), st.just(ValueType.STRING)),
+}
+_windows = st.integers(1, 8).map(lambda seconds: seconds * SECOND) | st.just(500 * MILLISECOND)
+
+
+@dataclass(slots=True)
+class _Scope:
+    """What the part of a rule drawn so far has introduced: events, and the attribute each parameter was bound to."""
+
+    events: dict[str, str] = field(default_factory=dict)
+    parameters: dict[str, str] = field(default_factory=dict)
+    aliases: int = 0
+
+
+@st.composite
+def _valid_constraint(draw: DrawFn, scope: _Scope, binding: bool) -> Constraint:
+    name = draw(st.sampled_from(sorted(ATTRIBUTES)))
+    own = AttributeRef(None, name)
+    known = sorted(parameter for parameter, source in scope.parameters.items() if source == name)
+    choice = draw(st.sampled_from(["constant", "chain", "parameter", "parameter", "function"]))
+    if choice == "parameter" and (known or binding):
+        fresh = [f"{name}{len(known)}"] if binding else []
+        parameter = draw(st.sampled_from(known + fresh))
+        if parameter not in scope.parameters:
+            scope.parameters[parameter] = name
+            return Comparison((own, Parameter(parameter)), ("=",))
+        operator = draw(st.sampled_from(COMPARATORS if name != "s" else ("=", "!=")))
+        if name != "s" and draw(st.booleans()):
+            shift = Arithmetic(draw(st.sampled_from("+-")), Parameter(parameter), draw(_small_values[name]))
+            return Comparison((own, shift), (operator,))
+        return Comparison((own, Parameter(parameter)), (operator,))
+    if choice == "chain" and name != "s":
+        bounds = (draw(_small_values[name]), own, draw(_small_values[name]))
+        return Comparison(bounds, (draw(st.sampled_from(("<", "<="))), draw(st.sampled_from(("<", "<=")))))
+    if choice == "function":
+        if draw(st.booleans()):
+            return Call(
+                draw(st.sampled_from(("contains", "starts_with"))), (AttributeRef(None, "s"), draw(_small_values["s"]))
+            )
+        return Comparison((Call("abs", (AttributeRef(None, "x"),)), draw(_small_values["x"])), (">=",))
+    operator = draw(st.sampled_from(COMPARATORS if name != "s" else ("=", "!=")))
+    return Comparison((own, draw(_small_values[name])), (operator,))
+
+
+@st.composite
+def _valid_event(draw: DrawFn, scope: _Scope, binding: bool) -> EventPattern:
+    event_type = draw(st.sampled_from(TYPES)).name
+    number = draw(st.sampled_from([0, 0, 1, 1, 2]))
+    constraints = tuple([draw(_valid_constraint(scope, binding)) for _ in range(number)])
+    alias = None
+    if event_type in scope.events or draw(st.integers(0, 4)) == 0:
+        scope.aliases += 1
+        alias = f"E{scope.aliases}"
+    return EventPattern(event_type, constraints, alias)
+
+
+@st.composite
+def _valid_scope(draw: DrawFn, scope: _Scope) -> Scope:
+    known = sorted(scope.events)
+    if len(known) > 1 and draw(st.booleans()):
+        first, second = draw(st.permutations(known))[:2]
+        return Between(first, second)
+    return Within(draw(_windows), draw(st.sampled_from(known)))
+
+
+@st.composite
+def _valid_aggregation(draw: DrawFn, scope: _Scope, name: str) -> Aggregation:
+    # Count gives an int, the others give what their attribute is; parameters remember the attribute they act like.
+    function = draw(st.sampled_from(["Count", "Sum", "Avg", "Min", "Max"]))
+    attribute = "x" if function == "Count" else "y"
+    value = None if function == "Count" else AttributeRef(None, "y")
+    event = draw(_valid_event(scope, binding=False))
+    aggregate = Aggregate(function, event, value, draw(_valid_scope(scope)))
+    parameter = draw(st.none() | st.just(name))
+    comparison = None
+    if parameter is None or draw(st.booleans()):
+        comparison = Comparison((draw(_small_values[attribute]), aggregate), (draw(st.sampled_from(COMPARATORS[2:])),))
+    if parameter is not None:
+        scope.parameters[parameter] = attribute
+    return Aggregation(aggregate, parameter, comparison)
+
+
+@st.composite
+def valid_patterns(draw: DrawFn, max_items: int = 3) -> tuple[Pattern, _Scope]:
+    """Draw a pattern over A to D in which every reference is to an event before, and what it introduces."""
+    scope = _Scope()
+    terminator = draw(_valid_event(scope, binding=True))
+    scope.events[terminator.name] = terminator.type
+    drawn: list[PatternItem] = []
+    for place in range(draw(st.integers(0, max_items))):
+        kind = draw(st.sampled_from(["selection", "selection", "negation", "aggregation"]))
+        if kind == "selection":
+            window = Within(draw(_windows), draw(st.sampled_from(sorted(scope.events))))
+            event = draw(_valid_event(scope, binding=True))
+            policy = draw(st.sampled_from(Policy))
+            count = None if policy is Policy.EACH else draw(st.none() | st.integers(1, 3))
+            drawn.append(Selection(policy, event, window, count))
+            scope.events[event.name] = event.type
+        elif kind == "negation":
+            drawn.append(Negation(draw(_valid_event(scope, binding=False)), draw(_valid_scope(scope))))
+        else:
+            drawn.append(draw(_valid_aggregation(scope, f"t{place}")))
+    return Pattern(terminator, tuple(drawn)), scope
+
+
+@st.composite
+def valid_rules(draw: DrawFn, composite: str = "Out", max_items: int = 3) -> Rule:
+    """Draw a rule over A to D that passes every check; it defines the event type ``composite``."""
+    pattern, scope = draw(valid_patterns(max_items))
+    sources: list[tuple[Expression, str]] = [
+        *((AttributeRef(event, name), name) for event in sorted(scope.events) for name in ATTRIBUTES),
+        *((Parameter(parameter), name) for parameter, name in sorted(scope.parameters.items())),
+    ]
+    values = draw(st.lists(st.sampled_from(sources), max_size=2))
+    attributes = tuple(Attribute(f"a{place}", ATTRIBUTES[name]) for place, (_, name) in enumerate(values))
+    assignments = tuple(Assignment(f"a{place}", value) for place, (value, _) in enumerate(values))
+    selected = [item.event.name for item in pattern.items if isinstance(item, Selection)]
+    consuming = draw(st.lists(st.sampled_from(selected), unique=True, max_size=2)) if selected else []
+    return Rule(EventType(composite, attributes), pattern, assignments, tuple(consuming), name=f"Rule{composite}")
+
+
+@st.composite
+def valid_rule_sets(draw: DrawFn, max_rules: int = 2, max_items: int = 3) -> RuleSet:
+    """Draw declarations of A to D and rules over them that pass every check; no rule feeds another."""
+    count = draw(st.integers(1, max_rules))
+    return RuleSet(TYPES, tuple(draw(valid_rules(f"Out{place}", max_items)) for place in range(count)))
