@@ -66,8 +66,7 @@ class AttributeReader:
         """Give the columns and error distributions of some rows; note what is wrong in ``faults``."""
         columns: dict[ColumnKey, pa.Array] = {}
         errors: Errors = {}
-        names = events.rows.names()
-        for name in self.wanted(events.types, names):
+        for name in self._wanted(events):
             column = events.rows.column(name)
             self._note_missing(name, column, events, faults)
             if column is None:
@@ -80,16 +79,16 @@ class AttributeReader:
                     errors[name] = _merge(errors.get(name), coerced.errors)
         return columns, errors
 
-    def wanted(self, types: Sequence[str], names: Sequence[str]) -> list[str]:
-        """Give the names of the attributes that are read for events of some types, of the names that rows have."""
+    def _wanted(self, events: TypedRows) -> list[str]:
+        """Give the names of the attributes that are read for events of some types."""
         wanted = {
             attribute.name: None
-            for event_type in types
+            for event_type in events.types
             if event_type in self.schema
             for attribute in self.schema[event_type].attributes
         }
         if self.keep_all:
-            wanted |= {name: None for name in names if name not in RESERVED}
+            wanted |= {name: None for name in events.rows.names() if name not in RESERVED}
         return list(wanted)
 
     def _attribute(self, event_type: str, name: str) -> Attribute | None:
@@ -104,9 +103,11 @@ class AttributeReader:
             attribute = self._attribute(event_type, name)
             if attribute is not None and not attribute.optional:
                 rows = events.of_type(code)
-                error = _missing(event_type, name, events.rows.names())
-                for row in np.flatnonzero(absent if rows is None else absent & rows).tolist():
-                    faults.setdefault(row, error)
+                missing = np.flatnonzero(absent if rows is None else absent & rows).tolist()
+                if missing:
+                    error = _missing(event_type, name, events.rows.names())
+                    for row in missing:
+                        faults.setdefault(row, error)
 
     def _groups(self, name: str, column: Column, events: TypedRows) -> dict[ValueType, list[int]]:
         """Give the types (by code) that take the attribute, by the value type they take it as."""

@@ -81,6 +81,8 @@ class ObjectColumn:
 
     def present(self) -> BoolArray:
         """Tell for each row whether it has a value."""
+        if None not in self.values:
+            return np.ones(len(self.values), np.bool_)
         return np.fromiter((value is not None for value in self.values), np.bool_, len(self.values))
 
     def infer(self, rows: BoolArray | None) -> ValueType | None:

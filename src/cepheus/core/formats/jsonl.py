@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from cepheus.core.errors import EventError
 from cepheus.core.formats.records import Record
@@ -19,6 +20,11 @@ def parse_json_line(text: str) -> Record | None:
         return None
     try:
         value, end = _DECODER.raw_decode(text)
+        # every name has a colon, so as many colons as names means that no name is there twice
+        if text.count(":") != len(value) and len(_SEPARATOR.findall(text)) != len(value):
+            _CAREFUL.raw_decode(text)
+    except TypeError:  # a number or a word has no length
+        raise _no_object() from None
     except json.JSONDecodeError as error:
         raise EventError.of("json", f"the line is not JSON: {_lower(error.msg)} at column {error.pos + 1}") from None
     except RecursionError:
@@ -32,8 +38,12 @@ def parse_json_line(text: str) -> Record | None:
             hint="every event stands on a line of its own",
         )
     if not isinstance(value, dict):
-        raise EventError.of("json", "the line is not a JSON object", hint='an event is {"type": .., "time": .., ..}')
+        raise _no_object()
     return value
+
+
+def _no_object() -> EventError:
+    return EventError.of("json", "the line is not a JSON object", hint='an event is {"type": .., "time": .., ..}')
 
 
 def _object(pairs: list[tuple[str, object]]) -> Record:
@@ -53,4 +63,6 @@ def _lower(message: str) -> str:
     return message[:1].lower() + message[1:]
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no_constant)
+_SEPARATOR = re.compile(r'"[ \t]*:')
+_CAREFUL = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no_constant)
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)

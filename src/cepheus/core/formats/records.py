@@ -11,7 +11,7 @@ from cepheus.core.errors import Diagnostic, EventError, Place
 from cepheus.core.formats.intake import Chunk, Intake
 from cepheus.core.formats.lines import line_blocks
 from cepheus.core.formats.problems import placed
-from cepheus.core.formats.tables import RecordRows
+from cepheus.core.formats.tables import Numbers, RecordRows
 
 Record = dict[str, object]
 """An event as JSON lines have it: its fields by name."""
@@ -31,57 +31,48 @@ def read_records(
             continue
         for line, text in block.texts():
             try:
-                if text is None:
-                    raise not_utf8()
-                record = parse(text)
+                record = not_utf8() if text is None else parse(text)
             except EventError as error:
-                pending.fail(line, error)
+                record = error
+            if record is None:
                 continue
-            if record is not None:
-                pending.add(line, record)
-            if pending.count >= chunk_rows:
+            if isinstance(record, EventError):
+                pending.fail(line, record)
+            else:
+                pending.records.append(record)
+                pending.lines.append(line)
+            if len(pending.lines) + len(pending.failed) >= chunk_rows:
                 yield pending.flush(intake)
-    if pending.count:
+    if pending.lines or pending.failed:
         yield pending.flush(intake)
 
 
 class _Pending:
-    """Records that wait for their chunk to fill, and what was wrong with other lines between them."""
+    """Records and their lines that wait for their chunk to fill, and what was wrong with other lines between them."""
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._records: list[Record] = []
-        self._lines: list[int] = []
-        self._positions: list[int] = []
-        self._findings: list[Diagnostic] = []
         self._position = 0
-        self.count = 0
-
-    def add(self, line: int, record: Record) -> None:
-        """Take the record of a line."""
-        self._records.append(record)
-        self._lines.append(line)
-        self._positions.append(self._position)
-        self._position += 1
-        self.count += 1
+        self._findings: list[Diagnostic] = []
+        self.records: list[Record] = []
+        self.lines: list[int] = []
+        self.failed: list[int] = []
 
     def fail(self, line: int, error: EventError) -> None:
         """Take note of a line that is no event; it has a position all the same."""
         self._findings.append(placed(error, Place(self._name, line)))
-        self._position += 1
-        self.count += 1
+        self.failed.append(line)
 
     def flush(self, intake: Intake) -> Chunk:
         """Give the chunk of what was taken since the last."""
-        first = self._position - self.count
-        whole = len(self._records) == self.count
-        chunk = intake.chunk(
-            RecordRows(self._records),
-            np.array(self._lines, np.int64),
-            range(first, self._position) if whole else np.array(self._positions, np.int64),
-            self._findings,
-        )
-        self._records, self._lines, self._positions, self._findings, self.count = [], [], [], [], 0
+        lines = np.array(self.lines, np.int64)
+        count = len(self.lines) + len(self.failed)
+        positions: Numbers = range(self._position, self._position + count)
+        if self.failed:
+            positions = self._position + np.searchsorted(np.sort(np.append(lines, self.failed)), lines)
+        chunk = intake.chunk(RecordRows(self.records), lines, positions, self._findings)
+        self._position += count
+        self.records, self.lines, self.failed, self._findings = [], [], [], []
         return chunk
 
 

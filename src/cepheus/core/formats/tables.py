@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import NoneType
 from typing import Protocol
 
 import numpy as np
@@ -59,14 +60,14 @@ class RecordRows:
 
     def type_codes(self, name: str) -> tuple[list[object], NDArray[np.int32]]:
         """Give the distinct cells of a column and which of them each row has."""
-        values: list[object] = [record.get(name) for record in self.records]
-        codes: dict[tuple[type, object], int] = {}
-        found = np.fromiter(
-            (-1 if value is None else codes.setdefault(_hashable(value), len(codes)) for value in values),
-            np.int32,
-            len(values),
-        )
-        return [value for _, value in codes], found
+        values = [record.get(name) for record in self.records]
+        keys: list[object] = list(values)
+        if not set(map(type, values)) <= {str, NoneType}:
+            keys = [None if value is None else _hashable(value) for value in values]
+        codes: dict[object, int] = {None: -1}
+        codes |= {key: code for code, key in enumerate(key for key in dict.fromkeys(keys) if key is not None)}
+        distinct: list[object] = [key[1] if isinstance(key, tuple) else key for key in codes if key is not None]
+        return distinct, np.fromiter(map(codes.__getitem__, keys), np.int32, len(keys))
 
 
 @dataclass(frozen=True, slots=True)
