@@ -46,8 +46,8 @@ def test_incidents_are_compared_with_what_should_be_found() -> None:
 def test_composite_events_are_counted_by_rule() -> None:
     assert shown(found_table(TUNNEL, [MALFUNCTION, MALFUNCTION, DANGER])) == [
         "rule  composite event  times  first     last      km",
-        "R1    TVS_Malfun           2  00:02:00  00:02:00  9.0",
-        "R4    Danger               1  00:02:00  00:02:00  9.0",
+        "R1    TVS_Malfun           2  00:02:00  00:02:00  9",
+        "R4    Danger               1  00:02:00  00:02:00  9",
     ]
 
 
@@ -59,8 +59,8 @@ def test_why_goes_down_to_the_primitive_events() -> None:
         "├── 00:02:00 TVS_Malfun  km=9  temp=36.5  ox=17.25   by rule R1",
         "│   ├── 00:02:00 Oxygen  km=9  concentr=17.25",
         "│   └── 00:01:00 Temp  km=9  value=36.5",
-        "├── and $n = Count over TVS_Malfun within 10 min from TVS_Malfun, and 3 <= $n",
-        "└── and no Danger within 30 min from TVS_Malfun",
+        "├── and $n = Count over TVS_Malfun($a-3 < km < $a+3) within 10 min from TVS_Malfun, and 3 <= $n",
+        "└── and no Danger($a-6 < km < $a+6) within 30 min from TVS_Malfun",
     ]
 
 

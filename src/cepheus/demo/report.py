@@ -12,6 +12,7 @@ from rich.tree import Tree
 
 from cepheus.core.event import Event, EventId
 from cepheus.core.time import SECOND
+from cepheus.core.values import Value
 from cepheus.demo.scenario import Incident, Scenario, Stream
 from cepheus.explain.anatomy import Anatomy, Role, scope_text
 
@@ -37,7 +38,7 @@ def found_table(scenario: Scenario, found: Sequence[Event]) -> Table:
     for event in found:
         groups.setdefault((event.rule or "", event.type), []).append(event)
     for (rule, kind), events in sorted(groups.items()):
-        places = sorted({str(event.attributes.get(scenario.place)) for event in events})
+        places = _in_order({event.attributes.get(scenario.place) for event in events})
         table.add_row(
             rule,
             Text(kind, "bold cyan"),
@@ -86,7 +87,8 @@ def _add_reasons(branch: Tree, event: Event, known: Mapping[EventId, Event], rul
         _add_reasons(branch.add(_line(part)), part, known, rules)
     for condition in rules[event.rule].conditions if event.rule is not None else ():
         assert condition.scope is not None
-        where = f"{condition.type} {scope_text(condition.scope)}"
+        constraints = " and ".join((*condition.content, *(link.text for link in condition.links)))
+        where = f"{condition.type}({constraints}) {scope_text(condition.scope)}"
         if condition.role is Role.NEGATED:
             branch.add(Text(f"and no {where}", "dim"))
         else:
@@ -99,6 +101,12 @@ def _line(event: Event) -> Text:
     kind = (event.type, "bold cyan" if event.rule is not None else "cyan")
     by = (f"   by rule {event.rule}", "dim") if event.rule is not None else ""
     return Text.assemble((f"{clock(event.time)} ", "dim"), kind, f"  {values}", by)
+
+
+def _in_order(places: set[Value | None]) -> list[str]:
+    """Give places as texts: numbers by size, names by alphabet."""
+    numbers = sorted(place for place in places if isinstance(place, int | float))
+    return [*map(_value, numbers), *sorted(place for place in places if isinstance(place, str))]
 
 
 def _value(value: object) -> str:
