@@ -127,10 +127,10 @@ def _scope_references(scope: RuleScope, interval: Scope, event: EventPattern, in
             continue
         span = find_name(interval.span, name, last=last)
         if name == event.name and (introduced is None or introduced.event is event):
-            hint = _suggestion(scope, index, exclude=name)
+            hint = _suggestion(scope, index - 1, exclude=name)
             findings.error("self-reference", f"'{name}' is placed in time relative to itself", span, hint)
         else:
-            _reference(scope, name, index, span, findings)
+            _reference(scope, name, index - 1, span, findings)
 
 
 def _attribute_references(scope: RuleScope, site: Site, findings: Findings) -> None:

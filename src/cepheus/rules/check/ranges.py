@@ -188,6 +188,8 @@ class _Reasoning:
                     return _Term(("$", name), 0)
                 return self._attribute(binder, None, Role.EVENT)
             case Aggregate():
+                if site.role is not Role.COMPARISON:
+                    return None
                 item = self._scope.rule.pattern.items[site.index - 1]
                 parameter = item.parameter if isinstance(item, Aggregation) else None
                 return _Term(("#", str(site.index)) if parameter is None else ("$", parameter), 0)

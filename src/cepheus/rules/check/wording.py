@@ -90,15 +90,12 @@ def find_name(span: Span | None, name: str, *, last: bool = False) -> Span | Non
 
 
 def find_alias(event: EventPattern) -> Span | None:
-    """Give the place of an event's alias, which stands behind ``as`` after the event itself."""
+    """Give the place of an event's alias: the first ``as ALIAS`` from where the event begins."""
     if event.span is None or event.alias is None:
         return event.span
-    found = re.compile(rf"\s*\bas\s+({re.escape(event.alias)})\b", re.IGNORECASE).match(
-        event.span.source.text, event.span.end
-    )
-    if found is None:
-        return find_name(event.span, event.alias, last=True)
-    return Span(event.span.source, found.start(1), found.end(1))
+    written = re.compile(rf"\b(?i:as)\s+({re.escape(event.alias)})\b")
+    found = written.search(event.span.source.text, event.span.start)
+    return event.span if found is None else Span(event.span.source, found.start(1), found.end(1))
 
 
 def line_of(span: Span | None, seen_from: Span | None) -> str:
