@@ -230,6 +230,8 @@ class TypedColumn:
         if from_arrow(array.type) is ValueType.TIMESTAMP and array.null_count == 0:
             return _moment(array)
         value: object = array[0].as_py()
+        if isinstance(value, dict) and value.keys() == {"value", "error"} and value["error"] is None:
+            value = value["value"]  # a certain number in a column that has uncertain ones
         return float(value) if isinstance(value, Decimal) else value
 
     def cell(self, row: int, expected: ValueType, unit: TimeUnit) -> Value | Uncertain:

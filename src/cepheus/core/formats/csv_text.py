@@ -24,7 +24,6 @@ from cepheus.core.formats.records import not_utf8, too_long
 from cepheus.core.formats.tables import ArrayRows
 
 _CELL = re.compile(r'(?:"([^"]*(?:""[^"]*)*)"|([^",]*))(,|\Z)')
-_BLANK_LINE = re.compile(rb"\n[\r\n]|\A[\r\n]|\n\Z")
 
 
 def read_csv(
@@ -123,7 +122,7 @@ def _after(block: LineBlock, line: int) -> list[LineBlock]:
 def _fast(block: LineBlock, header: Sequence[str]) -> ArrayRows | None:
     """Give the rows of a block without quotes, blank lines or bad lines; None for any other."""
     data = block.data
-    if b'"' in data or not data or _BLANK_LINE.search(data):
+    if b'"' in data or _has_blank_line(data):
         return None
     try:
         data.decode()
@@ -144,6 +143,10 @@ def _fast(block: LineBlock, header: Sequence[str]) -> ArrayRows | None:
         return None
     columns = [column.combine_chunks() for column in table.columns]
     return ArrayRows(dict(zip(header, columns, strict=True)), table.num_rows, text=True)
+
+
+def _has_blank_line(data: bytes) -> bool:
+    return not data or b"\n\n" in data or b"\n\r" in data or data[0] in b"\r\n" or data[-1] == 10
 
 
 def _numbered(header: Sequence[str]) -> list[str]:

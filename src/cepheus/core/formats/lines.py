@@ -40,6 +40,8 @@ def line_blocks(file: BinaryIO, max_line: int = MAX_LINE_BYTES, block_bytes: int
     >>> import io
     >>> [block.data for block in line_blocks(io.BytesIO(b"a\nb\nc"), block_bytes=4)]
     [b'a\nb', b'c']
+    >>> [block.data for block in line_blocks(io.BytesIO(b"a\nb\nc"))]
+    [b'a\nb\nc']
     """
     block_bytes = min(block_bytes, max_line)  # then only the first line of a block can be over the limit
     line = 1
@@ -47,6 +49,8 @@ def line_blocks(file: BinaryIO, max_line: int = MAX_LINE_BYTES, block_bytes: int
     skipping = False
     first = True
     while piece := file.read(block_bytes):
+        if len(piece) < block_bytes and not piece.endswith(b"\n"):
+            piece += b"\n"  # the last line of the file, which then needs no block of its own
         if first:
             piece, first = piece.removeprefix(_BOM), False
         start = piece.find(b"\n") + 1
