@@ -14,7 +14,7 @@ def test_a_cycle_is_spelled_out() -> None:
 
 
 def test_a_rule_that_is_its_own_terminator() -> None:
-    assert error("define A() from A(x > 3) and last B() within 1 s from A")[2] == (
+    assert error("define A() from A() and last B() within 1 s from A")[2] == (
         "rule 'A' makes a cycle through terminators: A <- A"
     )
 
