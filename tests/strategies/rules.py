@@ -39,29 +39,11 @@ from cepheus.rules.model import (
     Selection,
 )
 
-KEYWORDS = frozenset(
-    [
-        "rule",
-        "define",
-        "from",
-        "where",
-        "consuming",
-        "min",
-        "probability",
-        "event",
-        "each",
-        "last",
-        "first",
-        "not",
-        "and",
-        "as",
-        "within",
-        "between",
-        "true",
-        "false",
-        "timestamp",
-    ]
-)
+_KEYWORD_LIST = """
+    rule define from where consuming min probability event timestamp
+    each last first not and as within between true false
+"""
+KEYWORDS = frozenset(_KEYWORD_LIST.split())
 COMPARATORS = ("=", "!=", "<", "<=", ">", ">=")
 
 # ---- Anything that can be written --------------------------------------------------------------------------------
@@ -201,10 +183,11 @@ class _Scope:
 
 
 @st.composite
-def _valid_constraint(draw: DrawFn, scope: _Scope, binding: bool) -> Constraint:
-    name = draw(st.sampled_from(sorted(ATTRIBUTES)))
+def _valid_constraint(draw: DrawFn, scope: _Scope, name: str, binding: bool) -> Constraint:
+    """Draw one constraint on one attribute; never two on the same, so that no event contradicts itself."""
     own = AttributeRef(None, name)
     known = sorted(parameter for parameter, source in scope.parameters.items() if source == name)
+    operator = draw(st.sampled_from(COMPARATORS if name != "s" else ("=", "!=")))
     choice = draw(st.sampled_from(["constant", "chain", "parameter", "parameter", "function"]))
     if choice == "parameter" and (known or binding):
         fresh = [f"{name}{len(known)}"] if binding else []
@@ -212,29 +195,25 @@ def _valid_constraint(draw: DrawFn, scope: _Scope, binding: bool) -> Constraint:
         if parameter not in scope.parameters:
             scope.parameters[parameter] = name
             return Comparison((own, Parameter(parameter)), ("=",))
-        operator = draw(st.sampled_from(COMPARATORS if name != "s" else ("=", "!=")))
         if name != "s" and draw(st.booleans()):
             shift = Arithmetic(draw(st.sampled_from("+-")), Parameter(parameter), draw(_small_values[name]))
             return Comparison((own, shift), (operator,))
         return Comparison((own, Parameter(parameter)), (operator,))
     if choice == "chain" and name != "s":
-        bounds = (draw(_small_values[name]), own, draw(_small_values[name]))
-        return Comparison(bounds, (draw(st.sampled_from(("<", "<="))), draw(st.sampled_from(("<", "<=")))))
-    if choice == "function":
-        if draw(st.booleans()):
-            return Call(
-                draw(st.sampled_from(("contains", "starts_with"))), (AttributeRef(None, "s"), draw(_small_values["s"]))
-            )
-        return Comparison((Call("abs", (AttributeRef(None, "x"),)), draw(_small_values["x"])), (">=",))
-    operator = draw(st.sampled_from(COMPARATORS if name != "s" else ("=", "!=")))
+        low, high = sorted((draw(_small_values[name]), draw(_small_values[name])), key=lambda bound: bound.value)
+        return Comparison((low, own, high), ("<=", "<="))
+    if choice == "function" and name == "s":
+        return Call(draw(st.sampled_from(("contains", "starts_with"))), (own, draw(_small_values["s"])))
+    if choice == "function" and name == "x":
+        return Comparison((Call("abs", (own,)), draw(_small_values["x"])), (">=",))
     return Comparison((own, draw(_small_values[name])), (operator,))
 
 
 @st.composite
 def _valid_event(draw: DrawFn, scope: _Scope, binding: bool) -> EventPattern:
     event_type = draw(st.sampled_from(TYPES)).name
-    number = draw(st.sampled_from([0, 0, 1, 1, 2]))
-    constraints = tuple([draw(_valid_constraint(scope, binding)) for _ in range(number)])
+    constrained = draw(st.lists(st.sampled_from(sorted(ATTRIBUTES)), unique=True, max_size=2))
+    constraints = tuple([draw(_valid_constraint(scope, name, binding)) for name in constrained])
     alias = None
     if event_type in scope.events or draw(st.integers(0, 4)) == 0:
         scope.aliases += 1

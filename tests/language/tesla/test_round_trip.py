@@ -13,6 +13,7 @@ from cepheus.language.tesla import (
     parse_pattern,
     reformat,
 )
+from cepheus.rules.check import check
 from cepheus.rules.expressions import EventPattern
 from cepheus.rules.json_form import from_json, to_json
 from cepheus.rules.model import Pattern, RuleSet
@@ -29,6 +30,7 @@ def test_valid_rules_print_and_parse(rules: RuleSet) -> None:
     text = format_rules(rules)
     assert parse(text) == rules
     assert reformat(text) == text
+    assert check(parse(text)).rules == rules
     assert from_json(json.loads(json.dumps(to_json(rules)))) == rules
 
 

@@ -130,7 +130,10 @@ class ExpressionBuilder(Transformer[Token, Any]):
         assert span is not None
         # Every level takes at least one character, so a short expression cannot be deep.
         if span.end - span.start > MAX_NESTING and _depth(node) > MAX_NESTING:
-            self._error("nesting", f"this expression is nested more than {MAX_NESTING} deep", span)
+            if not any(
+                error.code == "nesting" for error in self.errors
+            ):  # once is enough: each level around it is deep
+                self._error("nesting", f"this expression is nested more than {MAX_NESTING} deep", span)
             return Constant(0, ValueType.INT, span)
         return node
 
