@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cepheus.core.errors import Diagnostic, RuleError
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
+from cepheus.rules.model import RuleSet
 from cepheus.rules.resolve import resolve
+from strategies.rules import rule_sets, valid_rule_sets
 
 DECLARED = "event A(n: int, d: double, s: string) event B(n: int, d: double, s: string) event C(n: int, d: double)\n"
 TYPES = ("A", "B", "C")
@@ -62,12 +65,13 @@ def part(draw: st.DrawFn, draft: Draft, number: int) -> str:
 
 
 def constraints(draw: st.DrawFn, draft: Draft, event_type: str, *, may_bind: bool) -> str:
-    attributes = ("n", "d") if event_type == "C" else ("n", "d", "s")
+    attributes = ["n", "d"] if event_type == "C" else ["n", "d", "s"]
     found = []
     chosen: list[str] = draw(st.lists(st.sampled_from(attributes), unique=True, max_size=3))
     for attribute in chosen:
         same = [name for name, bound in draft.parameters.items() if (bound == "s") == (attribute == "s")]
-        if same and draw(st.booleans()):
+        reuse: bool = draw(st.booleans())
+        if same and reuse:
             found.append(f"{attribute} {draw(st.sampled_from(['!=', '<=', '>=']))} ${draw(st.sampled_from(same))}")
         elif may_bind and draw(st.booleans()):
             name = f"q{len(draft.parameters)}"
@@ -87,39 +91,42 @@ def test_valid_rules_pass_and_resolve(text: str) -> None:
     assert {warning.code for warning in result.warnings} <= {"unused-parameter"}
 
 
-NAMES = st.sampled_from(["A", "B", "C", "X", "n", "d", "s", "time"])
-OPERANDS = st.one_of(
-    st.sampled_from(["n", "d", "s", "time", "A.n", "B.d", "X.z", "$p", "$q", "$r", "1", "2.5", "'x'", "true"]),
-    st.sampled_from(["n+1", "d-$p", "time-A.time", "s*2", "coalesce(n, 0)", "length(s)", "max(n, d)", "-n", "1/0"]),
-)
-COMPARISONS = st.builds("{} {} {}".format, OPERANDS, st.sampled_from(["=", "!=", "<", ">="]), OPERANDS)
-CONTENTS = st.lists(st.one_of(COMPARISONS, OPERANDS), max_size=3).map(" and ".join)
-EVENTS = st.builds("{}({}){}".format, NAMES, CONTENTS, st.sampled_from(["", "", " as X", " as Y"]))
-SCOPES = st.builds(str.format, st.sampled_from(["within 1 s from {}", "within 0 s from {}", "between {} and B"]), NAMES)
-WINDOWS = st.builds("within 1 s from {}".format, NAMES)
-AGGREGATES = st.builds("{}({}.{} {})".format, st.sampled_from(["Avg", "Sum", "Max", "Last"]), EVENTS, NAMES, SCOPES)
-PARTS = st.one_of(
-    st.builds("last {} {}".format, EVENTS, WINDOWS),
-    st.builds("not {} {}".format, EVENTS, SCOPES),
-    st.builds("${} = {}".format, st.sampled_from(["p", "q"]), AGGREGATES),
-    st.builds("{} < {}".format, OPERANDS, AGGREGATES),
-)
-RULES = st.builds(
-    "define {}(n: int, d: double) from {} where n={}, d={}".format,
-    NAMES,
-    st.builds(lambda first, rest: " and ".join([first, *rest]), EVENTS, st.lists(PARTS, max_size=4)),
-    OPERANDS,
-    st.one_of(OPERANDS, AGGREGATES),
-)
+@st.composite
+def nearly_valid_rules(draw: st.DrawFn) -> str:
+    """A valid rule in which a word or two have been replaced."""
+    text = draw(valid_rules())
+    for _ in range(draw(st.integers(1, 2))):
+        words = list(re.finditer(r"\$\w+|\b(?:[ABC]|E\d|[nds])\b", text))
+        word = words[draw(st.integers(0, len(words) - 1))]
+        other = draw(st.sampled_from(["A", "C", "E0", "E1", "E9", "n", "d", "s", "time", "$q0", "$q1", "$p1", "$none"]))
+        text = text[: word.start()] + other + text[word.end() :]
+    return text
 
 
-@given(st.lists(RULES, min_size=1, max_size=3), st.booleans())
-def test_whatever_passes_can_be_resolved(texts: list[str], declared: bool) -> None:
-    text = (DECLARED if declared else "") + ";\n".join(texts)
-    found: tuple[Diagnostic, ...] = ()
+def refused_or_resolved(rules: RuleSet) -> tuple[Diagnostic, ...]:
     try:
-        for rule in check(parse(text, "generated")).rules.rules:
+        for rule in check(rules).rules.rules:
             resolve(rule)
     except RuleError as refused:
-        found = refused.diagnostics
-    assert all(diagnostic.span is not None for diagnostic in found)
+        return refused.diagnostics
+    return ()
+
+
+@given(nearly_valid_rules(), st.booleans())
+def test_what_passes_can_be_resolved_and_what_does_not_is_shown(text: str, declared: bool) -> None:
+    try:
+        rules = parse((DECLARED if declared else "") + text, "generated")
+    except RuleError:
+        return
+    assert all(diagnostic.span is not None for diagnostic in refused_or_resolved(rules))
+
+
+@given(valid_rule_sets())
+def test_valid_rule_sets_pass_and_resolve(rules: RuleSet) -> None:
+    assert refused_or_resolved(rules) == ()
+
+
+@settings(max_examples=30)  # drawing nonsense takes long
+@given(rule_sets())
+def test_nonsense_is_refused_or_can_be_resolved(rules: RuleSet) -> None:
+    assert all(diagnostic.message for diagnostic in refused_or_resolved(rules))
