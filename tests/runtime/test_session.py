@@ -46,7 +46,7 @@ def test_one_event_gives_a_list_many_give_a_batch() -> None:
 def test_every_form_of_input_gives_the_same(form: str) -> None:
     dicts = [TEMP, SMOKE]
     table = pa.Table.from_pylist([{**TEMP}, {**SMOKE, "value": None}])
-    events = [Event(str(d["type"]), int(str(d["time"])), {k: d[k] for k in ("area", "value") if k in d}) for d in dicts]
+    events = [Event("Temp", 10, {"area": "A1", "value": 50.0}), Event("Smoke", 20, {"area": "A1"})]
     session = cepheus.compile(FIRE).start()
     if form == "events":
         found = session.feed(events)
