@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from cepheus.core.errors import RuleError
@@ -242,6 +245,32 @@ def test_spans_cover_what_messages_underline() -> None:
         "value": "abs(T.v)",
     }
     assert [span.text for span in rule.consuming_spans] == ["T", "Smoke"]
+
+
+@pytest.mark.parametrize("pattern", ["A", "A( )", "A(x=(1))", "A(x=Avg(B(y>1).y within 1 s from A)) as C", "A as C"])
+def test_a_rule_ends_where_its_terminator_ends(pattern: str) -> None:
+    rule = parse(f" define F() from {pattern} ; event G()").rules[0]
+    assert rule.span is not None
+    assert rule.span.text == f"define F() from {pattern}"
+    assert rule.pattern.span is not None
+    assert rule.pattern.span.text == pattern
+
+
+def test_texts_parse_in_several_threads_at_once() -> None:
+    texts = [f"define F{number}() from A(x={number})\n" * 50 for number in range(8)]
+    with ThreadPoolExecutor(4) as pool:
+        parsed = list(pool.map(parse, texts))
+    assert [rules.rules[-1].composite.name for rules in parsed] == [f"F{number}" for number in range(8)]
+    assert all(
+        rule.span and rule.span.source.text == text
+        for rules, text in zip(parsed, texts, strict=True)
+        for rule in rules.rules
+    )
+    assert gc.isenabled()
+
+
+def test_a_byte_order_mark_is_a_space() -> None:
+    assert parse("\ufeffevent A()") == parse("event A()")
 
 
 @pytest.mark.parametrize(

@@ -126,11 +126,16 @@ class Builder(ExpressionBuilder):
 
     # ---- Patterns ------------------------------------------------------------------------------------------------
 
+    def terminator(self, children: Children) -> Children:
+        """Start a pattern, and remember where its first event ends in case that is all."""
+        self.terminator_end = self.event_end
+        return children
+
     def pattern(self, children: Children) -> Pattern:
         """A terminator and what hangs from it."""
         terminator, *items = children[0]
-        last = items[-1] if items else terminator
-        return Pattern(terminator, tuple(items), Span(self.source, terminator.span.start, last.span.end))
+        end = items[-1].span.end if items else self.terminator_end
+        return Pattern(terminator, tuple(items), Span(self.source, terminator.span.start, end))
 
     def partial_rule(self, children: Children) -> Pattern:
         """A pattern alone."""

@@ -54,6 +54,7 @@ class ExpressionBuilder(Transformer[Token, Any]):
         """Start on a text: spans point into it from now on."""
         self.source = source
         self.errors: list[Diagnostic] = []
+        self.event_end = self.terminator_end = 0
 
     # ---- Helpers -------------------------------------------------------------------------------------------------
 
@@ -201,16 +202,19 @@ class ExpressionBuilder(Transformer[Token, Any]):
 
     def bare_event(self, children: Children) -> EventPattern:
         """``Smoke`` or ``Smoke()``."""
+        self.event_end = children[-1].end_pos
         return EventPattern(str(children[0]), (), None, self._token_span(children[0]))
 
     def event_with_constraints(self, children: Children) -> EventPattern:
         """``Temp(value>45)``; the span is the type's name, which is what messages about an event underline."""
-        name, constraints, _ = children
+        name, constraints, closing = children
+        self.event_end = closing.end_pos
         return EventPattern(str(name), tuple(constraints), None, self._token_span(name))
 
     def renamed(self, children: Children) -> EventPattern:
         """``Temp() as Hot``."""
         event, _, alias = children
+        self.event_end = alias.end_pos
         return EventPattern(event.type, event.constraints, str(alias), event.span)
 
     # ---- Windows, intervals and aggregates -----------------------------------------------------------------------

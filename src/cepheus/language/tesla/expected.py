@@ -62,7 +62,7 @@ def expected(accepts: Set[str], before: list[Token]) -> str:
     phrases = _starts(left, previous, before)
     if not phrases:
         phrases += _scopes(left)
-        phrases += _operators(left)
+        phrases += _operators(left, before)
     elif "RPAR" not in left:
         left.clear()
     if "_AND" in left:
@@ -118,19 +118,30 @@ def _scopes(left: set[str]) -> list[str]:
         return []
     interval = "BETWEEN" in left
     left -= {"WITHIN", "BETWEEN"}
-    window = "a window: within 5 min from Smoke"
-    return [window, "an interval: between Temp and Smoke"] if interval else [window]
+    window = "a window (within 5 min from A)"
+    return [window, "an interval (between A and B)"] if interval else [window]
 
 
-def _operators(left: set[str]) -> list[str]:
+def _operators(left: set[str], before: list[Token]) -> list[str]:
     left -= _ARITHMETIC
     if "COMPARATOR" in left:
         left -= {"COMPARATOR", "EQUALS"}
-        return ["a comparison such as = or <"]
+        # A chain may go on, but whoever has written one comparison rarely means a second.
+        return [] if _is_compared(before) else ["a comparison such as = or <"]
     if "EQUALS" in left:
         left.discard("EQUALS")
         return ["'='"]
     return []
+
+
+def _is_compared(before: list[Token]) -> bool:
+    """Tell whether the constraint that the tokens end in has a comparison already."""
+    for token in reversed(before):
+        if token.type in ("EQUALS", "COMPARATOR"):
+            return True
+        if token.type in ("_AND", "COMMA", "LPAR"):
+            return False
+    return False
 
 
 def _either(phrases: list[str]) -> str:

@@ -129,8 +129,8 @@ def _hint_on_word(situation: _Situation) -> str | None:
         return "a selection takes a window; only 'not' and aggregates take an interval"
     if kind in _POLICIES and situation.previous == "FROM" and "NAME" in accepts:
         return "the first event is the terminator: every one counts, so it takes no selection"
-    if kind == "COLON" and "EQUALS" in accepts:
-        return "write '='"
+    if kind == "DEFINE" and situation.previous == "RULE":
+        return "name the rule, or leave out 'rule'"
     named = situation.previous in _BEFORE_NAMES or (
         situation.after is not None and situation.after.type in _AFTER_NAMES
     )
@@ -150,8 +150,6 @@ def _hint_on_place(situation: _Situation) -> str | None:
         return "'and' is missing before it"
     if "WITHIN" in accepts and kind in ("INTEGER", "FLOAT"):
         return "'within' is missing before it"
-    if "WITHIN" in accepts and kind in _CLAUSES and not (kind == "RPAR" and situation.open):
-        return "say how far back to look, such as within 5 min from Smoke"
     if kind == "FROM" and situation.previous in ("INTEGER", "FLOAT"):
         return f"write the unit, such as {situation.before[-1]} min or {situation.before[-1]} s"
     if kind == "_AND" and "COMMA" in accepts:

@@ -38,7 +38,7 @@ def parse(text: str, name: str = "<rules>") -> RuleSet:
     """
     rules: list[Rule] = []
     declarations: list[EventType] = []
-    with _collector_at_rest(), grammar().lock:
+    with grammar().lock, _collector_at_rest():
         reading = _Reading(Source(name, text))
         for statement in statements(reading.tokens):
             node = reading.read("statement", statement)

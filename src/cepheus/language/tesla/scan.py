@@ -66,7 +66,8 @@ class Scanner:
         # An unfinished comment begins like a division, so it follows the comment, which has the highest priority.
         expressions.insert(1, rf"(?P<unfinished_comment>{_UNFINISHED_COMMENT})")
         expressions += [r"\Z", f"(?P<unfinished_string>{_UNFINISHED_STRING})", f"(?P<stray>{_STRAY})"]
-        self._pattern = re.compile(rf"\s*+(?:{'|'.join(expressions)})")
+        # A byte order mark at the start of a file is as good as a space.
+        self._pattern = re.compile(rf"[\s\ufeff]*+(?:{'|'.join(expressions)})")
 
     def scan(self, source: Source) -> Scan:
         """Cut a text into tokens; what fits no terminal becomes an error and is left out."""
