@@ -51,7 +51,8 @@ def read_parquet(path: Path, intake: Intake, wanted: Wanted, options: ColumnarOp
     name = str(path)
     file = guarded(lambda: pq.ParquetFile(path), name, "Parquet")
     try:
-        columns = _checked_columns(file.schema_arrow.names, name, wanted, options.typed)
+        names = guarded(lambda: file.schema_arrow.names, name, "Parquet")
+        columns = _checked_columns(names, name, wanted, options.typed)
         total = file.metadata.num_rows
         batches = guarded(lambda: file.iter_batches(batch_size=options.chunk_rows, columns=columns), name, "Parquet")
         done = 0
@@ -69,7 +70,8 @@ def read_arrow(path: Path, intake: Intake, wanted: Wanted, options: ColumnarOpti
     source = guarded(lambda: pa.memory_map(str(path)), name, "Arrow")
     with source:
         schema, batches = guarded(lambda: _arrow_batches(source), name, "Arrow")
-        columns = _checked_columns(schema.names, name, wanted, options.typed)
+        names = guarded(lambda: schema.names, name, "Arrow")
+        columns = _checked_columns(names, name, wanted, options.typed)
         done = 0
         while (batch := guarded(lambda: next(batches, None), name, "Arrow")) is not None:
             for start in range(0, batch[1].num_rows, options.chunk_rows):
@@ -101,11 +103,11 @@ def check_type_column(array: pa.Array | pa.ChunkedArray, place: Place | None) ->
         raise EventError.of("column", f"the column 'type' holds {array.type}, not strings", place=place)
 
 
-def guarded(work: Callable[[], T], name: str, kind: str) -> T:
+def guarded(work: Callable[[], T], name: str, kind: str, failures: tuple[type[Exception], ...] = LIBRARY_FAILURES) -> T:
     """Do something with a file of some kind; if the library fails, the file is not what it should be."""
     try:
         return work()
-    except LIBRARY_FAILURES as error:
+    except failures as error:
         detail = " ".join(str(error).split())[:200]
         raise EventError.of(
             "format", f"the file cannot be read as {kind}: {detail or 'it is damaged'}", place=Place(name)
@@ -120,10 +122,17 @@ def _checked_columns(names: Sequence[str], name: str, wanted: Wanted, typed: boo
 
 def _chunk(batch: pa.RecordBatch, intake: Intake, done: int, name: str, kind: str) -> Chunk:
     guarded(lambda: batch.validate(full=True), name, kind)  # a damaged file must not become a wild pointer
-    arrays = array_rows(dict(zip(batch.schema.names, batch.columns, strict=True)), batch.num_rows)
-    if "type" in arrays.arrays:
-        check_type_column(arrays.arrays["type"], Place(name))
-    return intake.chunk(arrays, range(done + 1, done + 1 + batch.num_rows), range(done, done + batch.num_rows))
+    rows = guarded(lambda: _rows(batch), name, kind)
+    if "type" in rows.arrays:
+        check_type_column(rows.arrays["type"], Place(name))
+    end = done + batch.num_rows
+    # what the library still finds wrong in there, such as names that are not UTF-8, is the file's fault
+    failures = (pa.lib.ArrowException, UnicodeError)
+    return guarded(lambda: intake.chunk(rows, range(done + 1, end + 1), range(done, end)), name, kind, failures)
+
+
+def _rows(batch: pa.RecordBatch) -> ArrayRows:
+    return array_rows(dict(zip(batch.schema.names, batch.columns, strict=True)), batch.num_rows)
 
 
 def _arrow_batches(source: pa.MemoryMappedFile) -> tuple[pa.Schema, Iterator[tuple[float, pa.RecordBatch]]]:
