@@ -55,7 +55,7 @@ def main() -> None:
     0 is success, 1 a finding or bad input, 2 wrong usage, 130 an interruption.
     """
     try:
-        app()
+        app(prog_name="cepheus")
     except CepheusError as error:
         report(error.diagnostics)
         sys.exit(1)

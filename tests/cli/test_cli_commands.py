@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command import FIRE, Command
+
+import cepheus as package
+
+
+def test_version(cepheus: Command) -> None:
+    assert cepheus("--version").out == f"cepheus {package.__version__}\n"
+
+
+def test_check_of_right_rules(cepheus: Command) -> None:
+    done = cepheus("check", "fire.tesla")
+    assert (done.code, done.out, done.err) == (0, "1 rule in 1 file: no errors\n", "")
+
+
+def test_check_tells_all_errors_of_all_files(cepheus: Command) -> None:
+    Path("a.tesla").write_text("define A( from B()")
+    Path("b.tesla").write_text("define C() from B() and last D()")
+    done = cepheus("check", "a.tesla", "b.tesla", "none.tesla")
+    assert (done.code, done.out) == (1, "")
+    assert "a.tesla:1:11: error[syntax]" in done.err
+    assert "b.tesla:1:" in done.err
+    assert "there is no file 'none.tesla'" in done.err
+
+
+def test_check_looks_at_files_together(cepheus: Command) -> None:
+    Path("types.tesla").write_text("event Smoke(area: string); event Temp(area: string, value: double)")
+    assert cepheus("check", "types.tesla", "fire.tesla").code == 0
+    Path("types.tesla").write_text("event Smoke(area: string)")
+    done = cepheus("check", "types.tesla", "fire.tesla")
+    assert done.code == 1
+    assert "Temp" in done.err
+
+
+def test_check_as_json(cepheus: Command) -> None:
+    assert json.loads(cepheus("check", "fire.tesla", "--json").out) == []
+    Path("a.tesla").write_text("define A(x: int) from B(y = 1) where x = $z")
+    done = cepheus("check", "a.tesla", "--json")
+    assert (done.code, done.err) == (1, "")
+    (finding,) = json.loads(done.out)
+    assert (finding["file"], finding["line"], finding["column"], finding["text"]) == ("a.tesla", 1, 42, "$z")
+    assert finding["severity"] == "error"
+
+
+def test_check_of_bytes_that_are_not_text(cepheus: Command) -> None:
+    Path("a.tesla").write_bytes(b"-- fine\ndefine \xff")
+    done = cepheus("check", "a.tesla")
+    assert done.code == 1
+    assert done.err.startswith("a.tesla:2: error[utf-8]: byte 0xff is not UTF-8 text")
+
+
+def test_check_of_a_folder(cepheus: Command) -> None:
+    Path("rules").mkdir()
+    done = cepheus("check", "rules")
+    assert done.code == 1
+    assert "'rules' is a folder" in done.err
+
+
+def test_fmt_rewrites_in_place_once(cepheus: Command) -> None:
+    before = "-- why\ndefine A() from B()   and last C() within 5 min from B"
+    Path("a.tesla").write_text(before)
+    Path("a.tesla").chmod(0o640)
+    listed = cepheus("fmt", "a.tesla", "--check")
+    assert (listed.code, listed.out) == (1, "would reformat a.tesla\n")
+    shown = cepheus("fmt", "a.tesla", "--diff")
+    assert shown.code == 1
+    assert "-define A() from B()   and last C() within 5 min from B" in shown.out.splitlines()
+    assert Path("a.tesla").read_text() == before
+    done = cepheus("fmt", "a.tesla")
+    assert (done.code, done.err) == (0, "reformatted a.tesla\n")
+    after = Path("a.tesla").read_text()
+    assert after.startswith("-- why\n")
+    assert after != before
+    assert Path("a.tesla").stat().st_mode & 0o777 == 0o640
+    again = cepheus("fmt", "a.tesla")
+    assert (again.code, again.err, Path("a.tesla").read_text()) == (0, "", after)
+    assert cepheus("fmt", "a.tesla", "--check").code == 0
+
+
+def test_fmt_leaves_a_broken_file_alone_and_does_the_others(cepheus: Command) -> None:
+    Path("bad.tesla").write_text("define A( from B()")
+    done = cepheus("fmt", "bad.tesla", "fire.tesla")
+    assert done.code == 1
+    assert "bad.tesla:1:11: error[syntax]" in done.err
+    assert "reformatted fire.tesla" in done.err
+    assert Path("bad.tesla").read_text() == "define A( from B()"
+
+
+def test_doctor(cepheus: Command) -> None:
+    done = cepheus("doctor")
+    assert done.code == 0
+    names = [line.split()[1] for line in done.out.splitlines() if line.startswith("ok")]
+    assert {"cepheus", "python", "pyarrow", "numba", "engines", "cores", "memory"} <= set(names)
+
+
+def test_doctor_tells_what_is_missing(cepheus: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = sys.modules["cepheus.cli.doctor"]
+    monkeypatch.setattr(module, "_OPTIONAL", {"no-such-part": "nothing"})
+    done = cepheus("doctor")
+    assert done.code == 0
+    assert "missing no-such-part" in done.out
+    monkeypatch.setattr(module, "_REQUIRED", ("no-such-package",))
+    assert cepheus("doctor").code == 1
+
+
+def test_an_unforeseen_error_is_an_apology(cepheus: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("something odd")
+
+    monkeypatch.setattr("cepheus.runtime.embedded.sources.read_rules", fail)
+    done = cepheus("check", "fire.tesla")
+    assert done.code == 1
+    assert done.err.startswith(f"Sorry, this is a bug in Cepheus {package.__version__}: something odd\n")
+    assert "CEPHEUS_DEBUG=1" in done.err
+
+
+def test_an_interruption_exits_with_130(cepheus: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cepheus.runtime.embedded.sources.read_rules", interrupt)
+    done = cepheus("check", "fire.tesla")
+    assert (done.code, done.err) == (130, "interrupted\n")
+
+
+def test_debug_shows_the_trace(tmp_path: Path) -> None:
+    code = "import cepheus.runtime.embedded.sources as s; s.read_rules = None; from cepheus.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "check", "x.tesla"],
+        cwd=tmp_path,
+        env={**os.environ, "CEPHEUS_DEBUG": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+
+
+def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "fire.tesla").write_text(FIRE)
+    command = f"{sys.executable} -c 'from cepheus.cli import main; main()' check fire.tesla | true"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_shell_completes_commands(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from cepheus.cli import main; main()"],
+        cwd=tmp_path,
+        env={**os.environ, "_CEPHEUS_COMPLETE": "complete_bash", "COMP_WORDS": "cepheus de", "COMP_CWORD": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout.split()) == (0, ["detect", "demo"])
+
+
+def test_the_version_needs_nothing_heavy(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.argv = ['cepheus', '--version']\n"
+        "from cepheus.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print(sorted({'numpy', 'pyarrow', 'numba', 'matplotlib', 'pandas', 'lark'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
