@@ -9,14 +9,17 @@ program = cepheus.compile(Path(__file__).parent / "fire" / "fire.tesla")
 
 
 def hot(event: Event) -> None:
+    """Tell of a high temperature."""
     print("hot:", event["area"], event["value"])
 
 
 def alarm(event: Event) -> None:
+    """Tell of a fire."""
     print("FIRE:", event["area"], event["temp"])
 
 
 def late(event: Event) -> None:
+    """Tell of an event that came after its time."""
     print("too late:", event.type, event.time // 1_000_000)
 
 

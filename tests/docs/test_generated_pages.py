@@ -1,0 +1,32 @@
+"""Pages made from the code: every error code is there with an example that brings it about, every function."""
+
+from pathlib import Path
+
+import pytest
+from error_page import PAGE, Case, cases, codes_in_source, error_page, findings
+from function_table import TABLE, function_table
+
+ALL = cases()
+
+
+def test_every_code_of_the_source_has_an_entry_and_every_entry_a_code() -> None:
+    listed = [case.code for case in ALL]
+    assert len(listed) == len(set(listed))
+    missing, gone = codes_in_source() - set(listed) - NOT_FOR_USERS, set(listed) - codes_in_source()
+    assert (missing, gone) == (set(), set())
+
+
+NOT_FOR_USERS = {"option"}  # stands in an example of a docstring only
+
+
+@pytest.mark.parametrize("case", [case for case in ALL if case.rules is not None], ids=lambda case: case.code)
+def test_the_example_brings_about_its_code(case: Case, tmp_path: Path) -> None:
+    assert [finding.code for finding in findings(case, tmp_path)][:1] == [case.code]
+
+
+def test_the_page_is_up_to_date() -> None:
+    assert PAGE.read_text(encoding="utf-8") == error_page()
+
+
+def test_the_table_of_functions_is_up_to_date() -> None:
+    assert TABLE.read_text(encoding="utf-8") == function_table()
