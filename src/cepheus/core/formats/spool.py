@@ -12,8 +12,10 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.formats.flatten import is_whole
 from cepheus.core.formats.table import cast_table, merge_schemas, to_table
 from cepheus.core.time import TimeUnit
+from cepheus.core.values import ValueType
 
-_NOTHING = to_table(EventBatch.empty()).schema
+# Written out, because making a table here would import pandas wherever it is installed.
+_NOTHING = pa.schema({"type": pa.string(), "time": ValueType.TIMESTAMP.arrow})
 
 
 class Spool:
