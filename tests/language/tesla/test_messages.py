@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from cepheus.core.errors import RuleError
@@ -92,6 +95,22 @@ fire.tesla:1:34: error[syntax]: found 'between', expected a window (within 5 min
 fire.tesla:1:32: error[syntax]: found the end, expected a window (within 5 min from A) or an interval (between A and B)
  1 | define F() from A() and not B()
    |                                ^""",
+    ),
+    "reference_with_parentheses": (
+        """define F() from A() and last B() within 5 min from A()""",
+        """\
+fire.tesla:1:53: error[syntax]: found '(', expected 'and', where, consuming, min probability or the end
+ 1 | define F() from A() and last B() within 5 min from A()
+   |                                                     ^
+  hint: refer to the event by its name alone: A""",
+    ),
+    "interval_with_parentheses": (
+        """define F() from A() and not B() between A and C()""",
+        """\
+fire.tesla:1:48: error[syntax]: found '(', expected 'and', where, consuming, min probability or the end
+ 1 | define F() from A() and not B() between A and C()
+   |                                                ^
+  hint: refer to the event by its name alone: C""",
     ),
     "or": (
         """define F() from A(x=1 or y=2)""",
@@ -388,6 +407,15 @@ def test_no_more_than_a_hundred_mistakes() -> None:
     with pytest.raises(RuleError) as caught:
         parse("define A() from B(x=)\n" * 1000)
     assert len(caught.value.diagnostics) == 100
+
+
+def test_importing_the_language_builds_no_parser() -> None:
+    code = (
+        "import cepheus.language.tesla; from cepheus.language.tesla.grammar import grammar; "
+        "print(grammar.cache_info().currsize)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "0\n"
 
 
 def test_patterns_and_events_have_messages_too() -> None:

@@ -53,7 +53,7 @@ class _Situation:
 def explain(source: Source, tokens: list[Token], error: UnexpectedToken) -> Diagnostic:
     """Say what is wrong at the token at which the parser stopped."""
     situation = _situation(tokens, error)
-    if situation.kind == "LPAR" and situation.previous == "NAME":
+    if situation.kind == "LPAR" and situation.previous == "NAME" and not _is_plain_name(situation):
         return _unknown_call(situation, source)
     if situation.kind == "RPAR" and not situation.open:
         return Diagnostic("syntax", "this ')' closes nothing", span_of(source, situation.token))
@@ -78,6 +78,13 @@ def _situation(tokens: list[Token], error: UnexpectedToken) -> _Situation:
             opened.pop()
     after = tokens[place + 1] if place + 1 < len(tokens) else None
     return _Situation(error.token, before, after, frozenset(error.accepts or ()), opened)
+
+
+def _is_plain_name(situation: _Situation) -> bool:
+    """Tell whether the name before the token is a type of an attribute, or refers to an event of the pattern."""
+    kinds = [token.type for token in situation.before[-4:]]
+    in_interval = len(kinds) == 4 and kinds[0] == "BETWEEN"
+    return in_interval or kinds[-2:-1] in (["FROM"], ["BETWEEN"], ["COLON"], ["CONSUMING"], ["AS"])
 
 
 def _unknown_call(situation: _Situation, source: Source) -> Diagnostic:
@@ -154,6 +161,8 @@ def _hint_on_place(situation: _Situation) -> str | None:
         return f"write the unit, such as {situation.before[-1]} min or {situation.before[-1]} s"
     if kind == "_AND" and "COMMA" in accepts:
         return "separate the names with commas"
+    if kind == "LPAR" and _is_plain_name(situation) and situation.before[-2].type in ("FROM", "BETWEEN", "_AND"):
+        return f"refer to the event by its name alone: {situation.before[-1]}"
     if "COLON" in accepts:
         return "write the attribute's type, such as value: double"
     if not situation.before:
