@@ -502,3 +502,18 @@ def test_paths_that_cannot_be_read(tmp_path: Path) -> None:
     ):
         with pytest.raises(OptionError, match=found):
             EventFile(tmp_path / name)
+
+
+@pytest.mark.parametrize("other", ["8", "x", "+3", ""])
+def test_ids_in_text_do_not_depend_on_their_neighbours(tmp_path: Path, other: str) -> None:
+    path = written(tmp_path, "a.csv", f"type,time,id\nA,1,7\nA,2,07\nA,3,-0\nA,4,{other}\n")
+    assert [event.id for event in events(path)] == [7, "07", "-0", {"8": 8, "": 3}.get(other, other)]
+
+
+def test_the_type_of_a_file_must_be_known(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", "time\n1\n")
+    with pytest.raises(OptionError, match="there is no event type 'Tmep'\n  hint: did you mean 'Temp'"):
+        EventFile(path, IntakeOptions(schema=CLOSED, type_name="Tmep"))
+    file = EventFile(path, IntakeOptions(schema=Schema([TEMP]), type_name="Other"))
+    assert [len(chunk.batch) for chunk in file] == [0]
+    assert file.read == 1

@@ -15,7 +15,7 @@ from cepheus.core.errors import EventError, did_you_mean
 from cepheus.core.formats.cells import Uncertain
 from cepheus.core.formats.columns import BoolArray, Column
 from cepheus.core.formats.tables import Rows
-from cepheus.core.schema import RESERVED, Attribute, Schema
+from cepheus.core.schema import RESERVED, TIME_ATTRIBUTE, Attribute, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import Value, ValueType
 
@@ -45,9 +45,13 @@ class TypedRows:
         """Mark the rows of a type; None marks all."""
         return None if len(self.types) == 1 else self.codes == code
 
-    def of_types(self, codes: Sequence[int]) -> BoolArray | None:
+    def of_types(self, codes: list[int]) -> BoolArray | None:
         """Mark the rows of some types; None marks all."""
-        return None if len(codes) == len(self.types) else np.isin(self.codes, codes)
+        if len(codes) == len(self.types):
+            return None
+        marked = np.zeros(len(self.types), np.bool_)
+        marked[codes] = True
+        return marked[self.codes]
 
 
 @dataclass(slots=True)
@@ -86,6 +90,7 @@ class AttributeReader:
             for event_type in events.types
             if event_type in self.schema
             for attribute in self.schema[event_type].attributes
+            if attribute.name != TIME_ATTRIBUTE  # every event has it already
         }
         if self.keep_all:
             wanted |= {name: None for name in events.rows.names() if name not in RESERVED}

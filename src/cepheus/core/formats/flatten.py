@@ -22,11 +22,9 @@ def flatten(batch: EventBatch, unit: TimeUnit = TimeUnit.US) -> list[Record]:
     times = written_times(batch.times, unit)
     records: list[Record] = [{"type": kind, "time": time} for kind, time in zip(types, times, strict=True)]
     for (name, value_type), column in batch.columns.items():
-        values: Sequence[object] = python_values(column, value_type)
+        values = python_values(column, value_type)
         if value_type is ValueType.TIMESTAMP:
-            values = [
-                None if time is None else written_time(int(time), unit) for time in python_values(column, value_type)
-            ]
+            values = [None if time is None else written_time(int(time), unit) for time in values]
         errors = batch.errors.get(name)
         for row, value in enumerate(values):
             if value is not None:

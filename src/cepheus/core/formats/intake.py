@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch, Ids, IntArray, Provenance
-from cepheus.core.errors import Diagnostic, EventError, Place, did_you_mean
+from cepheus.core.errors import Diagnostic, EventError, OptionError, Place, did_you_mean
 from cepheus.core.event import EventId
 from cepheus.core.formats.attributes import AttributeReader, Faults, TypedRows, coerce
 from cepheus.core.formats.cells import coerce_id, coerce_probability, id_of_text
-from cepheus.core.formats.columns import Column, ObjectColumn, int_array
+from cepheus.core.formats.columns import Column, ObjectColumn, TextColumn, int_array
 from cepheus.core.formats.problems import BadEvents, placed, shown
 from cepheus.core.formats.tables import Numbers, Rows, pick
 from cepheus.core.schema import Schema
@@ -72,6 +72,9 @@ class Intake:
         self._options = options
         self._bad = bad
         self.read = 0
+        if options.type_name is not None and options.type_name not in options.schema and options.schema.closed:
+            hint = did_you_mean(options.type_name, options.schema)
+            raise OptionError.of("type", f"there is no event type {shown(options.type_name)}", hint=hint)
         self._attributes = AttributeReader(options.schema, options.unit, options.keep_all)
 
     def chunk(self, rows: Rows, lines: Numbers, positions: Numbers, findings: Iterable[Diagnostic] = ()) -> Chunk:
@@ -106,7 +109,7 @@ class Intake:
         cells, raw_codes = rows.type_codes("type")
         types: dict[str, int] = {}
         recode = np.full(len(cells) + 1, -1, np.int32)  # the last entry is for rows without a type
-        if given is not None:
+        if given is not None and self._known(given) is not None:
             types[given] = 0
             recode[-1] = 0
         for index, cell in enumerate(cells):
@@ -167,7 +170,7 @@ class Intake:
             found: Faults = {}
             array = coerce(column, kind, self._options.unit, found).array
             for row, error in found.items():
-                faults.setdefault(row, EventError([placed(error, Place(self._name), f"{name}: ")]))
+                faults.setdefault(row, EventError([placed(error, None, f"{name}: ")]))
         if array.null_count:
             missing = EventError.of("event", f"an event has no {name}", hint=did_you_mean(name, rows.names()))
             for row in np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False)).tolist():
@@ -182,9 +185,9 @@ class Intake:
             if not options.numbered:
                 return None
             return positions if options.id_prefix is None else [f"{options.id_prefix}:{row}" for row in positions]
-        numbers = column.convert(ValueType.INT, options.unit, None)
-        if numbers is not None and numbers.null_count == 0:
-            return int_array(numbers)
+        numbers = _plain_integers(column)
+        if numbers is not None:
+            return numbers
         as_text = not isinstance(column, ObjectColumn)
         ids: list[EventId] = []
         for row, (has_id, position) in enumerate(zip(column.present().tolist(), _plain(positions), strict=True)):
@@ -216,8 +219,21 @@ def _plain(numbers: Numbers) -> Sequence[int]:
     return numbers if isinstance(numbers, range) else numbers.tolist()
 
 
+def _plain_integers(column: Column) -> IntArray | None:
+    """Give the ids of a column that holds nothing but integers; a text such as 07 is no integer."""
+    numbers = column.convert(ValueType.INT, TimeUnit.US, None)
+    if numbers is None or numbers.null_count:
+        return None
+    if isinstance(column, TextColumn) and not pc.all(pc.equal(numbers.cast(pa.string()), column.array)).as_py():
+        return None
+    return int_array(numbers)
+
+
 def _id(raw: object, as_text: bool) -> EventId:
-    return id_of_text(raw) if as_text and isinstance(raw, str) else coerce_id(raw)
+    """Give an id; where columns have one type for all, texts may stand for integers, and floats for them too."""
+    if as_text and isinstance(raw, str):
+        return id_of_text(raw)
+    return coerce_id(int(raw) if as_text and isinstance(raw, float) and raw.is_integer() else raw)
 
 
 def _probabilities(column: Column | None, faults: Faults) -> NDArray[np.float64] | None:
@@ -226,7 +242,7 @@ def _probabilities(column: Column | None, faults: Faults) -> NDArray[np.float64]
     found: Faults = {}
     array = coerce(column, ValueType.FLOAT, TimeUnit.US, found).array.fill_null(1.0)
     for row, error in found.items():
-        faults.setdefault(row, EventError([placed(error, Place(""), "probability: ")]))
+        faults.setdefault(row, EventError([placed(error, None, "probability: ")]))
     numbers: NDArray[np.float64] = array.to_numpy()
     for row in np.flatnonzero((numbers < 0) | (numbers > 1)).tolist():
         try:

@@ -44,10 +44,10 @@ class BadEvents:
                 self.diagnostics.append(finding)
 
 
-def placed(error: EventError, place: Place, prefix: str = "", hint: str | None = None) -> Diagnostic:
-    """Give the finding of an error with its place, something before its message, and a hint if it has none."""
+def placed(error: EventError, place: Place | None, prefix: str = "") -> Diagnostic:
+    """Give the finding of an error with its place and something before its message."""
     finding = error.diagnostics[0]
-    return replace(finding, place=place, message=prefix + finding.message, hint=finding.hint or hint)
+    return replace(finding, place=place, message=prefix + finding.message)
 
 
 def shown(value: object, limit: int = 60) -> str:
