@@ -199,6 +199,17 @@ def test_types_that_disagree() -> None:
     )
 
 
+def test_a_type_that_disagrees_brings_no_further_errors() -> None:
+    text = "define A(x: int) from X() where x=1; define A(y: string) from X() where y='a'; define B() from A(y = 'b')"
+    assert error(text)[0] == "type-conflict"
+
+
+def test_a_composite_type_may_be_in_the_data() -> None:
+    data = Schema([EventType("A", (Attribute("x", ValueType.INT, optional=True),))])
+    result = checked("define A(x: double) from X() where x=1.5; define B() from A(x > 3)", schema=data)
+    assert repr(result.inputs) == "Schema(X(), A(x: double?))"
+
+
 def test_a_type_declared_twice_alike_or_defined_and_declared_is_fine() -> None:
     text = "event A(x: int) event A(x: int) event X() define A(x: int) from X() where x=1"
     result = checked(text)
@@ -293,3 +304,21 @@ def test_an_unknown_type_brings_no_further_errors() -> None:
         TEMP + "define Fire(a: string) from Smoke(area=$a and area > 3) and last Temp(area=$a) within 5 min from Smoke"
     )
     assert [d.code for d in errors(text + " where a=Smoke.area")] == ["unknown-type"]
+
+
+def test_slips_are_found_among_many_names() -> None:
+    declared = " ".join(f"event Sensor{number}()" for number in range(500))
+    assert error(f"{declared} define A() from Sensr77()")[3] == "did you mean 'Sensor77'?"
+    assert error(f"{declared} define A() from Smoke()")[3] == "declare it with 'event Smoke(..)'"
+
+
+def test_a_rule_with_hundreds_of_events() -> None:
+    parts = "".join(f" and last E{i}(k=$k and v > {i}) within 1 s from E{i - 1}" for i in range(1, 300))
+    result = checked(f"define A() from E0(k=$k){parts}")
+    assert len(result.inputs) == 300
+    assert result.warnings == ()
+
+
+def test_rules_without_a_name_get_one() -> None:
+    result = checked("define A() from X(); define A() from Y(); rule R define A() from Z()")
+    assert [rule.name for rule in result.rules.rules] == ["A", "A_2", "R"]

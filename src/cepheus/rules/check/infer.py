@@ -116,7 +116,7 @@ class RuleInference:
             case Arithmetic():
                 return self._arithmetic(node, own)
             case Negative(operand=operand):
-                return Slot(Family.NUMBER) if self._number(operand, self.infer(operand, own), own) else Slot()
+                return Slot(Family.NUMBER) if self.number(operand, self.infer(operand, own), own) else Slot()
             case Call():
                 return self._call(node, own)
             case Aggregate():
@@ -149,7 +149,7 @@ class RuleInference:
             report()
         return fine
 
-    def _number(self, node: Expression, slot: Slot, own: EventPattern | None) -> bool:
+    def number(self, node: Expression, slot: Slot, own: EventPattern | None) -> bool:
         """Take an operand for a number; False if it is known to be something else."""
 
         def report() -> None:
@@ -162,7 +162,7 @@ class RuleInference:
     def _arithmetic(self, node: Arithmetic, own: EventPattern | None) -> Slot:
         left, right = self.infer(node.left, own), self.infer(node.right, own)
         if node.operator in ("*", "/"):
-            fine = [self._number(node.left, left, own), self._number(node.right, right, own)]
+            fine = [self.number(node.left, left, own), self.number(node.right, right, own)]
             return Slot(Family.NUMBER) if all(fine) else Slot()
         if left.root().family is Family.NUMBER and right.root().family is Family.NUMBER:
             return Slot(Family.NUMBER)
@@ -287,7 +287,7 @@ class _Sum:
         rule = self.rule
         for node, slot, family in ((self.node.left, self.left, left), (self.node.right, self.right, right)):
             if family is Family.NUMBER:
-                rule._number(node, slot, self.own)
+                rule.number(node, slot, self.own)
             else:
                 rule.unifier.learn(slot, family, Origin("used as a time", node.span))
         if not rule.unifier.learn(self.result, result, Origin("computed", self.node.span)):
@@ -306,7 +306,7 @@ class _Sum:
         self.done = True
         for node, slot in ((self.node.left, self.left), (self.node.right, self.right)):
             if slot.root().family in (Family.STRING, Family.BOOL):
-                self.rule._number(node, slot, self.own)
+                self.rule.number(node, slot, self.own)
                 return
 
     def _no_meaning(self) -> None:

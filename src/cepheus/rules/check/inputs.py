@@ -51,12 +51,12 @@ def composites(known: KnownTypes, inferred: InferredTypes) -> Schema:
 
 
 def _read_type(name: str, read: dict[str, bool], known: KnownTypes, inferred: InferredTypes) -> EventType:
-    declared = known.attributes(name) or {}
+    in_data = known.data.get(name)
     attributes = []
     for attribute, replaceable in read.items():
         value_type = inferred.types.get((name, attribute))
-        optional = declared[attribute].optional if attribute in declared else replaceable
-        attributes.append(Attribute(attribute, value_type, optional))
+        found = None if in_data is None else in_data.attribute(attribute)
+        attributes.append(Attribute(attribute, value_type, replaceable if found is None else found.optional))
     return EventType(name, tuple(attributes))
 
 

@@ -7,6 +7,7 @@ from cepheus.core.source import Span
 from cepheus.core.values import ValueType
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.check.similar import SimilarNames
+from cepheus.rules.check.slots import FAMILY, Family
 from cepheus.rules.check.wording import find_name, line_of
 from cepheus.rules.model import RuleSet
 
@@ -16,14 +17,23 @@ _TIME = Attribute(TIME_ATTRIBUTE, ValueType.TIMESTAMP)
 class KnownTypes:
     """Event types by name: declared in the rules, defined by a rule, or found in the data's schema.
 
-    ``closed`` says that there are no others.
+    ``closed`` says that there are no others. ``conflicting`` are those that are given twice, with different attributes.
     """
 
-    def __init__(self, declared: dict[str, EventType], composites: dict[str, EventType], data: Schema, closed: bool):
+    def __init__(
+        self,
+        declared: dict[str, EventType],
+        composites: dict[str, EventType],
+        data: Schema,
+        *,
+        closed: bool,
+        conflicting: set[str],
+    ) -> None:
         self.declared = declared
         self.composites = composites
         self.data = data
         self.closed = closed
+        self.conflicting = conflicting
         self.similar = SimilarNames([*declared, *composites, *data])
         self.similar_composites = SimilarNames(composites)
         self._attributes: dict[str, dict[str, Attribute] | None] = {}
@@ -33,9 +43,12 @@ class KnownTypes:
         return self.declared.get(name) or self.composites.get(name) or self.data.get(name)
 
     def attributes(self, type_name: str) -> dict[str, Attribute] | None:
-        """Give the attributes of a type by name, the event's time included; None if the type is not known."""
+        """Give the attributes of a type by name, the event's time included.
+
+        None if they are not known: of a type that nothing declares, or that two places declare differently.
+        """
         if type_name not in self._attributes:
-            event_type = self.get(type_name)
+            event_type = None if type_name in self.conflicting else self.get(type_name)
             found = None
             if event_type is not None:
                 found = {attribute.name: attribute for attribute in event_type.attributes} | {TIME_ATTRIBUTE: _TIME}
@@ -55,71 +68,69 @@ class KnownTypes:
 
 def known_types(rules: RuleSet, data: Schema | None, closed: bool | None, findings: Findings) -> KnownTypes:
     """Collect the types that rules and data know, reporting types and attributes that are given twice or reserved."""
+    data = Schema() if data is None else data
+    conflicts = _Conflicts(findings)
     declared: dict[str, EventType] = {}
     for event_type in rules.declarations:
         _attribute_names(event_type, findings)
         first = declared.setdefault(event_type.name, event_type)
-        if not _agree(first, event_type):
-            _conflict(
-                event_type,
-                f"is declared twice, with different attributes: {first} {_at(first, event_type)}",
-                "keep one of the two declarations",
-                findings,
-            )
+        if not _same(first, event_type):
+            conflicts.report(event_type, "declared twice,", first, "keep one of the two declarations")
     composites: dict[str, EventType] = {}
     for rule in rules.rules:
         event_type = rule.composite
         _attribute_names(event_type, findings)
         first = composites.setdefault(event_type.name, event_type)
-        if not _agree(first, event_type):
-            _conflict(
-                event_type,
-                f"is defined twice, with different attributes: {first} {_at(first, event_type)}",
-                "give both definitions the same attributes, or one of them another name",
-                findings,
-            )
+        if not _same(first, event_type):
+            hint = "give both definitions the same attributes, or one of them another name"
+            conflicts.report(event_type, "defined twice,", first, hint)
         elif first is event_type:
-            _agree_with_inputs(event_type, declared, data, findings)
-    data = Schema() if data is None else data
+            _agree_with_inputs(event_type, declared, data, conflicts)
     if closed is None:
         closed = bool(rules.declarations) or data.closed
-    return KnownTypes(declared, composites, data, closed)
+    return KnownTypes(declared, composites, data, closed=closed, conflicting=conflicts.names)
+
+
+class _Conflicts:
+    """Reports types that are given twice and do not agree, and remembers them."""
+
+    def __init__(self, findings: Findings) -> None:
+        self._findings = findings
+        self.names: set[str] = set()
+
+    def report(self, event_type: EventType, how: str, other: EventType, hint: str) -> None:
+        """Report a type that is also known otherwise."""
+        self.names.add(event_type.name)
+        where = line_of(other.span, event_type.span)
+        message = f"'{event_type.name}' is {how} with different attributes: {other} {where}".rstrip()
+        span = find_name(event_type.span, event_type.name)
+        self._findings.error("type-conflict", message, span, hint)
 
 
 def _agree_with_inputs(
-    composite: EventType, declared: dict[str, EventType], data: Schema | None, findings: Findings
+    composite: EventType, declared: dict[str, EventType], data: Schema, conflicts: _Conflicts
 ) -> None:
     """A type may come both from a rule and from outside, if it is the same type."""
-    other = declared.get(composite.name)
-    if other is not None and not _agree(other, composite):
-        _conflict(
-            composite,
-            f"is declared with different attributes: {other} {_at(other, composite)}",
-            "make declaration and definition agree, or give one of them another name",
-            findings,
-        )
-    elif other is None and data is not None and composite.name in data:
-        other = data[composite.name]
-        if not _agree(other, composite):
-            _conflict(
-                composite,
-                f"is in the data with different attributes: {other}",
-                "give the composite type another name",
-                findings,
-            )
+    name = composite.name
+    if name in declared:
+        if not _same(declared[name], composite):
+            hint = "make declaration and definition agree, or give one of them another name"
+            conflicts.report(composite, "declared", declared[name], hint)
+    elif name in data and not _alike(data[name], composite):
+        conflicts.report(composite, "in the data", data[name], "give the composite type another name")
 
 
-def _agree(one: EventType, other: EventType) -> bool:
+def _same(one: EventType, other: EventType) -> bool:
     return one is other or set(one.attributes) == set(other.attributes)
 
 
-def _at(first: EventType, second: EventType) -> str:
-    return line_of(first.span, second.span)
+def _alike(one: EventType, other: EventType) -> bool:
+    """Tell whether types have the same attributes as far as data shows: an int may stand for a double there."""
+    return _families(one) == _families(other)
 
 
-def _conflict(event_type: EventType, problem: str, hint: str, findings: Findings) -> None:
-    span = find_name(event_type.span, event_type.name)
-    findings.error("type-conflict", f"'{event_type.name}' {problem}".rstrip(), span, hint)
+def _families(event_type: EventType) -> dict[str, Family | None]:
+    return {attribute.name: attribute.type and FAMILY[attribute.type] for attribute in event_type.attributes}
 
 
 def _attribute_names(event_type: EventType, findings: Findings) -> None:
