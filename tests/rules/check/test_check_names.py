@@ -109,6 +109,16 @@ def test_references_to_no_event() -> None:
     assert error(pattern + "Smoke and not Rain(area=Fog.area) between Temp and Smoke")[:2] == ("unknown-event", "Fog")
 
 
+def test_an_event_with_an_alias_is_known_by_its_alias() -> None:
+    text = "define A(x: double) from X() and last Y() as Z within 1 s from X where x="
+    assert checked(text + "Z.v").warnings == ()
+    assert error(text + "Y.v")[1:] == (
+        "Y",
+        "no event of the pattern is called 'Y'",
+        "the event of type 'Y' is called 'Z' here",
+    )
+
+
 def test_references_to_later_events() -> None:
     text = "define Fire() from A() and last B(x=C.x) within 5 min from C and last C() within 5 min from A"
     assert brief(errors(text)) == [

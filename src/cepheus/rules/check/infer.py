@@ -62,9 +62,9 @@ class Inference:
         return slot
 
     def _new_attribute(self, type_name: str, name: str) -> Slot:
-        attributes = self.known.attributes(type_name)
         if name == TIME_ATTRIBUTE:
             return Slot(Family.TIMESTAMP, ValueType.TIMESTAMP, Origin("every event's time", None))
+        attributes = self.known.attributes(type_name)
         attribute = None if attributes is None else attributes.get(name)
         if attribute is None or attribute.type is None:
             return Slot()
@@ -78,8 +78,7 @@ class Inference:
             text = f"{own.name}.{node.name}"
         if slot.family is None:
             return f"{text} is of unknown type"
-        known = slot.exact is not None and not isinstance(node, Constant)
-        kind = IN_WORDS[slot.exact] if known and slot.exact is not None else slot.family.value
+        kind = slot.family.value if slot.exact is None or isinstance(node, Constant) else IN_WORDS[slot.exact]
         reason = ""
         if slot.origin is not None and isinstance(node, (AttributeRef, Parameter)):
             reason = f" ({' '.join(filter(None, (slot.origin.phrase, line_of(slot.origin.span, node.span))))})"

@@ -190,7 +190,10 @@ def _reference(scope: RuleScope, name: str, index: int, span: Span | None, findi
                 hint,
             )
             return
-    close = did_you_mean(name, scope.events)
+    called = next((known for known, event in scope.events.items() if event.event.type == name), None)
+    close = (
+        did_you_mean(name, scope.events) if called is None else f"the event of type '{name}' is called '{called}' here"
+    )
     findings.error("unknown-event", f"no event of the pattern is called '{name}'", span, close or hint)
 
 
