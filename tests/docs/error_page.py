@@ -80,9 +80,9 @@ _SECTIONS = {
 
 _HEAD = """# Errors
 
-Every error has a code, a message, a place and, where one is known, a hint. On the command line it looks like the examples
-below; `cepheus check --json` prints the same as JSON; in Python it is a `CepheusError` whose `diagnostics` hold the parts.
-This page is made from the code: each example shows what Cepheus {version} prints.
+Every error has a code, a message, a place and, where one is known, a hint. On the command line it looks like the
+examples below; `cepheus check --json` prints the same as JSON; in Python it is a `CepheusError` whose `diagnostics`
+hold the parts. This page is made from the code: each example shows what Cepheus {version} prints.
 
 | class | raised for |
 | --- | --- |

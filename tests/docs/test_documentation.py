@@ -4,21 +4,22 @@ import doctest
 import runpy
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import typer
 from blocks import PAGES, ROOT, Block, agrees, blocks, prepare, run, steps
 
+import cepheus
+from cepheus.cli import app
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 
 
-def of_language(language: str) -> Iterator[Block]:
-    for page in PAGES:
-        yield from (block for block in blocks(page) if block.language == language)
+def of_language(language: str) -> list[Block]:
+    return [block for page in PAGES for block in blocks(page) if block.language == language]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
@@ -83,14 +84,10 @@ def test_example_rules_are_in_canonical_layout() -> None:
 
 
 def test_every_command_and_option_is_documented() -> None:
-    import typer
-
-    from cepheus.cli import app
-
     text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     group = typer.main.get_command(app)
-    commands = getattr(group, "commands")
-    for name, command in commands.items():
+    assert isinstance(group, typer.core.TyperGroup)
+    for name, command in group.commands.items():
         assert f"## cepheus {name}" in text, name
         for parameter in command.params:
             for option in parameter.opts if parameter.param_type_name == "option" else []:
@@ -98,8 +95,6 @@ def test_every_command_and_option_is_documented() -> None:
 
 
 def test_every_public_name_is_in_the_api_reference() -> None:
-    import cepheus
-
     text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     for name in cepheus.__all__:
         assert name == "__version__" or f"::: cepheus.{name}\n" in text or f".{name}\n" in text, name

@@ -74,7 +74,7 @@ def _tell(scenario: Scenario, stream: Stream, found: list[Event], rules: RuleSet
     from cepheus.demo.report import first_of_each, found_table, incident_table, known_events, why
     from cepheus.explain import anatomy
 
-    console.rule(scenario.title, align="left", style="dim")
+    console.print(f"[bold underline]{scenario.title}[/bold underline]")
     console.print(scenario.story)
     console.print("\n[bold]Was every incident found?[/bold]")
     console.print(incident_table(stream, found))
