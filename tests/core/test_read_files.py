@@ -107,6 +107,33 @@ def test_csv_without_quotes_reads_as_one_with_quotes(tmp_path: Path) -> None:
     assert plain[1] == Event("Temp", 1, {"area": "A1", "value": 0.25}, id=1)
 
 
+@pytest.mark.parametrize(
+    ("line", "area"),
+    [
+        ('A,1,"x"', "x"),
+        ('A,1,"x,y"', "x,y"),
+        ('A,1,""', ""),
+        ('"A","1","x"', "x"),
+        ('A,1,"x"\r', "x"),
+        ('A,1,"x""y"', 'x"y'),
+        ('A,1,""""', '"'),
+        ('A,1,","', ","),
+        ('A,1,x"', None),
+        ('A,1,x"y"', None),
+        ('A,1,"x"y', None),
+        ('A,1,"x', None),
+        ('A,1,"x"y"', None),
+        ('A,1,"x\n"', None),
+        ('A,1,"x\ny"', None),
+        ('A,"1,"x"', None),
+    ],
+)
+def test_quotes_in_csv(tmp_path: Path, line: str, area: str | None) -> None:
+    path = written(tmp_path, "a.csv", f"type,time,area\n{line}\nA,2,z\n")
+    found = EventFile(path, EVERYTHING, BadEvents(OnBadEvent.SKIP)).batch().to_events()
+    assert [event["area"] for event in found] == ([] if area is None else [area]) + ["z"]
+
+
 @pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "stream.arrow"])
 def test_columnar(tmp_path: Path, name: str) -> None:
     table = pa.table(

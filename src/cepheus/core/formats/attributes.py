@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from cepheus.core.batch import ColumnKey
 from cepheus.core.distribution import Distribution
 from cepheus.core.errors import EventError, did_you_mean
+from cepheus.core.formats.arrays import BoolArray
 from cepheus.core.formats.cells import Uncertain
-from cepheus.core.formats.columns import BoolArray, Column
+from cepheus.core.formats.columns import Column
 from cepheus.core.formats.tables import Rows
 from cepheus.core.schema import RESERVED, TIME_ATTRIBUTE, Attribute, Schema
 from cepheus.core.time import TimeUnit

@@ -14,10 +14,9 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from cepheus.core.batch import IntArray
 from cepheus.core.errors import EventError
+from cepheus.core.formats.arrays import BoolArray, float_array, validity
 from cepheus.core.formats.cells import (
     BOOL_WORDS,
     Moment,
@@ -29,8 +28,6 @@ from cepheus.core.formats.cells import (
 )
 from cepheus.core.time import MAX_TIME, TimeUnit
 from cepheus.core.values import Value, ValueType, from_arrow
-
-BoolArray = NDArray[np.bool_]
 
 _FAILURES = (pa.lib.ArrowException, OverflowError, UnicodeError, TypeError, ValueError)
 _PLAIN: dict[ValueType, frozenset[type]] = {
@@ -254,14 +251,6 @@ class TypedColumn:
                 return None
 
 
-def validity(array: pa.Array) -> BoolArray:
-    """Tell for each row of an array whether it has a value."""
-    if array.null_count == 0:
-        return np.ones(len(array), np.bool_)
-    valid: BoolArray = array.is_valid().to_numpy(zero_copy_only=False)
-    return valid
-
-
 def masked(array: pa.Array, rows: BoolArray | None) -> pa.Array:
     """Give an array with nulls in the rows that are not marked; the array itself if it has none there to hide."""
     if rows is None or not (validity(array) & ~rows).any():
@@ -330,7 +319,7 @@ def _checked(array: pa.Array, expected: ValueType, unit: TimeUnit) -> pa.Array |
 
 def _finite(array: pa.Array) -> pa.Array | None:
     if array.null_count == 0:
-        return array if np.isfinite(array.to_numpy()).all() else None
+        return array if np.isfinite(float_array(array)).all() else None
     return array if pc.all(pc.is_finite(array)).as_py() is not False else None
 
 
@@ -369,11 +358,3 @@ def _moment(array: pa.Array) -> Moment:
         array = array.cast(pa.timestamp("ms"))
     number = array.cast(pa.timestamp(array.type.unit)).cast(pa.int64())[0].as_py()
     return Moment(number * _NANOSECONDS[array.type.unit])
-
-
-def int_array(array: pa.Array) -> IntArray:
-    """Give an Arrow array of times or integers without nulls as a NumPy array, without a copy if possible."""
-    if pa.types.is_timestamp(array.type):
-        array = array.view(pa.int64())
-    numbers: IntArray = array.to_numpy(zero_copy_only=False)
-    return numbers

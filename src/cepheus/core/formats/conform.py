@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from cepheus.core.batch import ColumnKey, EventBatch, IntArray, python_values
 from cepheus.core.distribution import Distribution
 from cepheus.core.errors import EventError, Place, did_you_mean
+from cepheus.core.formats.arrays import validity
 from cepheus.core.formats.attributes import AttributeReader, Faults, TypedRows
 from cepheus.core.formats.cells import Moment
-from cepheus.core.formats.columns import Column, ObjectColumn, TypedColumn, validity
+from cepheus.core.formats.columns import Column, ObjectColumn, TypedColumn
 from cepheus.core.formats.problems import placed, shown
 from cepheus.core.schema import Schema
 from cepheus.core.time import TimeUnit

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import EventError, Place
+from cepheus.core.formats.arrays import validity
 from cepheus.core.formats.columnar import LIBRARY_FAILURES, array_rows, check_columns, check_type_column
 from cepheus.core.formats.flatten import is_whole
 from cepheus.core.formats.intake import Intake, IntakeOptions
@@ -115,7 +116,7 @@ def schema_of(batch: EventBatch) -> Schema:
     """
     attributes: dict[str, list[Attribute]] = {name: [] for name in batch.types}
     for (name, value_type), column in batch.columns.items():
-        for code in set(batch.codes[column.is_valid().to_numpy(zero_copy_only=False)].tolist()):
+        for code in set(batch.codes[validity(column)].tolist()):
             attributes[batch.types[code]].append(Attribute(name, value_type, optional=True))
     return Schema(EventType(name, tuple(own)) for name, own in attributes.items())
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheus.core.errors import EventError
+from cepheus.core.formats.arrays import int_array
 from cepheus.core.formats.flatten import written_time, written_times
 from cepheus.core.time import TimeUnit
 
@@ -52,7 +53,7 @@ def _cells(name: str, array: pa.Array, unit: TimeUnit) -> pa.Array:
 def _times(array: pa.Array, unit: TimeUnit) -> pa.Array:
     numbers = array.cast(pa.timestamp("us")).cast(pa.int64())
     if numbers.null_count == 0:
-        return pa.array([str(time) for time in written_times(numbers.to_numpy(), unit)], pa.string())
+        return pa.array([str(time) for time in written_times(int_array(numbers), unit)], pa.string())
     values = numbers.to_pylist()
     return pa.array([None if time is None else str(written_time(time, unit)) for time in values], pa.string())
 

@@ -1,7 +1,7 @@
 """CSV: a header with the names of the columns, then one event a line, its cells separated by commas.
 
-Every line is one event: a quoted cell may hold commas and doubled quotes but no line break. Blocks without quotes go
-through Arrow's reader; a block with a quote, a blank line or a bad line is read line by line, with the same result.
+Every line is one event: a quoted cell may hold commas and doubled quotes but no line break. Blocks of plain lines go
+through Arrow's reader; a block with a doubled quote, a blank line or a bad line is read line by line.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from cepheus.core.formats.problems import placed
 from cepheus.core.formats.records import not_utf8, too_long
 from cepheus.core.formats.tables import ArrayRows
 
+_BEFORE_CELL = np.frombuffer(b",\n", np.uint8)
+_AFTER_CELL = np.frombuffer(b",\r\n", np.uint8)
 _CELL = re.compile(r'(?:"([^"]*(?:""[^"]*)*)"|([^",]*))(,|\Z)')
 
 
@@ -120,20 +122,22 @@ def _after(block: LineBlock, line: int) -> list[LineBlock]:
 
 
 def _fast(block: LineBlock, header: Sequence[str]) -> ArrayRows | None:
-    """Give the rows of a block without quotes, blank lines or bad lines; None for any other."""
+    """Give the rows of a block without doubled quotes, blank lines or bad lines; None for any other."""
     data = block.data
-    if b'"' in data or _has_blank_line(data):
+    quoted = b'"' in data
+    if _has_blank_line(data) or (quoted and not _well_quoted(data)):
         return None
     try:
         data.decode()
         table = pa_csv.read_csv(
             pa.py_buffer(data),
             pa_csv.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=_numbered(header)),
-            pa_csv.ParseOptions(quote_char=False, ignore_empty_lines=False),
+            pa_csv.ParseOptions(quote_char='"' if quoted else False, ignore_empty_lines=False),
             pa_csv.ConvertOptions(
                 column_types=dict.fromkeys(_numbered(header), pa.string()),
                 null_values=[""],
                 strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
                 check_utf8=False,
             ),
         )
@@ -143,6 +147,21 @@ def _fast(block: LineBlock, header: Sequence[str]) -> ArrayRows | None:
         return None
     columns = [column.combine_chunks() for column in table.columns]
     return ArrayRows(dict(zip(header, columns, strict=True)), table.num_rows, text=True)
+
+
+def _well_quoted(data: bytes) -> bool:
+    """Tell whether quotes come in pairs around whole cells, and none is inside: then there is one way to read them."""
+    marks = np.frombuffer(b"\n" + data + b"\n", np.uint8)
+    quotes = np.flatnonzero(marks == ord('"'))
+    if len(quotes) % 2:
+        return False
+    opening, closing = quotes[::2], quotes[1::2]
+    breaks = np.flatnonzero(marks == ord("\n"))
+    return bool(
+        np.isin(marks[opening - 1], _BEFORE_CELL).all()
+        and np.isin(marks[closing + 1], _AFTER_CELL).all()
+        and np.array_equal(np.searchsorted(breaks, opening), np.searchsorted(breaks, closing))
+    )
 
 
 def _has_blank_line(data: bytes) -> bool:

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from cepheus.core.batch import EventBatch, Ids, IntArray, Provenance
 from cepheus.core.errors import Diagnostic, EventError, OptionError, Place, did_you_mean
 from cepheus.core.event import EventId
+from cepheus.core.formats.arrays import float_array, int_array, validity
 from cepheus.core.formats.attributes import AttributeReader, Faults, TypedRows, coerce
 from cepheus.core.formats.cells import coerce_id, coerce_probability, id_of_text
-from cepheus.core.formats.columns import Column, ObjectColumn, TextColumn, int_array
+from cepheus.core.formats.columns import Column, ObjectColumn, TextColumn
 from cepheus.core.formats.problems import BadEvents, placed, shown
 from cepheus.core.formats.tables import Numbers, Rows, pick
 from cepheus.core.schema import Schema
@@ -173,7 +174,7 @@ class Intake:
                 faults.setdefault(row, EventError([placed(error, None, f"{name}: ")]))
         if array.null_count:
             missing = EventError.of("event", f"an event has no {name}", hint=did_you_mean(name, rows.names()))
-            for row in np.flatnonzero(array.is_null().to_numpy(zero_copy_only=False)).tolist():
+            for row in np.flatnonzero(~validity(array)).tolist():
                 faults.setdefault(row, missing)
             array = array.cast(pa.timestamp("us")).cast(pa.int64()) if kind is ValueType.TIMESTAMP else array
             array = array.fill_null(0)
@@ -243,7 +244,7 @@ def _probabilities(column: Column | None, faults: Faults) -> NDArray[np.float64]
     array = coerce(column, ValueType.FLOAT, TimeUnit.US, found).array.fill_null(1.0)
     for row, error in found.items():
         faults.setdefault(row, EventError([placed(error, None, "probability: ")]))
-    numbers: NDArray[np.float64] = array.to_numpy()
+    numbers = float_array(array)
     for row in np.flatnonzero((numbers < 0) | (numbers > 1)).tolist():
         try:
             coerce_probability(float(numbers[row]))

@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 from cepheus.core.batch import ColumnKey, EventBatch
 from cepheus.core.distribution import Distribution
 from cepheus.core.errors import EventError
-from cepheus.core.formats.columns import normalised, validity
+from cepheus.core.formats.arrays import validity
+from cepheus.core.formats.columns import normalised
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import ValueType, from_arrow
 

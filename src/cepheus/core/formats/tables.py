@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cepheus.core.batch import IntArray
+from cepheus.core.formats.arrays import code_array
 from cepheus.core.formats.columns import Column, ObjectColumn, TextColumn, TypedColumn
 
 Numbers = range | IntArray
@@ -105,8 +106,7 @@ class ArrayRows:
             array = array.dictionary_encode()
         indices = array.indices if array.indices.null_count == 0 else array.indices.fill_null(-1)
         values = [value.strip() if self.text else value for value in array.dictionary.to_pylist()]
-        codes: NDArray[np.int32] = indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
-        return values, codes
+        return values, code_array(indices)
 
 
 def pick(numbers: Numbers, rows: IntArray) -> Numbers:

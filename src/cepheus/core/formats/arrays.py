@@ -1,0 +1,69 @@
+"""Arrow arrays as NumPy arrays of a known type, sharing memory where the layouts allow it."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from cepheus.core.batch import IntArray
+
+BoolArray = NDArray[np.bool_]
+Number = TypeVar("Number", bound=np.generic)
+
+
+def int_array(array: pa.Array) -> IntArray:
+    """Give integers of 64 bits, or timestamps, without nulls as a NumPy array that shares their memory.
+
+    >>> int_array(pa.array([1, 2, 3])[1:]).tolist()
+    [2, 3]
+    """
+    return _shared(array, np.int64)
+
+
+def float_array(array: pa.Array) -> NDArray[np.float64]:
+    """Give doubles without nulls as a NumPy array that shares their memory."""
+    return _shared(array, np.float64)
+
+
+def code_array(indices: pa.Array) -> NDArray[np.int32]:
+    """Give the indices of a dictionary, of any width and without nulls, as a NumPy array."""
+    return _shared(indices if indices.type == pa.int32() else indices.cast(pa.int32()), np.int32)
+
+
+def bool_array(array: pa.Array) -> BoolArray:
+    """Give truth values without nulls as a NumPy array.
+
+    >>> bool_array(pa.array([True, False, True])[1:]).tolist()
+    [False, True]
+    """
+    return _bits(array.buffers()[1], array.offset, len(array))
+
+
+def validity(array: pa.Array) -> BoolArray:
+    """Tell for each row of an array whether it has a value.
+
+    >>> validity(pa.array([1, None])).tolist()
+    [True, False]
+    """
+    if array.null_count == 0:
+        return np.ones(len(array), np.bool_)
+    bits = array.buffers()[0]
+    if bits is None:  # an array of nothing but nulls has no bits at all
+        return np.zeros(len(array), np.bool_)
+    return _bits(bits, array.offset, len(array))
+
+
+def _shared(array: pa.Array, scalar: type[Number]) -> NDArray[Number]:
+    if len(array) == 0:
+        return np.empty(0, scalar)
+    return np.frombuffer(array.buffers()[1], scalar)[array.offset : array.offset + len(array)]
+
+
+def _bits(bits: pa.Buffer, offset: int, length: int) -> BoolArray:
+    if length == 0:
+        return np.empty(0, np.bool_)
+    unpacked = np.unpackbits(np.frombuffer(bits, np.uint8), count=offset + length, bitorder="little")
+    return unpacked[offset:].view(np.bool_)
