@@ -101,7 +101,9 @@ class Program:
             options = IntakeOptions(self.inputs, unit, sequence=sequence)
             running = create(engine, self.rules.rules, Catalog.of(self.checked, self.schema).types)
             files = open_files([Path(path) for path in paths], options)
-            found = detect_in_files(files, running, Tally(), lateness=delay, sequenced=sequence is not None)
+            found = detect_in_files(
+                files, running, Tally(self.checked.equal_types), lateness=delay, sequenced=sequence is not None
+            )
             return EventBatch.concat(list(found))
         late: list[Event] = []
         session = self._session(engine, delay, sequence, late.append, unit)

@@ -174,3 +174,14 @@ def test_the_version_needs_nothing_heavy(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_findings_are_coloured_on_a_terminal_only(cepheus: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("a.tesla").write_text("define A( from B()")
+    assert "\x1b" not in cepheus("check", "a.tesla").err
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "\x1b[1;31merror[syntax]:\x1b[0m" in cepheus("check", "a.tesla").err
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in cepheus("check", "a.tesla").err

@@ -156,6 +156,15 @@ def test_a_file_that_is_not_what_its_extension_says(cepheus: Command) -> None:
         assert done.err.startswith(f"{name}: error[")
 
 
+def test_files_must_agree_on_types_that_only_they_tell(cepheus: Command) -> None:
+    Path("r.tesla").write_text("define C() from A(k=$k) and each B(k=$k) within 9 s from A")
+    Path("a.jsonl").write_text('{"type": "A", "time": 2, "k": "1"}\n')
+    Path("b.jsonl").write_text('{"type": "B", "time": 1, "k": 1}\n')
+    done = cepheus("detect", "r.tesla", "--events", "a.jsonl", "--events", "b.jsonl")
+    assert done.code == 1
+    assert done.err.startswith("b.jsonl: error[type-conflict]: A.k is string in the data and B.k is int")
+
+
 def test_an_unknown_event_type_is_bad_where_types_are_declared(cepheus: Command) -> None:
     Path("d.tesla").write_text("event Smoke(area: string); define Fire() from Smoke()")
     Path("e.jsonl").write_text(SMOKE + '{"type": "Smoek", "time": 21, "area": "A1"}\n')

@@ -144,6 +144,25 @@ def test_the_first_value_settles_a_type_that_nothing_declares() -> None:
     assert [event.made_of for event in session.feed({"type": "A", "time": 3, "k": 5})] == [(1, 0)]
 
 
+@pytest.mark.parametrize("alone", [True, False])
+def test_attributes_that_rules_compare_must_be_of_one_type(alone: bool) -> None:
+    session = cepheus.compile("define C() from A(k=$k) and each B(k=$k) within 9 s from A").start()
+    session.feed({"type": "B", "time": 1, "k": 5})
+    table = pa.table({"type": ["A"], "time": [2], "k": ["5"]})
+    feed = (lambda: session.feed({"type": "A", "time": 2, "k": "5"})) if alone else (lambda: session.feed(table))
+    with pytest.raises(EventError, match=r"A\.k is string in the data and B\.k is int, but rules compare the two"):
+        feed()
+    assert [event.made_of for event in session.feed({"type": "A", "time": 3, "k": 5.0})] == [(1, 0)]
+
+
+def test_what_only_a_withdrawn_rule_read_is_no_longer_needed() -> None:
+    session = cepheus.compile("rule One define C() from A(x > 1); rule Two define D() from A()").start()
+    with pytest.raises(EventError, match="'x'"):
+        session.feed({"type": "A", "time": 1})
+    session.withdraw("One")
+    assert [event.type for event in session.feed({"type": "A", "time": 2})] == ["D"]
+
+
 def test_disorder_within_the_lateness_is_put_right_and_beyond_it_is_late() -> None:
     late: list[Event] = []
     session = cepheus.compile(FIRE).start(lateness="10s", time_unit="s", on_late=late.append)

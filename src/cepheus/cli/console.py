@@ -26,7 +26,7 @@ def report(findings: Iterable[Diagnostic]) -> None:
     for finding in findings:
         text = render([finding])
         if coloured:
-            text = _HEAD.sub(lambda head: _COLOURS[finding.severity] + head[0] + _PLAIN, text, count=1)  # noqa: B023  # called at once
+            text = _HEAD.sub(rf"{_COLOURS[finding.severity]}\g<0>{_PLAIN}", text, count=1)
         note(text)
 
 

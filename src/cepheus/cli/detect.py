@@ -95,7 +95,7 @@ def detect(  # noqa: PLR0917  # the parameters are the command's options, and ty
     expected = ExpectedTypes(checked)
     paths, type_names = _inputs(events or [], types or [])
     files = open_files(paths, IntakeOptions(expected, unit, sequence=sequence), bad, type_names=type_names)
-    tally = Tally()
+    tally = Tally(checked.equal_types)
     started = time.perf_counter()
     with _sink(out, unit) as sink, _progress(files) as progress:
         for batch in detect_in_files(files, running, tally, lateness=delay, sequenced=sequence is not None, bad=bad):

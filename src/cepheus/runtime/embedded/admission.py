@@ -30,6 +30,7 @@ from cepheus.core.formats.tables import Rows
 from cepheus.core.schema import RESERVED, Attribute, EventType, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType
+from cepheus.runtime.embedded.settle import Key, kinds_in, refuse_conflicts, untold
 
 
 @runtime_checkable
@@ -63,19 +64,20 @@ class Admission:
     The type of an attribute that neither rules nor declarations tell is settled by the first value that comes.
     """
 
-    def __init__(self, expected: Schema, unit: TimeUnit = TimeUnit.US, sequence: str | None = None) -> None:
+    def __init__(self, unit: TimeUnit = TimeUnit.US, sequence: str | None = None) -> None:
         self._unit = unit
         self._sequence = sequence
-        self.settled: dict[tuple[str, str], ValueType] = {}
-        self._found: dict[tuple[str, str], ValueType] = {}
+        self.settled: dict[Key, ValueType] = {}
+        self._found: dict[Key, ValueType] = {}
         self._expected = self._schema = Schema()
+        self._equal: tuple[frozenset[Key], ...] = ()
         self._plans: dict[str, _Plan] = {}
-        self.expect(expected)
 
-    def expect(self, expected: Schema) -> None:
-        """Take over what is expected from now on; types that data has settled stay."""
+    def expect(self, expected: Schema, equal: tuple[frozenset[Key], ...] = ()) -> None:
+        """Take over what is expected from now on, and which attributes must be of one type; what data settled stays."""
         types = [self._with_settled(event_type) for event_type in expected.values()]
         self._expected = expected
+        self._equal = equal
         self._schema = Schema(types, closed=expected.closed)
         self._plans = {
             event_type.name: _Plan(event_type, [(a.name, a.type, a.optional) for a in event_type.attributes])
@@ -87,12 +89,15 @@ class Admission:
         self._found.clear()
         if isinstance(given, Event):
             event_type, time, attributes = given.type, given.time, given.attributes
+            if isinstance(time, np.integer):
+                time = int(time)
             if type(time) is not int or not INT_MIN <= time <= INT_MAX:
                 raise EventError.of("time", f"the time {shown(time)} is not an integer of microseconds in 64 bits")
             plan = self._plan(event_type)
             if plan is None:
                 return None
             values, errors = self._values(plan, attributes, TimeUnit.US)
+            errors |= {name: error for name, error in given.errors.items() if name in values}
             event = Event(
                 event_type,
                 time,
@@ -100,14 +105,14 @@ class Admission:
                 position if given.id is None else given.id,
                 given.sequence,
                 coerce_probability(given.probability),
-                given.errors or errors,
+                errors,
                 given.start,
                 given.rule,
                 given.made_of,
             )
             self._settle_found()
             return event
-        if not isinstance(given, Mapping):
+        if type(given) is not dict and not isinstance(given, Mapping):  # the first test is the quick one
             raise EventError.of("event", f"{shown(given)} is not an event", hint="feed events, dicts or a table")
         plan = self._plan(given.get("type"))
         if plan is None:
@@ -140,7 +145,7 @@ class Admission:
                     admitted.append(event)
         except EventError as error:  # none of these events was fed, so none has settled anything
             self.settled = settled
-            self.expect(self._expected)
+            self.expect(self._expected, self._equal)
             raise EventError([placed(error, Place("event", count))]) from None
         return self.batch_of(admitted), count
 
@@ -156,7 +161,8 @@ class Admission:
             options = IntakeOptions(self._schema, self._unit, sequence=self._sequence)
             intake = Intake("events", options, BadEvents(), counts_rows=True)
             batch = intake.chunk(rows, range(1, count + 1), range(position, position + count)).batch
-        self._settle(batch)
+        self._found = kinds_in(batch, untold(self._schema))
+        self._settle_found()
         return batch, count
 
     def time(self, given: int | datetime) -> int:
@@ -176,7 +182,9 @@ class Admission:
             for name, kind, _ in plan.kinds if plan is not None else ():
                 value = event.attributes.get(name)
                 if value is not None and kind is not None:
-                    cells.setdefault((name, kind), [None] * len(events))[row] = value
+                    if (name, kind) not in cells:
+                        cells[name, kind] = [None] * len(events)
+                    cells[name, kind][row] = value
         return replace(bare, columns={key: _array(values, key[1]) for key, values in cells.items()})
 
     def _plan(self, event_type: object) -> _Plan | None:
@@ -277,21 +285,9 @@ class Admission:
 
     def _settle_found(self) -> None:
         if self._found:
+            refuse_conflicts(self.settled, self._found, self._equal)
             self.settled |= self._found
-            self.expect(self._expected)
-
-    def _settle(self, batch: EventBatch) -> None:
-        """Learn the types of attributes from a batch whose columns have them."""
-        self._found.clear()
-        for code, event_type in enumerate(batch.types):
-            plan = self._plans.get(event_type)
-            for name in [name for name, kind, _ in plan.kinds if kind is None] if plan is not None else ():
-                rows = pa.array(batch.codes == code)
-                for column_name, kind in batch.columns:
-                    column = batch.columns[column_name, kind]
-                    if column_name == name and column.filter(rows).null_count < np.count_nonzero(batch.codes == code):
-                        self._found[event_type, name] = kind
-        self._settle_found()
+            self.expect(self._expected, self._equal)
 
 
 def _is_plain(raw: object, kind: ValueType | None) -> TypeGuard[Value]:

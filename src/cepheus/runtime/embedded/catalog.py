@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cepheus.core.errors import OptionError, did_you_mean
+from cepheus.core.errors import OptionError, RuleError, did_you_mean
 from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.rules.check import Checked, check
 from cepheus.rules.expressions import EventPattern
@@ -68,7 +68,7 @@ class Catalog:
         composite = found[0].composite
         if all(known.name != composite.name for known in (*declarations, *(rule.composite for rule in remaining))):
             declarations = (*declarations, composite)
-        return replace(self, checked=replace(self.checked, rules=RuleSet(declarations, remaining)))
+        return replace(self, checked=check(RuleSet(declarations, remaining), schema=self.data, closed=self.closed))
 
     def hearing(self, pattern: EventPattern) -> Catalog:
         """Add what a subscription needs; RuleError if it makes no sense with the types that are known."""
@@ -82,6 +82,7 @@ class Catalog:
         if pattern.type in self.checked.composites and pattern.type not in self.checked.inputs:
             return self
         heard = checked.inputs.get(pattern.type, EventType(pattern.type))
+        _refuse_other_types(pattern, heard, self.checked.inputs.get(pattern.type))
         declared = known.get(pattern.type)
         if declared is not None:  # whoever hears of an event of a declared type gets all of it
             heard = declared
@@ -104,6 +105,21 @@ class Catalog:
         rules = from_json(data["rules"])
         checked = check(rules, schema=schema, closed=data["closed"])
         return replace(self, checked=checked, data=schema, closed=data["closed"])
+
+
+def _refuse_other_types(pattern: EventPattern, heard: EventType, expected: EventType | None) -> None:
+    """Refuse a subscription that takes an attribute for something else than the rules do."""
+    for attribute in heard.attributes:
+        other = None if expected is None else expected.attribute(attribute.name)
+        if other is None or other.type is None or attribute.type is None or other.type is attribute.type:
+            continue
+        if not (other.type.is_numeric and attribute.type.is_numeric):
+            raise RuleError.of(
+                "type-mismatch",
+                f"{heard.name}.{attribute.name} is {other.type.value} in the rules, not {attribute.type.value}",
+                span=pattern.span,
+                hint=f"compare it with a value of type {other.type.value}",
+            )
 
 
 def _together(one: EventType, other: EventType) -> EventType:

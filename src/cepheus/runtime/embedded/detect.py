@@ -14,18 +14,25 @@ from cepheus.core.formats.intake import Chunk
 from cepheus.core.formats.problems import BadEvents, OnBadEvent
 from cepheus.core.formats.read import EventFile
 from cepheus.core.time import format_duration, format_time
+from cepheus.core.values import ValueType
 from cepheus.engine.interface import Engine
 from cepheus.runtime.embedded.merge import merge
 from cepheus.runtime.embedded.order import ReorderBuffer
+from cepheus.runtime.embedded.settle import Key, kinds_in, refuse_conflicts, untold
 
 
 @dataclass(slots=True)
 class Tally:
-    """What a run over files has met: late events, events by type, composite events by type."""
+    """What a run over files has met: late events, events and composite events by type, types that only data tells.
 
+    ``equal`` are the attributes that must be of one type (``Checked.equal_types``).
+    """
+
+    equal: tuple[frozenset[Key], ...] = ()
     late: int = 0
     events: Counter[str] = field(default_factory=Counter)
     composite: Counter[str] = field(default_factory=Counter)
+    settled: dict[Key, ValueType] = field(default_factory=dict)
 
 
 def detect_in_files(
@@ -52,8 +59,14 @@ def detect_in_files(
 
 
 def _in_order(file: EventFile, buffer: ReorderBuffer, tally: Tally, policy: OnBadEvent) -> Iterator[EventBatch]:
+    wanted = untold(file.options.schema)
     for chunk in file:
         _count(chunk.batch, tally.events)
+        if wanted:  # each file has found out for itself; together they must agree
+            found = kinds_in(chunk.batch, wanted)
+            refuse_conflicts(tally.settled, found, tally.equal, Place(chunk.name))
+            tally.settled |= found
+            wanted -= found.keys()
         ordered = buffer.push(chunk.batch)
         if len(ordered.late):
             if policy is OnBadEvent.STOP:

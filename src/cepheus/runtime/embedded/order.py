@@ -62,6 +62,8 @@ class ReorderBuffer:
         self.lateness = min(lateness, MAX_TIME)
         self.sequenced = sequenced
         self._columns_of = to_batch
+        # Without lateness and sequence numbers the floor is the latest time, and whatever is not late leaves at once.
+        self._immediate = lateness == 0 and not sequenced
         self._floor = MIN_TIME
         # Waiting events are either in a batch, sorted, or in a heap: batches come in by the one way, single events by
         # the other, and a caller rarely mixes the two. The number in the heap keeps the order of arrival.
@@ -83,7 +85,7 @@ class ReorderBuffer:
             return Ordered(batch, _NONE_LATE)
         times = batch.times
         in_order = len(times) == 1 or bool((times[1:] >= times[:-1]).all())
-        if in_order and self.lateness == 0 and not self.sequenced and not len(self) and times[0] >= self._floor:
+        if self._immediate and in_order and times[0] >= self._floor:
             self._floor = int(times[-1])
             return Ordered(batch, _NONE_LATE)
         if self.sequenced and batch.sequences is None:
@@ -103,12 +105,12 @@ class ReorderBuffer:
         time = event.time
         if time < self._floor:
             return None
-        self._floor = max(self._floor, time - self.lateness)
-        if self.sequenced:
-            if event.sequence is None:
-                raise no_sequence()
-        elif self.lateness == 0 and not len(self):
+        if self._immediate:
+            self._floor = time
             return [event]
+        if self.sequenced and event.sequence is None:
+            raise no_sequence()
+        self._floor = max(self._floor, time - self.lateness)
         self._to_heap()
         sequence = event.sequence if self.sequenced and event.sequence is not None else 0
         heapq.heappush(self._heap, (time, sequence, self._arrivals, event))

@@ -14,7 +14,6 @@ import numpy as np
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import CepheusError, OptionError
 from cepheus.core.event import Event
-from cepheus.core.schema import Schema
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import ValueType
 from cepheus.engine.registry import AUTO, create
@@ -72,7 +71,8 @@ class Session:
         self._sequence = sequence
         self._on_late = on_late
         self._unit = unit
-        self._admission = Admission(catalog.expected, unit, sequence)
+        self._admission = Admission(unit, sequence)
+        self._expect(catalog)
         self._buffer = ReorderBuffer(lateness, sequenced=sequence is not None, to_batch=self._admission.batch_of)
         self._engine = create(engine, catalog.rules, catalog.types)
         self._subscriptions = Subscriptions()
@@ -125,7 +125,7 @@ class Session:
         call after all of them were called. The session goes on as if it had not, but the caller does not get the
         composite events of that call.
         """
-        if isinstance(events, Event | Mapping):
+        if type(events) is dict or isinstance(events, Event | Mapping):  # the first test is the quick one
             return self._feed_one(events)
         self._require_running()
         if isinstance(events, EventBatch | ArrowTable):
@@ -173,11 +173,11 @@ class Session:
         """
         self._require_running()
         catalog, added = self._catalog.with_rules(read_rules(source))
-        self._admission.expect(catalog.expected)
+        self._expect(catalog)
         try:
             self._engine.deploy(added, self._admission.settled_in(catalog.types))
         except CepheusError:
-            self._admission.expect(self._catalog.expected)
+            self._expect(self._catalog)
             raise
         self._catalog = catalog
         return tuple(str(rule.name) for rule in added)
@@ -188,6 +188,7 @@ class Session:
         catalog = self._catalog.without(name)
         self._engine.withdraw(name)
         self._catalog = catalog
+        self._expect(catalog)
 
     def subscribe(self, pattern: str, callback: Callback) -> Subscription:
         """Call a function with each event of a type and content, primitive or composite, from now on.
@@ -200,7 +201,7 @@ class Session:
         self._require_running()
         parsed = parse_event_pattern(pattern, "<subscription>")
         catalog = self._catalog.hearing(parsed)
-        self._admission.expect(catalog.expected)
+        self._expect(catalog)
         self._catalog = catalog
         return self._subscriptions.add(parsed, callback)
 
@@ -237,9 +238,9 @@ class Session:
         engine.restore(blobs["engine"])
         self._catalog, self._engine = catalog, engine
         self._unit, self._sequence = TimeUnit(header["unit"]), header["sequence"]
-        self._admission = Admission(Schema(), self._unit, self._sequence)
+        self._admission = Admission(self._unit, self._sequence)
         self._admission.settled = {(event, name): ValueType(kind) for event, name, kind in header["settled"]}
-        self._admission.expect(catalog.expected)
+        self._expect(catalog)
         self._buffer = ReorderBuffer(
             header["lateness"], sequenced=self._sequence is not None, to_batch=self._admission.batch_of
         )
@@ -298,6 +299,9 @@ class Session:
         except Exception:
             self._stopped = "the session stopped when its engine failed"
             raise
+
+    def _expect(self, catalog: Catalog) -> None:
+        self._admission.expect(catalog.expected, catalog.checked.equal_types)
 
     def _require_running(self) -> None:
         if self._stopped is not None:
