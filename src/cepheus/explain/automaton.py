@@ -29,7 +29,8 @@ def automaton(rule: Anatomy) -> Canvas:
     across = [(part, link) for part in rule.selected for link in part.links if not _inside(part, link.others, paths)]
     for part, link in across:
         canvas.path(f"M0 {y + 10:g} H34", "parameter")
-        canvas.text(42, y + 14, f"{part.name}: {link.text}   joins sequences", "parameter-text")
+        how = "with a computed value" if any(other.startswith("$") for other in link.others) else "joins sequences"
+        canvas.text(42, y + 14, f"{part.name}: {link.text}   {how}", "parameter-text")
         y += LINE_HEIGHT + 6
     if rule.conditions:
         conditions = _conditions(rule)
