@@ -15,7 +15,7 @@ from cepheus.core.errors import EventError, did_you_mean
 from cepheus.core.formats.arrays import BoolArray
 from cepheus.core.formats.cells import Uncertain
 from cepheus.core.formats.columns import Column
-from cepheus.core.formats.tables import Rows
+from cepheus.core.formats.rows import Rows
 from cepheus.core.schema import RESERVED, TIME_ATTRIBUTE, Attribute, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import Value, ValueType

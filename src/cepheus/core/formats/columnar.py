@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from cepheus.core.errors import EventError, Place, did_you_mean
 from cepheus.core.formats.intake import Chunk, Intake
-from cepheus.core.formats.tables import ArrayRows
+from cepheus.core.formats.rows import ArrayRows
 from cepheus.core.values import ValueType, from_arrow
 
 T = TypeVar("T")

@@ -15,8 +15,8 @@ from cepheus.core.formats.flatten import is_whole
 from cepheus.core.formats.intake import Intake, IntakeOptions
 from cepheus.core.formats.problems import BadEvents
 from cepheus.core.formats.records import Record
+from cepheus.core.formats.rows import RecordRows, Rows
 from cepheus.core.formats.table import in_unit, to_table
-from cepheus.core.formats.tables import RecordRows, Rows
 from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.time import TimeUnit
 

@@ -21,7 +21,7 @@ from cepheus.core.formats.intake import Chunk, Intake
 from cepheus.core.formats.lines import LineBlock, line_blocks
 from cepheus.core.formats.problems import placed
 from cepheus.core.formats.records import not_utf8, too_long
-from cepheus.core.formats.tables import ArrayRows
+from cepheus.core.formats.rows import ArrayRows
 
 _BEFORE_CELL = np.frombuffer(b",\n", np.uint8)
 _AFTER_CELL = np.frombuffer(b",\r\n", np.uint8)

@@ -18,7 +18,7 @@ from cepheus.core.formats.attributes import AttributeReader, Faults, TypedRows, 
 from cepheus.core.formats.cells import coerce_id, coerce_probability, id_of_text
 from cepheus.core.formats.columns import Column, ObjectColumn, TextColumn
 from cepheus.core.formats.problems import BadEvents, placed, shown
-from cepheus.core.formats.tables import Numbers, Rows, pick
+from cepheus.core.formats.rows import Numbers, Rows, pick
 from cepheus.core.schema import Schema
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import ValueType

@@ -11,7 +11,7 @@ from cepheus.core.errors import Diagnostic, EventError, Place
 from cepheus.core.formats.intake import Chunk, Intake
 from cepheus.core.formats.lines import line_blocks
 from cepheus.core.formats.problems import placed
-from cepheus.core.formats.tables import Numbers, RecordRows
+from cepheus.core.formats.rows import Numbers, RecordRows
 
 Record = dict[str, object]
 """An event as JSON lines have it: its fields by name."""
