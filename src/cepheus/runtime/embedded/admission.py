@@ -26,7 +26,6 @@ from cepheus.core.formats.columnar import LIBRARY_FAILURES, array_rows, check_co
 from cepheus.core.formats.conform import conform
 from cepheus.core.formats.intake import Intake, IntakeOptions
 from cepheus.core.formats.problems import BadEvents, placed, shown
-from cepheus.core.formats.tables import Rows
 from cepheus.core.schema import RESERVED, Attribute, EventType, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType
@@ -156,11 +155,12 @@ class Admission:
             numbered = given if given.ids is not None else replace(given, ids=range(position, position + count))
             batch = conform(numbered, self._schema)
         else:
-            rows = _rows(given)
-            count = len(rows)
+            arrays, count = _arrays(given)
             options = IntakeOptions(self._schema, self._unit, sequence=self._sequence)
             intake = Intake("events", options, BadEvents(), counts_rows=True)
-            batch = intake.chunk(rows, range(1, count + 1), range(position, position + count)).batch
+            batch = intake.chunk(
+                array_rows(arrays, count), range(1, count + 1), range(position, position + count)
+            ).batch
         self._found = kinds_in(batch, untold(self._schema))
         self._settle_found()
         return batch, count
@@ -299,7 +299,8 @@ def _is_plain(raw: object, kind: ValueType | None) -> TypeGuard[Value]:
     return kind is ValueType.INT and type(raw) is int and INT_MIN <= raw <= INT_MAX
 
 
-def _rows(given: ArrowTable) -> Rows:
+def _arrays(given: ArrowTable) -> tuple[dict[str, pa.Array], int]:
+    """Give the columns of a table by name, and how many rows it has."""
     try:
         table = given if isinstance(given, pa.Table) else pa.table(given)
     except LIBRARY_FAILURES as error:
@@ -307,7 +308,7 @@ def _rows(given: ArrowTable) -> Rows:
     check_columns(table.schema.names, None, True)
     arrays = {name: _one(table.column(name)) for name in table.schema.names}
     check_type_column(arrays["type"], None)
-    return array_rows(arrays, table.num_rows)
+    return arrays, table.num_rows
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:

@@ -8,9 +8,10 @@ from typing import Any
 from cepheus.core.errors import OptionError, RuleError, did_you_mean
 from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.rules.check import Checked, check
-from cepheus.rules.expressions import EventPattern
+from cepheus.rules.expressions import AttributeRef, EventPattern
 from cepheus.rules.json_form import from_json, to_json
 from cepheus.rules.model import Pattern, Rule, RuleSet
+from cepheus.rules.walk import walk
 from cepheus.runtime.embedded.subscriptions import refuse_beyond_content
 
 _PROBE = "subscription"
@@ -114,10 +115,11 @@ def _refuse_other_types(pattern: EventPattern, heard: EventType, expected: Event
         if other is None or other.type is None or attribute.type is None or other.type is attribute.type:
             continue
         if not (other.type.is_numeric and attribute.type.is_numeric):
+            spans = [node.span for node in walk(pattern) if isinstance(node, AttributeRef) and node.name == other.name]
             raise RuleError.of(
                 "type-mismatch",
                 f"{heard.name}.{attribute.name} is {other.type.value} in the rules, not {attribute.type.value}",
-                span=pattern.span,
+                span=spans[0],
                 hint=f"compare it with a value of type {other.type.value}",
             )
 
