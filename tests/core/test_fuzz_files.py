@@ -88,3 +88,10 @@ def test_damaged_files(extension: str, data: st.DataObject) -> None:
             case _:
                 del content[at : at + data.draw(st.integers(1, 8))]
     try_to_read(extension, bytes(content))
+
+
+def test_a_column_name_that_is_not_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "a.arrow"
+    path.write_bytes(VALID[".arrow"].replace(b"area", b"ar\xb8a"))
+    with pytest.raises(EventError, match="the file cannot be read as Arrow"):
+        EventFile(path, IntakeOptions(keep_all=True)).batch()
