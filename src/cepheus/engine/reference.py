@@ -17,6 +17,7 @@ from cepheus.core.event import Event, composite_id
 from cepheus.core.schema import TIME_ATTRIBUTE, Schema
 from cepheus.core.time import MIN_TIME
 from cepheus.core.values import Value, ValueType
+from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites
 from cepheus.engine.snapshot import pack, unpack
 from cepheus.rules.aggregates import aggregate
 from cepheus.rules.evaluate import Test, evaluator, tester
@@ -25,9 +26,6 @@ from cepheus.rules.json_form import from_json, to_json
 from cepheus.rules.model import Policy, Rule, RuleSet
 from cepheus.rules.reach import reach
 from cepheus.rules.resolve import Absent, Choose, Compute, Require, ResolvedRule, resolve
-
-DEFAULT_LIMIT = 10_000_000
-"""How many composite events one event may make before the engine stops with a LimitError."""
 
 
 @dataclass(slots=True, eq=False)
@@ -309,16 +307,6 @@ class ReferenceEngine:
         for record in header["history"]:
             stored = _from_json(record)
             self._history.setdefault(stored.event.type, []).append(stored)
-
-
-def too_many_composites(rule: Rule, limit: int) -> LimitError:
-    """Give the error for a rule that would make more composite events from one event than the limit allows."""
-    return LimitError.of(
-        "too-many-composite-events",
-        f"rule '{rule.name}' would make more than {limit} composite events from one event",
-        span=rule.span,
-        hint="narrow its windows, choose last instead of each, or raise the limit",
-    )
 
 
 def _to_json(stored: _Stored) -> dict[str, Any]:

@@ -1,0 +1,232 @@
+"""The columns engine: rules lowered to a program, events run through the kernel, space grown as it is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.errors import CepheusError, EventError
+from cepheus.core.event import Event
+from cepheus.core.schema import Schema
+from cepheus.core.values import ValueType, type_of
+from cepheus.engine.columns.growth import adapt, grow, sweep_lanes
+from cepheus.engine.columns.intake import Intake, id_word
+from cepheus.engine.columns.kernel import run
+from cepheus.engine.columns.memory import At, address
+from cepheus.engine.columns.outlet import Found, to_batch
+from cepheus.engine.columns.state import Context, Input, Scratch, State, Status, TypeState
+from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites
+from cepheus.plan.flatten import flatten
+from cepheus.plan.lower import LoweredRule, Lowering, TypeLayout
+from cepheus.plan.program import TypeField, Words
+from cepheus.plan.strings import StringTable
+from cepheus.rules.model import Rule
+from cepheus.rules.resolve import resolve
+
+_OUTPUT_WORDS = 1 << 20
+
+
+class ColumnsEngine:
+    """Runs all rules in one compiled pass over columns of events.
+
+    ``limit`` is the number of composite events that one event may make.
+    """
+
+    name: ClassVar[str] = "columns"
+
+    def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
+        self._rules: dict[str, tuple[Rule, Schema]] = {}
+        self._lowering = Lowering(StringTable())
+        self._intake = Intake(self._lowering)
+        self._limit = limit
+        self._fed = 0
+        self._stale = True
+        self._order: tuple[LoweredRule, ...] = ()
+        self._listening: list[bool] = []
+        self._program = flatten(self._lowering)
+        self._state = State()
+        self._scratch = Scratch.for_rules(0, 0)
+        self._output = np.empty(_OUTPUT_WORDS, np.int64)
+        self._single: _SingleInput | None = None
+        self._context = Context()
+        self._context.use_output(self._output)
+
+    def deploy(self, rules: Sequence[Rule], schema: Schema) -> None:
+        """Add rules, all or none; they see the events fed from now on."""
+        stored = self._state.types[:, TypeState.NEXT].tolist()
+        added: list[str] = []
+        try:
+            for rule in rules:
+                lowered = self._lowering.add(resolve(rule), schema, stored)
+                added.append(lowered.name)
+        except CepheusError:
+            for name in added:
+                self._lowering.remove(name)
+            raise
+        self._rules |= {str(rule.name): (rule, schema) for rule in rules}
+        self._stale = True
+
+    def withdraw(self, name: str) -> None:
+        """Remove a rule and the columns that only it used."""
+        self._refresh()
+        dropped = self._lowering.remove(name)
+        del self._rules[name]
+        sweep_lanes(self._context, self._state, dropped)
+        self._stale = True
+
+    def _refresh(self) -> None:
+        """Bring program, state and working space in line with the rules."""
+        if not self._stale:
+            return
+        self._program = flatten(self._lowering)
+        self._context.use_program(self._program)
+        adapt(self._context, self._state, self._program, self._lowering)
+        self._context[At.LIMIT] = self._limit
+        self._order = tuple(self._lowering.rules.values())
+        types = self._program.types
+        listeners = types[:, TypeField.LISTENERS] < types[:, TypeField.LISTENERS_END]
+        indexed = types[:, TypeField.INDEXES] < types[:, TypeField.INDEXES_END]
+        self._listening = (listeners | indexed).tolist()
+        longest = max((len(rule.steps) + len(rule.absences) for rule in self._order), default=0)
+        self._scratch = Scratch.for_rules(longest, len(self._program.listeners))
+        self._context.use_scratch(self._scratch)
+        self._single = None
+        self._stale = False
+
+    def _refresh_strings(self) -> None:
+        """Fill the tables of string functions for texts that are new."""
+        functions = len(self._program.table_offsets)
+        if functions and len(self._program.tables) < functions * len(self._lowering.strings):
+            tables, offsets = self._lowering.strings.tables()
+            self._program = self._program._replace(tables=tables, table_offsets=offsets)
+            self._context.use_program(self._program)
+
+    def feed(self, batch: EventBatch) -> EventBatch:
+        """Process events in total order."""
+        self._refresh()
+        given = self._intake.prepare(batch, self._fed, self._listening)
+        self._fed += len(batch)
+        return self._run(given)
+
+    def _run(self, given: Input) -> EventBatch:
+        """Run the kernel over the input, growing what it needs, and give what it found."""
+        context = self._context
+        self._refresh_strings()
+        context.use_input(given)
+        drained: list[Words] = []
+        events = 0
+        while True:
+            status = Status(run(context.address))
+            if status is Status.LIMIT:
+                self._abandon()
+                rule = self._order[context[At.CULPRIT]]
+                raise too_many_composites(self._rules[rule.name][0], self._limit)
+            if status is Status.DONE or (status is Status.OUTPUT_FULL and context[At.OUTPUT_EVENTS]):
+                events += context[At.OUTPUT_EVENTS]
+                drained.append(self._drain())
+                if status is Status.DONE:
+                    break
+            elif status is Status.OUTPUT_FULL:
+                self._output = np.empty(2 * len(self._output), np.int64)
+                context.use_output(self._output)
+            else:
+                grow(status, context, self._state, self._scratch, self._program)
+        if events == 0:
+            return EventBatch.empty()
+        words = drained[0] if len(drained) == 1 else np.concatenate(drained)
+        return to_batch(Found(self._order, self._lowering.strings, words, events))
+
+    def _abandon(self) -> None:
+        """Leave the rest of the input, as if it had not been fed."""
+        for at in (At.QUEUE_FIRST, At.QUEUE_NEXT, At.OUTPUT_EVENTS, At.OUTPUT_WORDS):
+            self._context[at] = 0
+
+    def _drain(self) -> Words:
+        """Give a copy of what the kernel has written and make its buffer free again."""
+        words = self._output[: self._context[At.OUTPUT_WORDS]].copy()
+        self._context[At.OUTPUT_EVENTS] = self._context[At.OUTPUT_WORDS] = 0
+        return words
+
+    def feed_event(self, event: Event) -> list[Event]:
+        """Process one event."""
+        self._refresh()
+        if self._single is None:
+            self._single = _SingleInput(self._lowering, self._listening)
+        position = self._fed
+        self._fed += 1
+        if not self._single.load(event, position):
+            return []
+        found = self._run(self._single.given)
+        return found.to_events() if len(found) else []
+
+    def advance(self, time: int) -> EventBatch:
+        """Forget what no window can reach any more."""
+        self._refresh()
+        self._context[At.TIME] = max(self._context[At.TIME], time)
+        sweep_lanes(self._context, self._state)
+        return EventBatch.empty()
+
+
+class _SingleInput:
+    """Kernel input for one event at a time, with everything that can be done beforehand done."""
+
+    def __init__(self, lowering: Lowering, listening: Sequence[bool]) -> None:
+        self._strings = lowering.strings
+        self._lowering = lowering
+        self._layouts: dict[str, TypeLayout] = {
+            layout.name: layout for layout in lowering.types.values() if listening[layout.index]
+        }
+        widest = max((layout.width for layout in lowering.types.values()), default=0)
+        self._words = np.zeros(widest + 1, np.int64)
+        self._floats = self._words.view(np.float64)
+        slots = [slot for layout in lowering.types.values() for slot in range(layout.width)]
+        self.given = Input(
+            codes=np.zeros(1, np.int32),
+            kinds=np.arange(max(1, len(lowering.types)), dtype=np.int64),
+            times=np.zeros(1, np.int64),
+            ids=np.zeros(1, np.int64),
+            addresses=address(self._words) + 8 * np.arange(widest + 1, dtype=np.int64),
+            slots=np.array([*slots, -1], np.int64),
+            id_digests=self._strings.digests(),
+        )
+
+    def load(self, event: Event, position: int) -> bool:
+        """Put an event into place; False if no rule listens to its type."""
+        layout = self._layouts.get(event.type)
+        if layout is None:
+            return False
+        given = self.given
+        given.codes[0] = layout.index
+        given.times[0] = event.time
+        if event.id is None:
+            given.ids[0] = position
+        else:
+            given.ids[0] = id_word(event.id, self._strings)
+            if len(self._strings) > len(given.id_digests):
+                given.id_digests = self._strings.digests()
+        attributes = event.attributes
+        for name, slot in layout.slots.items():
+            value = attributes.get(name)
+            if value is None:
+                if name not in layout.optional:
+                    raise EventError.of(
+                        "missing-attribute", f"an event of type '{event.type}' lacks the attribute '{name}'"
+                    )
+                self._words[slot + 1] = 0
+                continue
+            value_type = layout.types[name]
+            if value_type is None:
+                value_type = type_of(value)
+                self._lowering.fix_type(layout, name, value_type)
+            if value_type is ValueType.FLOAT:
+                self._floats[slot] = value + 0.0  # type: ignore[operator]  # a number by its type
+            elif isinstance(value, str):
+                self._words[slot] = self._strings.code(value)
+            else:
+                self._words[slot] = value
+            if name in layout.optional:
+                self._words[slot + 1] = 1
+        return True

@@ -1,0 +1,114 @@
+"""Growing: larger arrays when the kernel runs out of room, and state brought in line with new rules."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cepheus.engine.columns.lanes import rebuild_hash, sweep
+from cepheus.engine.columns.memory import At, address
+from cepheus.engine.columns.state import Context, Scratch, State, Status, TypeState
+from cepheus.plan.lower import Lowering
+from cepheus.plan.program import Program, TypeField, Words
+
+
+def adapt(context: Context, state: State, program: Program, lowering: Lowering) -> None:
+    """Give the state room for all types and columns of a program; rows get the slots that were added."""
+    widths = program.types[:, TypeField.WIDTH]
+    current = int(widths.max(initial=0))
+    types = np.zeros((len(widths), len(TypeState)), np.int64)
+    types[:, TypeState.MASK] = -1
+    types[: len(state.types)] = state.types
+    blocks: list[Words] = []
+    used = current
+    for kind in range(len(state.types)):
+        size = int(types[kind, TypeState.MASK]) + 1
+        offset, old_width = int(types[kind, TypeState.OFFSET]), lowering.stored_width(kind)
+        block = np.zeros((size, int(widths[kind])), np.int64)
+        block[:, :old_width] = state.store[offset : offset + size * old_width].reshape(size, old_width)
+        types[kind, TypeState.OFFSET] = used
+        used += block.size
+        blocks.append(block.ravel())
+    lowering.note_widths()
+    state.store = np.zeros(max(1024, 2 * used), np.int64)
+    if blocks:
+        state.store[current:used] = np.concatenate(blocks)
+    state.types = types
+    column_lane = np.full(max(1, lowering.column_count), -1, np.int64)
+    column_lane[: len(state.column_lane)] = state.column_lane
+    state.column_lane = column_lane
+    state.queue = np.zeros(max(len(state.queue), 4 * program.record_width), np.int64)
+    context[At.STORE_USED] = used
+    context.use_state(state)
+
+
+def grow(status: Status, context: Context, state: State, scratch: Scratch, program: Program) -> None:
+    """Make more of what ran out."""
+    match status:
+        case Status.STORE_FULL:
+            _grow_store(context, state, program)
+        case Status.ENTRIES_FULL:
+            state.entry_time = _larger(state.entry_time)
+            state.entry_row = _larger(state.entry_row)
+            state.entry_value = _larger(state.entry_value)
+        case Status.LANES_FULL:
+            _grow_lanes(context, state)
+        case Status.QUEUE_FULL:
+            _grow_queue(context, state)
+        case Status.MARKS_FULL:
+            scratch.marks = _larger(scratch.marks)
+            context.use_scratch(scratch)
+        case _:
+            raise AssertionError(f"nothing to grow for {status!r}")
+    context.use_state(state)
+
+
+def sweep_lanes(context: Context, state: State, dropped: list[int] | None = None) -> None:
+    """Forget what is out of reach, and the lanes of dropped columns."""
+    drop = np.zeros(len(state.column_lane) + 1, np.int64)
+    drop[dropped or []] = 1
+    sweep(context.address, context[At.TIME], address(drop))
+
+
+def _larger(array: Words) -> Words:
+    grown = np.zeros((2 * len(array), *array.shape[1:]), array.dtype)
+    grown[: len(array)] = array
+    return grown
+
+
+def _grow_store(context: Context, state: State, program: Program) -> None:
+    """Move the rings of all types into a larger store, without the gaps that outgrown ones left."""
+    widths = program.types[:, TypeField.WIDTH]
+    sizes = (state.types[:, TypeState.MASK] + 1) * widths
+    current = int(widths.max(initial=0))
+    live = current + int(sizes.sum())
+    store: Words = np.zeros(max(len(state.store), 4 * live), np.int64)
+    store[:current] = state.store[:current]
+    used = current
+    for row, size in zip(state.types, sizes.tolist(), strict=True):
+        offset = int(row[TypeState.OFFSET])
+        store[used : used + size] = state.store[offset : offset + size]
+        row[TypeState.OFFSET] = used
+        used += size
+    state.store = store
+    context[At.STORE_USED] = used
+
+
+def _grow_lanes(context: Context, state: State) -> None:
+    """Free the lanes of keys that are long gone; if most are alive, make room for more."""
+    sweep_lanes(context, state)
+    if 2 * context[At.LANE_COUNT] <= len(state.lanes):
+        return
+    state.lanes = _larger(state.lanes)
+    state.sums = _larger(state.sums)
+    state.hash = np.full(2 * len(state.hash), -1, np.int64)
+    context.use_state(state)
+    rebuild_hash(context.address)
+
+
+def _grow_queue(context: Context, state: State) -> None:
+    first, end = context[At.QUEUE_FIRST], context[At.QUEUE_NEXT]
+    queue = np.zeros(2 * len(state.queue), np.int64)
+    queue[: end - first] = state.queue[first:end]
+    state.queue = queue
+    context[At.QUEUE_FIRST] = 0
+    context[At.QUEUE_NEXT] = end - first

@@ -1,0 +1,181 @@
+"""Events on their way in: the columns of a batch as arrays of 64-bit words that the kernel can read in place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.errors import EventError
+from cepheus.core.event import EventId
+from cepheus.core.values import INT_MAX, ValueType, from_arrow
+from cepheus.engine.columns.state import Input
+from cepheus.plan.lower import Lowering, TypeLayout
+from cepheus.plan.program import Words
+from cepheus.plan.strings import StringTable
+
+
+def words_of(column: pa.Array, value_type: ValueType, strings: StringTable) -> Words:
+    """Give the values of a column as words; what stands at nulls means nothing.
+
+    No copy is made of 64-bit numbers. A negative zero becomes zero, so that equal floats have equal words.
+    """
+    found = from_arrow(column.type)
+    match value_type:
+        case ValueType.STRING:
+            return _string_codes(column, strings)
+        case ValueType.BOOL:
+            return column.fill_null(False).to_numpy(zero_copy_only=False).astype(np.int64)
+        case ValueType.FLOAT:
+            if found is not ValueType.FLOAT or column.type != pa.float64():
+                column = column.cast(pa.float64())
+            floats: NDArray[np.float64] = _buffer(column, np.float64)
+            if np.signbit(floats).any():
+                floats = floats + 0.0
+            return floats.view(np.int64)
+        case ValueType.TIMESTAMP:
+            if column.type != pa.timestamp("us", tz="UTC"):
+                column = column.cast(pa.timestamp("us", tz="UTC"))
+            return _buffer(column, np.int64)
+        case ValueType.INT:
+            if column.type != pa.int64():
+                column = column.cast(pa.int64())
+            return _buffer(column, np.int64)
+
+
+def _buffer(column: pa.Array, dtype: type[np.generic]) -> NDArray[np.generic]:
+    data = column.buffers()[1]
+    if data is None:
+        return np.zeros(len(column), dtype)
+    return np.frombuffer(data, dtype, len(column), column.offset * 8)
+
+
+def _string_codes(column: pa.Array, strings: StringTable) -> Words:
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    codes = np.array([strings.code(text) for text in column.dictionary.to_pylist()] or [0], np.int64)
+    indices = column.indices.fill_null(0) if column.null_count else column.indices
+    return codes[indices.to_numpy(zero_copy_only=False)]
+
+
+def id_words(ids: Sequence[EventId] | Words | None, first: int, count: int, strings: StringTable) -> Words:
+    """Give the ids of a batch as words; without ids, the positions from ``first`` on."""
+    if ids is None:
+        return np.arange(first, first + count, dtype=np.int64)
+    if isinstance(ids, range):
+        return np.arange(ids.start, ids.stop, ids.step, dtype=np.int64)
+    if isinstance(ids, np.ndarray) and (len(ids) == 0 or ids.min() >= 0):
+        return np.ascontiguousarray(ids, np.int64)
+    return np.fromiter((id_word(event_id, strings) for event_id in ids), np.int64, count)
+
+
+def id_word(event_id: EventId, strings: StringTable) -> int:
+    """Give one id as a word: a number from 0 up is itself, anything else a code in the string table."""
+    if not isinstance(event_id, str) and 0 <= event_id <= INT_MAX:
+        return int(event_id)
+    return ~strings.code(event_id if isinstance(event_id, str) else f"{_NUMBER}{event_id}")
+
+
+def id_of_word(word: int, strings: StringTable) -> EventId:
+    """Give back the id of a primitive event."""
+    if word >= 0:
+        return word
+    text = strings.text(~word)
+    return int(text[len(_NUMBER) :]) if text.startswith(_NUMBER) else text
+
+
+_NUMBER = "\0number:"  # marks an id that is a number out of the range of plain words
+
+
+class Intake:
+    """Turns batches into kernel input and fixes the types that only the data can tell."""
+
+    def __init__(self, lowering: Lowering) -> None:
+        self._lowering = lowering
+        self._keep: list[Words] = []
+
+    def prepare(self, batch: EventBatch, first: int, listening: Sequence[bool]) -> Input:
+        """Give the kernel's view of a batch; the arrays live until the next call."""
+        strings = self._lowering.strings
+        words: dict[tuple[str, ValueType | None, bool], int] = {}
+        self._keep = []
+        kinds = np.full(max(1, len(batch.types)), -1, np.int64)
+        slots = np.full(sum(layout.width for layout in self._lowering.types.values()) + 1, -1, np.int64)
+        begin = 0
+        for layout in self._lowering.types.values():
+            if listening[layout.index] and layout.name in batch.types:
+                code = batch.types.index(layout.name)
+                kinds[code] = layout.index
+                for attribute, slot in layout.slots.items():
+                    value_type = self._value_type(batch, layout, attribute, code)
+                    if value_type is not None:
+                        slots[begin + slot] = self._column(batch, attribute, value_type, False, words)
+                        if attribute in layout.optional:
+                            slots[begin + slot + 1] = self._column(batch, attribute, value_type, True, words)
+            begin += layout.width
+        ids = id_words(batch.ids, first, len(batch), strings)
+        return Input(
+            codes=np.ascontiguousarray(batch.codes, np.int32),
+            kinds=kinds,
+            times=np.ascontiguousarray(batch.times, np.int64),
+            ids=ids,
+            addresses=np.array([array.ctypes.data for array in self._keep] or [0], np.int64),
+            slots=slots,
+            id_digests=strings.digests(),
+        )
+
+    def _column(
+        self,
+        batch: EventBatch,
+        attribute: str,
+        value_type: ValueType,
+        flags: bool,
+        words: dict[tuple[str, ValueType | None, bool], int],
+    ) -> int:
+        key = (attribute, value_type, flags)
+        if key not in words:
+            column = batch.columns[self._stored_type(batch, attribute, value_type)]
+            if flags:
+                array = column.is_valid().to_numpy(zero_copy_only=False).astype(np.int64)
+            else:
+                array = np.ascontiguousarray(words_of(column, value_type, self._lowering.strings))
+            words[key] = len(self._keep)
+            self._keep.append(array)
+        return words[key]
+
+    @staticmethod
+    def _stored_type(batch: EventBatch, attribute: str, value_type: ValueType) -> tuple[str, ValueType]:
+        key = (attribute, value_type)
+        return (attribute, ValueType.INT) if key not in batch.columns else key
+
+    def _value_type(self, batch: EventBatch, layout: TypeLayout, attribute: str, code: int) -> ValueType | None:
+        """Give the type of an attribute, from the data if no rule tells; None if the batch does not have it."""
+        known = layout.types[attribute]
+        if known is not None:
+            present: Mapping[tuple[str, ValueType], pa.Array] = batch.columns
+            if (attribute, known) in present:
+                return known
+            if known in (ValueType.FLOAT, ValueType.TIMESTAMP) and (attribute, ValueType.INT) in present:
+                return known
+            if attribute not in layout.optional:
+                self._refuse_missing(batch, layout, attribute, code)
+            return None
+        candidates = [value_type for name, value_type in batch.columns if name == attribute]
+        if len(candidates) > 1:
+            rows = np.flatnonzero(batch.codes == code)
+            candidates = [t for t in candidates if len(rows) and batch.columns[attribute, t][int(rows[0])].is_valid]
+        if not candidates:
+            self._refuse_missing(batch, layout, attribute, code)
+            return None
+        self._lowering.fix_type(layout, attribute, candidates[0])
+        return candidates[0]
+
+    @staticmethod
+    def _refuse_missing(batch: EventBatch, layout: TypeLayout, attribute: str, code: int) -> None:
+        if (batch.codes == code).any():
+            raise EventError.of(
+                "missing-attribute", f"events of type '{layout.name}' have no attribute '{attribute}', which rules read"
+            )

@@ -1,0 +1,355 @@
+"""Lanes of columns and rows of types, compiled: look up, make room, append, search, forget.
+
+A column keeps its events in lanes, one per value of its key. A lane is a ring of entries in the order of the stream, so
+a window is a range of it, found by binary search. An entry is the time of an event, its row in the store of its
+type, and the value that the column sums, if it does. Entries and rows are numbered from 0 and never renumbered.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from cepheus.engine.columns.memory import At, number, peek, poke, put, word
+from cepheus.engine.columns.state import LANE_WORDS, SMALLEST_LANE, LaneState, Status, TypeState
+from cepheus.engine.columns.sums import LIMBS, add_float, add_integer, clear
+from cepheus.plan.program import SLOT_TIME, ColumnField, TypeField, ValueKind
+
+_INT_MIN = -(2**63)
+_LANE_BYTES = 8 * LANE_WORDS
+_COLUMN_BYTES = 8 * len(ColumnField)
+_TYPE_BYTES = 8 * len(TypeField)
+_TYPE_STATE_BYTES = 8 * len(TypeState)
+_SUM_BYTES = 8 * LIMBS
+
+
+@njit(cache=True)
+def before(time: int, duration: int) -> int:
+    """Give ``time - duration``, or the beginning of time where that does not fit."""
+    earlier = time - duration
+    return earlier if earlier <= time else _INT_MIN
+
+
+@njit(cache=True)
+def mix(digest: np.uint64, stirred: int) -> np.uint64:
+    """Stir a word into a hash (one step of splitmix64)."""
+    digest = (digest ^ np.uint64(stirred)) + np.uint64(0x9E3779B97F4A7C15)
+    digest = (digest ^ (digest >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    digest = (digest ^ (digest >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return digest ^ (digest >> np.uint64(31))
+
+
+@njit(cache=True)
+def lane_at(context: int, lane: int) -> int:
+    """Give the address of a lane."""
+    return peek(context, At.LANES) + _LANE_BYTES * lane
+
+
+@njit(cache=True)
+def column_at(context: int, column: int) -> int:
+    """Give the address of a column's row."""
+    return peek(context, At.COLUMNS) + _COLUMN_BYTES * column
+
+
+@njit(cache=True)
+def type_at(context: int, kind: int) -> int:
+    """Give the address of a type's row."""
+    return peek(context, At.TYPES) + _TYPE_BYTES * kind
+
+
+@njit(cache=True)
+def type_state_at(context: int, kind: int) -> int:
+    """Give the address of a type's state."""
+    return peek(context, At.TYPE_STATE) + _TYPE_STATE_BYTES * kind
+
+
+@njit(cache=True)
+def _hash(column: int, key: int, count: int) -> int:
+    """Give the hash of a key, the words at an address, within a column."""
+    digest = np.uint64(column)
+    for k in range(count):
+        digest = mix(digest, peek(key, k))
+    return np.int64(digest >> np.uint64(1))
+
+
+@njit(cache=True)
+def find_lane(context: int, column: int, key: int) -> int:
+    """Give the lane of a key, the words at an address, in a column; -1 if there is none."""
+    count = peek(column_at(context, column), ColumnField.KEYS)
+    if count == 0:
+        return word(context, At.COLUMN_LANE, column)
+    hashed = _hash(column, key, count)
+    mask = peek(context, At.HASH_SIZE) - 1
+    at = hashed & mask
+    while True:
+        lane = word(context, At.HASH, at)
+        if lane < 0:
+            return -1
+        row = lane_at(context, lane)
+        if peek(row, LaneState.HASH) == hashed and peek(row, LaneState.COLUMN) == column:
+            same = True
+            for k in range(count):
+                same = same and peek(row, LaneState.KEY_0 + k) == peek(key, k)
+            if same:
+                return lane
+        at = (at + 1) & mask
+
+
+@njit(cache=True)
+def _enter_lane(context: int, lane: int) -> None:
+    """Put a lane into the hash table."""
+    mask = peek(context, At.HASH_SIZE) - 1
+    at = peek(lane_at(context, lane), LaneState.HASH) & mask
+    while word(context, At.HASH, at) >= 0:
+        at = (at + 1) & mask
+    put(context, At.HASH, at, lane)
+
+
+@njit(cache=True)
+def _take_block(context: int, power: int) -> int:
+    """Get a block of ``2**power`` entries: a freed one or fresh space; -1 if there is none."""
+    offset = word(context, At.FREE, power)
+    if offset >= 0:
+        put(context, At.FREE, power, word(context, At.ENTRY_ROW, offset))
+        return offset
+    used = peek(context, At.ENTRIES_USED)
+    if used + (1 << power) > peek(context, At.ENTRIES_SIZE):
+        return -1
+    poke(context, At.ENTRIES_USED, used + (1 << power))
+    return used
+
+
+@njit(cache=True)
+def _free_block(context: int, offset: int, power: int) -> None:
+    """Give a block back."""
+    put(context, At.ENTRY_ROW, offset, word(context, At.FREE, power))
+    put(context, At.FREE, power, offset)
+
+
+@njit(cache=True)
+def _power(size: int) -> int:
+    power = 0
+    while (1 << power) < size:
+        power += 1
+    return power
+
+
+@njit(cache=True)
+def add_to_sum(context: int, lane: int, entry: int, subtract: bool) -> None:
+    """Add the value of an entry to (or take it from) the running sum of its lane."""
+    row = lane_at(context, lane)
+    kind = peek(column_at(context, peek(row, LaneState.COLUMN)), ColumnField.SUM_KIND)
+    at = peek(row, LaneState.OFFSET) + (entry & peek(row, LaneState.MASK))
+    limbs = peek(context, At.SUMS) + _SUM_BYTES * lane
+    if kind == ValueKind.INT:
+        add_integer(limbs, word(context, At.ENTRY_VALUE, at), subtract)
+    elif kind == ValueKind.FLOAT and not add_float(limbs, number(context, At.ENTRY_VALUE, at), subtract):
+        poke(row, LaneState.INEXACT, peek(row, LaneState.INEXACT) + (-1 if subtract else 1))
+
+
+@njit(cache=True)
+def _forget_entries(context: int, lane: int, horizon: int) -> None:
+    """Drop the entries of a lane that lie before the horizon."""
+    row = lane_at(context, lane)
+    offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
+    first, end = peek(row, LaneState.FIRST), peek(row, LaneState.NEXT)
+    while first < end and word(context, At.ENTRY_TIME, offset + (first & mask)) < horizon:
+        if peek(row, LaneState.SUM_FIRST) <= first < peek(row, LaneState.SUM_NEXT):
+            add_to_sum(context, lane, first, True)
+            poke(row, LaneState.SUM_FIRST, first + 1)
+        first += 1
+    poke(row, LaneState.FIRST, first)
+    poke(row, LaneState.SUM_FIRST, max(peek(row, LaneState.SUM_FIRST), first))
+    poke(row, LaneState.SUM_NEXT, max(peek(row, LaneState.SUM_NEXT), first))
+
+
+@njit(cache=True)
+def _new_lane(context: int, column: int, key: int) -> int:
+    """Make a lane; minus a status if there is no room."""
+    lane = peek(context, At.LANE_COUNT)
+    if lane >= peek(context, At.LANES_SIZE):
+        return -np.int64(Status.LANES_FULL)
+    offset = _take_block(context, SMALLEST_LANE)
+    if offset < 0:
+        return -np.int64(Status.ENTRIES_FULL)
+    row = lane_at(context, lane)
+    for k in range(LANE_WORDS):
+        poke(row, k, 0)
+    poke(row, LaneState.OFFSET, offset)
+    poke(row, LaneState.MASK, (1 << SMALLEST_LANE) - 1)
+    poke(row, LaneState.COLUMN, column)
+    clear(peek(context, At.SUMS) + _SUM_BYTES * lane)
+    poke(context, At.LANE_COUNT, lane + 1)
+    count = peek(column_at(context, column), ColumnField.KEYS)
+    if count == 0:
+        put(context, At.COLUMN_LANE, column, lane)
+        return lane
+    for k in range(count):
+        poke(row, LaneState.KEY_0 + k, peek(key, k))
+    poke(row, LaneState.HASH, _hash(column, key, count))
+    _enter_lane(context, lane)
+    return lane
+
+
+@njit(cache=True)
+def reserve_lane(context: int, column: int, key: int, now: int) -> int:
+    """Give the lane of a key with room for one more entry, made if need be; minus a status if space must grow."""
+    lane = find_lane(context, column, key)
+    if lane < 0:
+        return _new_lane(context, column, key)
+    row = lane_at(context, lane)
+    size = peek(row, LaneState.MASK) + 1
+    if peek(row, LaneState.NEXT) - peek(row, LaneState.FIRST) == size:
+        _forget_entries(context, lane, before(now, peek(column_at(context, column), ColumnField.REACH)))
+        live = peek(row, LaneState.NEXT) - peek(row, LaneState.FIRST)
+        if 4 * live > 3 * size and not _grow_lane(context, lane):
+            return -np.int64(Status.ENTRIES_FULL)
+    return lane
+
+
+@njit(cache=True)
+def _grow_lane(context: int, lane: int) -> bool:
+    row = lane_at(context, lane)
+    offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
+    first, end = peek(row, LaneState.FIRST), peek(row, LaneState.NEXT)
+    power = _power(mask + 1)
+    larger = _take_block(context, power + 1)
+    if larger < 0:
+        return end - first <= mask
+    for entry in range(first, end):
+        source, target = offset + (entry & mask), larger + (entry & (2 * mask + 1))
+        put(context, At.ENTRY_TIME, target, word(context, At.ENTRY_TIME, source))
+        put(context, At.ENTRY_ROW, target, word(context, At.ENTRY_ROW, source))
+        put(context, At.ENTRY_VALUE, target, word(context, At.ENTRY_VALUE, source))
+    _free_block(context, offset, power)
+    poke(row, LaneState.OFFSET, larger)
+    poke(row, LaneState.MASK, 2 * mask + 1)
+    return True
+
+
+@njit(cache=True)
+def reserve_row(context: int, kind: int, now: int) -> bool:
+    """Make room for one more row of a type; False if the store must grow."""
+    row = type_state_at(context, kind)
+    offset, mask = peek(row, TypeState.OFFSET), peek(row, TypeState.MASK)
+    first, end = peek(row, TypeState.FIRST), peek(row, TypeState.NEXT)
+    if end - first <= mask:
+        return True
+    width = peek(type_at(context, kind), TypeField.WIDTH)
+    horizon = before(now, peek(type_at(context, kind), TypeField.REACH))
+    while first < end and word(context, At.STORE, offset + (first & mask) * width + SLOT_TIME) < horizon:
+        first += 1
+    poke(row, TypeState.FIRST, first)
+    size = mask + 1
+    if size > 0 and 4 * (end - first) <= 3 * size:
+        return True
+    larger = max(4, 2 * size)
+    used = peek(context, At.STORE_USED)
+    if used + larger * width > peek(context, At.STORE_SIZE):
+        return end - first <= mask
+    for entry in range(first, end):
+        source = offset + (entry & mask) * width
+        target = used + (entry & (larger - 1)) * width
+        for k in range(width):
+            put(context, At.STORE, target + k, word(context, At.STORE, source + k))
+    poke(context, At.STORE_USED, used + larger * width)
+    poke(row, TypeState.OFFSET, used)
+    poke(row, TypeState.MASK, larger - 1)
+    return True
+
+
+@njit(cache=True)
+def append_row(context: int, kind: int) -> int:
+    """Store the current event as the next row of its type; room was reserved."""
+    row = type_state_at(context, kind)
+    width = peek(type_at(context, kind), TypeField.WIDTH)
+    entry = peek(row, TypeState.NEXT)
+    store = peek(context, At.STORE)
+    target = peek(row, TypeState.OFFSET) + (entry & peek(row, TypeState.MASK)) * width
+    for k in range(width):
+        poke(store, target + k, peek(store, k))
+    poke(row, TypeState.NEXT, entry + 1)
+    return entry
+
+
+@njit(cache=True)
+def append_entry(context: int, lane: int, time: int, row_number: int) -> None:
+    """Put an event at the end of a lane; room was reserved."""
+    row = lane_at(context, lane)
+    entry = peek(row, LaneState.NEXT)
+    at = peek(row, LaneState.OFFSET) + (entry & peek(row, LaneState.MASK))
+    put(context, At.ENTRY_TIME, at, time)
+    put(context, At.ENTRY_ROW, at, row_number)
+    column = column_at(context, peek(row, LaneState.COLUMN))
+    if peek(column, ColumnField.SUM_KIND) != ValueKind.NONE:
+        put(context, At.ENTRY_VALUE, at, word(context, At.STORE, peek(column, ColumnField.SUM_SLOT)))
+    poke(row, LaneState.NEXT, entry + 1)
+
+
+@njit(cache=True)
+def first_not_before(context: int, lane: int, time: int) -> int:
+    """Give the first entry of a lane whose time is not before ``time``."""
+    row = lane_at(context, lane)
+    offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
+    low, high = peek(row, LaneState.FIRST), peek(row, LaneState.NEXT)
+    times = peek(context, At.ENTRY_TIME)
+    if low < high and peek(times, offset + ((high - 1) & mask)) < time:
+        return high
+    while low < high:
+        middle = (low + high) >> 1
+        if peek(times, offset + (middle & mask)) < time:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True)
+def row_offset(context: int, kind: int, row_number: int) -> int:
+    """Give the place of a row in the store."""
+    row = type_state_at(context, kind)
+    width = peek(type_at(context, kind), TypeField.WIDTH)
+    return peek(row, TypeState.OFFSET) + (row_number & peek(row, TypeState.MASK)) * width
+
+
+@njit(cache=True)
+def rebuild_hash(context: int) -> None:
+    """Enter all lanes into an emptied hash table."""
+    for at in range(peek(context, At.HASH_SIZE)):
+        put(context, At.HASH, at, -1)
+    for lane in range(peek(context, At.LANE_COUNT)):
+        if peek(column_at(context, peek(lane_at(context, lane), LaneState.COLUMN)), ColumnField.KEYS) > 0:
+            _enter_lane(context, lane)
+
+
+@njit(cache=True)
+def sweep(context: int, now: int, dropped: int) -> None:
+    """Forget all that is out of reach; give back lanes that are empty then, or whose column is dropped.
+
+    ``dropped`` is the address of a word per column, 1 if that column is no longer in use.
+    """
+    kept = 0
+    for lane in range(peek(context, At.LANE_COUNT)):
+        row = lane_at(context, lane)
+        column = peek(row, LaneState.COLUMN)
+        keyed = peek(column_at(context, column), ColumnField.KEYS) > 0
+        gone = peek(dropped, column) != 0
+        if not gone:
+            _forget_entries(context, lane, before(now, peek(column_at(context, column), ColumnField.REACH)))
+            gone = keyed and peek(row, LaneState.FIRST) == peek(row, LaneState.NEXT)
+        if gone:
+            _free_block(context, peek(row, LaneState.OFFSET), _power(peek(row, LaneState.MASK) + 1))
+            if not keyed:
+                put(context, At.COLUMN_LANE, column, -1)
+            continue
+        if kept != lane:
+            target = lane_at(context, kept)
+            for k in range(LANE_WORDS):
+                poke(target, k, peek(row, k))
+            for k in range(LIMBS):
+                put(context, At.SUMS, LIMBS * kept + k, word(context, At.SUMS, LIMBS * lane + k))
+            if not keyed:
+                put(context, At.COLUMN_LANE, column, kept)
+        kept += 1
+    poke(context, At.LANE_COUNT, kept)
+    rebuild_hash(context)

@@ -1,0 +1,173 @@
+"""Raw memory for compiled code: words and floats at an address.
+
+The kernel's functions call one another many times for every event. Handing arrays around costs more than the work
+itself (each array is seven words and a reference count), so they hand around one address, that of a table of
+addresses of all arrays: the context. Python owns the arrays and writes the context anew whenever one of them grows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any, cast
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+_WORD = ir.IntType(64)
+_HALF = ir.IntType(32)
+_DOUBLE = ir.DoubleType()
+
+
+def _reader(kind: ir.Type, result: types.Type) -> Callable[[int, int], Any]:
+    def typing(_context: Any, _address: Any, _index: Any) -> Any:
+        def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            pointer = builder.inttoptr(arguments[0], kind.as_pointer())
+            value = builder.load(builder.gep(pointer, [arguments[1]]))
+            return builder.sext(value, _WORD) if kind is _HALF else value
+
+        return result(types.int64, types.int64), generate
+
+    return cast(Callable[[int, int], Any], intrinsic(typing))
+
+
+def _writer(kind: ir.Type, value_type: types.Type) -> Callable[[int, int, Any], None]:
+    def typing(_context: Any, _address: Any, _index: Any, _value: Any) -> Any:
+        def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            pointer = builder.inttoptr(arguments[0], kind.as_pointer())
+            builder.store(arguments[2], builder.gep(pointer, [arguments[1]]))
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64, value_type), generate
+
+    return cast(Callable[[int, int, Any], None], intrinsic(typing))
+
+
+peek: Callable[[int, int], int] = _reader(_WORD, types.int64)
+"""Read the word at an index from an address."""
+
+peek_half: Callable[[int, int], int] = _reader(_HALF, types.int64)
+"""Read the 32-bit integer at an index from an address."""
+
+peek_float: Callable[[int, int], float] = _reader(_DOUBLE, types.float64)
+"""Read the float at an index from an address."""
+
+poke: Callable[[int, int, int], None] = _writer(_WORD, types.int64)
+"""Write a word."""
+
+poke_float: Callable[[int, int, float], None] = _writer(_DOUBLE, types.float64)
+"""Write a float."""
+
+
+class At(IntEnum):
+    """Places in the context: addresses of arrays, and single numbers that the kernel reads or changes."""
+
+    # the program
+    TYPES = 0
+    LISTENERS = 1
+    CONSTRAINTS = 2
+    CODE = 3
+    COLUMNS = 4
+    RULES = 5
+    STEPS = 6
+    KEYS = 7
+    OUTPUTS = 8
+    CONSUMING = 9
+    TABLES = 10
+    TABLE_OFFSETS = 11
+    INDEXES = 12
+    POINTS = 13
+    NODES = 14
+    MEMBERS = 15
+    RECORD_WIDTH = 16
+    # the state
+    STORE = 20
+    TYPE_STATE = 21
+    LANES = 22
+    SUMS = 23
+    ENTRY_TIME = 24
+    ENTRY_ROW = 25
+    ENTRY_VALUE = 26
+    HASH = 27
+    COLUMN_LANE = 28
+    FREE = 29
+    QUEUE = 30
+    # working space
+    BOUND = 40
+    CURSORS = 41
+    RESULTS = 42
+    RESULTS_DEFINED = 43
+    STACK = 44
+    STACK_DEFINED = 45
+    ACCEPTED_RULES = 46
+    ACCEPTED_COLUMNS = 47
+    ACCEPTED_LANES = 48
+    MARKS = 49
+    SCAN_SUM = 58
+    # input and output
+    CODES = 50
+    KINDS = 51
+    TIMES = 52
+    IDS = 53
+    ADDRESSES = 54
+    SLOTS = 55
+    ID_DIGESTS = 56
+    OUTPUT = 57
+    # sizes
+    STORE_SIZE = 60
+    ENTRIES_SIZE = 61
+    LANES_SIZE = 62
+    HASH_SIZE = 63
+    QUEUE_SIZE = 64
+    MARKS_SIZE = 65
+    OUTPUT_SIZE = 66
+    INPUT_SIZE = 67
+    LIMIT = 68
+    # numbers that change
+    INPUT_NEXT = 70
+    STORE_USED = 71
+    ENTRIES_USED = 72
+    LANE_COUNT = 73
+    QUEUE_FIRST = 74
+    QUEUE_NEXT = 75
+    OUTPUT_EVENTS = 76
+    OUTPUT_WORDS = 77
+    CULPRIT = 78
+    TIME = 79
+    MARK_COUNT = 80
+    RULE_COUNT = 81
+    COLUMN_COUNT = 82
+
+
+CONTEXT_SIZE = 96
+
+
+@njit(cache=True)
+def word(context: int, array: int, index: int) -> int:
+    """Read a word of one of the context's arrays."""
+    return peek(peek(context, array), index)
+
+
+@njit(cache=True)
+def number(context: int, array: int, index: int) -> float:
+    """Read a float of one of the context's arrays."""
+    return peek_float(peek(context, array), index)
+
+
+@njit(cache=True)
+def put(context: int, array: int, index: int, value: int) -> None:
+    """Write a word of one of the context's arrays."""
+    poke(peek(context, array), index, value)
+
+
+@njit(cache=True)
+def put_number(context: int, array: int, index: int, value: float) -> None:
+    """Write a float of one of the context's arrays."""
+    poke_float(peek(context, array), index, value)
+
+
+def address(array: np.ndarray[Any, Any]) -> int:
+    """Give the address of an array's data; whoever keeps it must keep the array."""
+    return int(array.ctypes.data)

@@ -1,0 +1,247 @@
+"""The arrays that the kernel works on, and the context that tells it where they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import numpy as np
+
+from cepheus.engine.columns.memory import CONTEXT_SIZE, At, address
+from cepheus.engine.columns.sums import LIMBS
+from cepheus.plan.program import MAX_POSITIONS, MAX_STACK, Program, Words
+
+COMPOSITE_ID_BASE = -(2**63)
+"""Ids in one word: a number from 0 up, a text as ~code (its place in the string table), a composite event as its
+digest plus this base. The three ranges do not meet: digests have 62 bits."""
+
+STRING_ID_FLOOR = -(2**62)
+
+
+class TypeState(IntEnum):
+    """Of the rows of an event type: a ring in the store."""
+
+    OFFSET = 0
+    MASK = 1
+    FIRST = 2
+    NEXT = 3
+
+
+class LaneState(IntEnum):
+    """Of a lane: a ring in the entries, its key, and which entries its running sum covers."""
+
+    OFFSET = 0
+    MASK = 1
+    FIRST = 2
+    NEXT = 3
+    COLUMN = 4
+    HASH = 5
+    SUM_FIRST = 6
+    SUM_NEXT = 7
+    INEXACT = 8
+    KEY_0 = 9
+    KEY_1 = 10
+    KEY_2 = 11
+    KEY_3 = 12
+
+
+LANE_WORDS = len(LaneState)
+SMALLEST_LANE = 2
+"""Entries of a new lane, as a power of two."""
+
+FREE_LISTS = 60
+
+
+class Status(IntEnum):
+    """Why the kernel came back: the input is done, or something must grow first."""
+
+    DONE = 0
+    OUTPUT_FULL = 1
+    STORE_FULL = 2
+    ENTRIES_FULL = 3
+    LANES_FULL = 4
+    QUEUE_FULL = 5
+    MARKS_FULL = 6
+    LIMIT = 7
+
+
+class Cursor(IntEnum):
+    """Of the cursor of a selection: the next entry, where to stop, how many events it may still take, the lane."""
+
+    ENTRY = 0
+    END = 1
+    LEFT = 2
+    LANE = 3
+
+
+class OutputRecord(IntEnum):
+    """Of a composite event in the output: the words before the ids of its parts and its values."""
+
+    RULE = 0
+    TIME = 1
+    START = 2
+
+
+OUTPUT_HEADER = len(OutputRecord)
+
+
+@dataclass(slots=True)
+class State:
+    """What later answers depend on: stored rows, lanes and their entries."""
+
+    store: Words = field(default_factory=lambda: np.zeros(1024, np.int64))
+    types: Words = field(default_factory=lambda: np.zeros((0, len(TypeState)), np.int64))
+    lanes: Words = field(default_factory=lambda: np.zeros((64, LANE_WORDS), np.int64))
+    sums: Words = field(default_factory=lambda: np.zeros((64, LIMBS), np.int64))
+    entry_time: Words = field(default_factory=lambda: np.zeros(1024, np.int64))
+    entry_row: Words = field(default_factory=lambda: np.zeros(1024, np.int64))
+    entry_value: Words = field(default_factory=lambda: np.zeros(1024, np.int64))
+    hash: Words = field(default_factory=lambda: np.full(256, -1, np.int64))
+    column_lane: Words = field(default_factory=lambda: np.full(0, -1, np.int64))
+    free: Words = field(default_factory=lambda: np.full(FREE_LISTS, -1, np.int64))
+    queue: Words = field(default_factory=lambda: np.zeros(64, np.int64))
+
+
+@dataclass(slots=True)
+class Scratch:
+    """Working space of one evaluation; means nothing between events."""
+
+    bound: Words
+    cursors: Words
+    results: Words
+    results_defined: Words
+    stack: Words
+    stack_defined: Words
+    rules: Words
+    columns: Words
+    lanes: Words
+    marks: Words
+    scan_sum: Words
+
+    @classmethod
+    def for_rules(cls, steps: int, listeners: int) -> Scratch:
+        """Make working space for rules of up to ``steps`` steps and events with up to ``listeners`` listeners."""
+        return cls(
+            bound=np.zeros(MAX_POSITIONS + 2, np.int64),
+            cursors=np.zeros((steps + 1, len(Cursor)), np.int64),
+            results=np.zeros(steps + 1, np.int64),
+            results_defined=np.zeros(steps + 1, np.int64),
+            stack=np.zeros(MAX_STACK, np.int64),
+            stack_defined=np.zeros(MAX_STACK, np.int64),
+            rules=np.zeros(listeners + 1, np.int64),
+            columns=np.zeros(listeners + 1, np.int64),
+            lanes=np.zeros(listeners + 1, np.int64),
+            marks=np.zeros((256, 2), np.int64),
+            scan_sum=np.zeros(LIMBS, np.int64),
+        )
+
+
+@dataclass(slots=True)
+class Input:
+    """The events to process: type codes, times, ids, and where the words of each type's slots are read."""
+
+    codes: np.ndarray[tuple[int], np.dtype[np.int32]]
+    kinds: Words
+    times: Words
+    ids: Words
+    addresses: Words
+    slots: Words
+    id_digests: Words
+
+
+class Context:
+    """The table of addresses and numbers that the kernel is called with."""
+
+    def __init__(self) -> None:
+        self.words = np.zeros(CONTEXT_SIZE, np.int64)
+        self.words[At.TIME] = np.iinfo(np.int64).min
+        self.address = address(self.words)
+
+    def __getitem__(self, at: At) -> int:
+        return int(self.words[at])
+
+    def __setitem__(self, at: At, value: int) -> None:
+        self.words[at] = value
+
+    def _point(self, *arrays: tuple[At, Words]) -> None:
+        for at, array in arrays:
+            self.words[at] = address(array)
+
+    def use_program(self, program: Program) -> None:
+        """Point at the tables of a program."""
+        self._point(
+            (At.TYPES, program.types),
+            (At.LISTENERS, program.listeners),
+            (At.CONSTRAINTS, program.constraints),
+            (At.CODE, program.code),
+            (At.COLUMNS, program.columns),
+            (At.RULES, program.rules),
+            (At.STEPS, program.steps),
+            (At.KEYS, program.keys),
+            (At.OUTPUTS, program.outputs),
+            (At.CONSUMING, program.consuming),
+            (At.TABLES, program.tables),
+            (At.TABLE_OFFSETS, program.table_offsets),
+            (At.INDEXES, program.indexes),
+            (At.POINTS, program.points),
+            (At.NODES, program.nodes),
+            (At.MEMBERS, program.members),
+        )
+        self[At.RECORD_WIDTH] = program.record_width
+
+    def use_state(self, state: State) -> None:
+        """Point at the arrays of a state."""
+        self._point(
+            (At.STORE, state.store),
+            (At.TYPE_STATE, state.types),
+            (At.LANES, state.lanes),
+            (At.SUMS, state.sums),
+            (At.ENTRY_TIME, state.entry_time),
+            (At.ENTRY_ROW, state.entry_row),
+            (At.ENTRY_VALUE, state.entry_value),
+            (At.HASH, state.hash),
+            (At.COLUMN_LANE, state.column_lane),
+            (At.FREE, state.free),
+            (At.QUEUE, state.queue),
+        )
+        self[At.STORE_SIZE] = len(state.store)
+        self[At.ENTRIES_SIZE] = len(state.entry_time)
+        self[At.LANES_SIZE] = len(state.lanes)
+        self[At.HASH_SIZE] = len(state.hash)
+        self[At.QUEUE_SIZE] = len(state.queue)
+
+    def use_scratch(self, scratch: Scratch) -> None:
+        """Point at working space."""
+        self._point(
+            (At.BOUND, scratch.bound),
+            (At.CURSORS, scratch.cursors),
+            (At.RESULTS, scratch.results),
+            (At.RESULTS_DEFINED, scratch.results_defined),
+            (At.STACK, scratch.stack),
+            (At.STACK_DEFINED, scratch.stack_defined),
+            (At.ACCEPTED_RULES, scratch.rules),
+            (At.ACCEPTED_COLUMNS, scratch.columns),
+            (At.ACCEPTED_LANES, scratch.lanes),
+            (At.MARKS, scratch.marks),
+            (At.SCAN_SUM, scratch.scan_sum),
+        )
+        self[At.MARKS_SIZE] = len(scratch.marks)
+
+    def use_output(self, output: Words) -> None:
+        """Point at room for composite events."""
+        self.words[At.OUTPUT] = address(output)
+        self[At.OUTPUT_SIZE] = len(output)
+
+    def use_input(self, given: Input) -> None:
+        """Point at events and begin with the first."""
+        self.words[At.CODES] = int(given.codes.ctypes.data)
+        self._point(
+            (At.KINDS, given.kinds),
+            (At.TIMES, given.times),
+            (At.IDS, given.ids),
+            (At.ADDRESSES, given.addresses),
+            (At.SLOTS, given.slots),
+            (At.ID_DIGESTS, given.id_digests),
+        )
+        self[At.INPUT_SIZE] = len(given.times)
+        self[At.INPUT_NEXT] = 0

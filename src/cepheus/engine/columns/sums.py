@@ -1,0 +1,181 @@
+"""Exact sums: a 256-bit fixed-point number that values can be added to and taken from without any rounding.
+
+The unit is 2**-128 and the range +-2**127, held in four 64-bit limbs, the lowest first. Every integer and every float
+whose bits lie in that range is added exactly; others are counted as inexact, and the sum is then computed from the
+members themselves. Rounding happens once, when the sum is read.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from cepheus.engine.columns.memory import peek, poke
+from cepheus.plan.program import Floats
+
+LIMBS = 4
+_BIAS = 128  # position of the bit of value 1
+_ONE = np.uint64(1)
+
+
+@njit(cache=True)
+def _limb(limbs: int, at: int) -> np.uint64:
+    return np.uint64(peek(limbs, at))
+
+
+@njit(cache=True)
+def _add_shifted(limbs: int, magnitude: np.uint64, shift: int, negative: bool) -> None:
+    """Add ``magnitude << shift``, or subtract it."""
+    limb = shift >> 6
+    bits = np.uint64(shift & 63)
+    low = magnitude << bits
+    high = np.uint64(0) if bits == 0 else magnitude >> (np.uint64(64) - bits)
+    carry = np.uint64(0)
+    for i in range(limb, LIMBS):
+        part = low if i == limb else (high if i == limb + 1 else np.uint64(0))
+        if i > limb + 1 and carry == 0:
+            break
+        before = _limb(limbs, i)
+        if negative:
+            step = before - part
+            after = step - carry
+            carry = np.uint64(1) if (before < part) or (step < carry) else np.uint64(0)
+        else:
+            step = before + part
+            after = step + carry
+            carry = np.uint64(1) if (step < part) or (after < step) else np.uint64(0)
+        poke(limbs, i, np.int64(after))
+
+
+@njit(cache=True)
+def clear(limbs: int) -> None:
+    """Set the sum at an address to zero."""
+    for i in range(LIMBS):
+        poke(limbs, i, 0)
+
+
+@njit(cache=True)
+def add_integer(limbs: int, value: int, subtract: bool) -> None:
+    """Add an integer to (or take it from) the sum at an address."""
+    negative = (value < 0) != subtract
+    magnitude = np.uint64(value) if value >= 0 else ~np.uint64(value) + _ONE
+    _add_shifted(limbs, magnitude, _BIAS, negative)
+
+
+@njit(cache=True)
+def add_float(limbs: int, value: float, subtract: bool) -> bool:
+    """Add a finite float to (or take it from) the sum; False, and nothing added, if it is out of range."""
+    if value == 0.0:
+        return True
+    fraction, exponent = math.frexp(abs(value))
+    shift = exponent - 53 + _BIAS
+    magnitude = np.uint64(np.int64(fraction * 9007199254740992.0))
+    if shift < 0:
+        if shift <= -53:
+            return False
+        drop = np.uint64(-shift)
+        if magnitude & ((_ONE << drop) - _ONE):
+            return False
+        magnitude >>= drop
+        shift = 0
+    elif exponent > 64:
+        return False
+    _add_shifted(limbs, magnitude, shift, (value < 0.0) != subtract)
+    return True
+
+
+@njit(cache=True)
+def read_float(limbs: int) -> float:
+    """Give the sum as a float, rounded once, ties to even."""
+    m0, m1, m2, m3 = _limb(limbs, 0), _limb(limbs, 1), _limb(limbs, 2), _limb(limbs, 3)
+    negative = (m3 >> np.uint64(63)) != 0
+    if negative:
+        m0 = ~m0 + _ONE
+        carry = m0 == 0
+        m1 = ~m1 + (_ONE if carry else np.uint64(0))
+        carry = carry and m1 == 0
+        m2 = ~m2 + (_ONE if carry else np.uint64(0))
+        carry = carry and m2 == 0
+        m3 = ~m3 + (_ONE if carry else np.uint64(0))
+    if m3 != 0:
+        top, below, rest, base = m3, m2, (m1 | m0), 192
+    elif m2 != 0:
+        top, below, rest, base = m2, m1, m0, 128
+    elif m1 != 0:
+        top, below, rest, base = m1, m0, np.uint64(0), 64
+    else:
+        top, below, rest, base = m0, np.uint64(0), np.uint64(0), 0
+    if top == 0:
+        return 0.0
+    # normalise: the highest bit of `top` comes to bit 63, bits move up from `below`
+    zeros = 0
+    probe = top
+    while (probe >> np.uint64(63)) == 0:
+        probe <<= _ONE
+        zeros += 1
+    if zeros > 0:
+        top = (top << np.uint64(zeros)) | (below >> np.uint64(64 - zeros))
+        below = below << np.uint64(zeros)
+    mantissa = top >> np.uint64(11)
+    tail = top & np.uint64(0x7FF)
+    sticky = (below | rest) != 0
+    half = np.uint64(0x400)
+    if tail > half or (tail == half and (sticky or (mantissa & _ONE) != 0)):
+        mantissa += _ONE
+    result = math.ldexp(float(np.int64(mantissa)), base - zeros + 11 - _BIAS)
+    return -result if negative else result
+
+
+@njit(cache=True)
+def read_integer(limbs: int) -> tuple[int, bool]:
+    """Give an integer sum and whether it fits in 64 bits."""
+    value = peek(limbs, 2)
+    return value, peek(limbs, 3) == (-1 if value < 0 else 0)
+
+
+@njit(cache=True)
+def sum_floats(values: Floats, count: int, partials: Floats) -> float:
+    """Sum any finite floats exactly and round once (Shewchuk's partials); infinite on overflow.
+
+    ``partials`` is room for the intermediate parts: a float needs at most 40 of them.
+    """
+    used = 0
+    for k in range(count):
+        x = values[k]
+        kept = 0
+        for j in range(used):
+            y = partials[j]
+            if abs(x) < abs(y):
+                x, y = y, x
+            high = x + y
+            low = y - (high - x)
+            if low != 0.0:
+                partials[kept] = low
+                kept += 1
+            x = high
+        partials[kept] = x
+        used = kept + 1
+        if not math.isfinite(x):
+            return math.inf
+    if used == 0:
+        return 0.0
+    used -= 1
+    total = partials[used]
+    low = 0.0
+    while used > 0:
+        x = total
+        used -= 1
+        y = partials[used]
+        total = x + y
+        low = y - (total - x)
+        if low != 0.0:
+            break
+    # round half to even across the remaining partials
+    if used > 0 and ((low < 0.0 and partials[used - 1] < 0.0) or (low > 0.0 and partials[used - 1] > 0.0)):
+        y = low * 2.0
+        x = total + y
+        if y == x - total:
+            total = x
+    return total

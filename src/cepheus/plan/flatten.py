@@ -1,0 +1,212 @@
+"""Flattening: a lowering as the tables of a program."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from cepheus.plan.code import Instruction, LoweredConstraint
+from cepheus.plan.content_index import Indexes, Listener, index_listeners
+from cepheus.plan.lower import LoweredRule, LoweredStep, Lowering
+from cepheus.plan.program import (
+    ColumnField,
+    ConstraintField,
+    IndexField,
+    ListenerField,
+    OutputField,
+    Program,
+    RuleField,
+    StepField,
+    TypeField,
+    Words,
+)
+
+
+@dataclass(slots=True)
+class _Tables:
+    """Rows collected so far."""
+
+    constraints: list[tuple[int, ...]] = field(default_factory=list)
+    code: list[Instruction] = field(default_factory=list)
+    steps: list[tuple[int, ...]] = field(default_factory=list)
+    keys: list[tuple[int, int]] = field(default_factory=list)
+    outputs: list[tuple[int, ...]] = field(default_factory=list)
+    consuming: list[tuple[int, int, int]] = field(default_factory=list)
+    listeners: list[tuple[int, ...]] = field(default_factory=list)
+
+    def add_code(self, code: Sequence[Instruction]) -> int:
+        """Append instructions and give where they begin; -1 for none."""
+        if not code:
+            return -1
+        self.code += code
+        return len(self.code) - len(code)
+
+    def add_constraints(self, constraints: Iterable[LoweredConstraint]) -> tuple[int, int]:
+        """Append constraints and give their range."""
+        begin = len(self.constraints)
+        for c in constraints:
+            code = self.add_code(c.code)
+            self.constraints.append(
+                (c.kind, c.operator, c.position, c.slot, c.other_position, c.other_slot, c.constant, code)
+            )
+        return begin, len(self.constraints)
+
+    def add_listener(self, listener: Listener) -> int:
+        """Append a listener and give its number."""
+        begin, end = self.add_constraints(listener.filters)
+        self.listeners.append((listener.is_rule, listener.target, begin, end))
+        return len(self.listeners) - 1
+
+    def add_step(self, step: LoweredStep) -> None:
+        """Append a step."""
+        begin, end = self.add_constraints(step.constraints)
+        keys = len(self.keys)
+        self.keys += step.keys
+        self.steps.append(
+            (
+                step.kind,
+                step.position,
+                step.column,
+                step.policy,
+                step.count,
+                step.window,
+                step.reference,
+                step.other_reference,
+                begin,
+                end,
+                keys,
+                step.since,
+                *step.consumed,
+                step.plain,
+                step.function,
+                step.value_kind,
+                step.value_slot,
+                self.add_code(step.value_code),
+                step.result,
+                step.incremental,
+                step.type,
+            )
+        )
+
+
+def flatten(lowering: Lowering) -> Program:
+    """Write all rules of a lowering as one program."""
+    tables = _Tables()
+    listeners = _listeners(lowering)
+    rules = [_rule(lowering, rule, tables, listeners) for rule in lowering.rules.values()]
+    indexes = Indexes()
+    types = _types(lowering, tables, listeners, indexes)
+    string_tables, offsets = lowering.strings.tables()
+    return Program(
+        types=types,
+        listeners=_table(tables.listeners, len(ListenerField)),
+        constraints=_table(tables.constraints, len(ConstraintField)),
+        code=_table(tables.code, 3),
+        columns=_columns(lowering),
+        rules=_table(rules, len(RuleField)),
+        steps=_table(tables.steps, len(StepField)),
+        keys=_table(tables.keys, 2),
+        outputs=_table(tables.outputs, len(OutputField)),
+        consuming=_table(tables.consuming, 3),
+        tables=string_tables,
+        table_offsets=offsets,
+        indexes=_table(indexes.rows, len(IndexField)),
+        points=np.array(indexes.points, np.int64),
+        nodes=_table(indexes.nodes, 2),
+        members=np.array(indexes.members, np.int64),
+        record_width=1 + max((layout.width for layout in lowering.types.values()), default=0),
+    )
+
+
+def _table(rows: Sequence[Sequence[int]], width: int) -> Words:
+    return np.array(rows, np.int64).reshape(len(rows), width)
+
+
+def _listeners(lowering: Lowering) -> dict[int, list[Listener]]:
+    """Give the listeners of each type: rules in order of deployment, then columns."""
+    found: dict[int, list[Listener]] = defaultdict(list)
+    for number, rule in enumerate(lowering.rules.values()):
+        found[rule.type].append(Listener(True, number, rule.filters))
+    for column in lowering.columns.values():
+        found[column.key.type].append(Listener(False, column.index, column.filters))
+    return found
+
+
+def _rule(
+    lowering: Lowering, rule: LoweredRule, tables: _Tables, listeners: dict[int, list[Listener]]
+) -> tuple[int, ...]:
+    steps = len(tables.steps)
+    for step in rule.steps:
+        tables.add_step(step)
+    absences = len(tables.steps)
+    for step in rule.absences:
+        tables.add_step(step)
+    composite = lowering.types.get(rule.resolved.composite.name)
+    feeds = composite is not None and composite.index in listeners
+    outputs = len(tables.outputs)
+    for output in rule.outputs:
+        slot = composite.slots.get(output.attribute, -1) if composite is not None else -1
+        flagged = composite is not None and output.attribute in composite.optional
+        code = -1 if output.code is None else tables.add_code(output.code)
+        tables.outputs.append((code, output.position, output.slot, output.optional, slot, slot + 1 if flagged else -1))
+    consuming = len(tables.consuming)
+    tables.consuming += rule.consuming
+    return (
+        steps,
+        absences,
+        len(tables.steps),
+        len(rule.resolved.positions),
+        outputs,
+        len(tables.outputs),
+        rule.stride,
+        feeds,
+        composite.index if composite is not None else -1,
+        rule.seed - (1 << 64) if rule.seed >= 1 << 63 else rule.seed,
+        consuming,
+        len(tables.consuming),
+    )
+
+
+def _types(lowering: Lowering, tables: _Tables, listeners: dict[int, list[Listener]], indexes: Indexes) -> Words:
+    reach: dict[int, int] = defaultdict(int)
+    for column in lowering.columns.values():
+        reach[column.key.type] = max(reach[column.key.type], column.reach)
+    types = np.zeros((len(lowering.types), len(TypeField)), np.int64)
+    inputs = 0
+    for layout in lowering.types.values():
+        linear, groups = index_listeners(listeners.get(layout.index, []))
+        begin = len(tables.listeners)
+        for listener in linear:
+            tables.add_listener(listener)
+        end = len(tables.listeners)
+        first_index = len(indexes.rows)
+        for group in groups:
+            indexes.add(group, tables.add_listener)
+        row = types[layout.index]
+        row[TypeField.WIDTH] = layout.width
+        row[TypeField.LISTENERS] = begin
+        row[TypeField.LISTENERS_END] = end
+        row[TypeField.REACH] = reach[layout.index]
+        row[TypeField.INPUTS] = inputs
+        row[TypeField.INDEXES] = first_index
+        row[TypeField.INDEXES_END] = len(indexes.rows)
+        row[TypeField.STORED] = layout.index in reach
+        inputs += layout.width
+    return types
+
+
+def _columns(lowering: Lowering) -> Words:
+    columns = np.zeros((lowering.column_count, len(ColumnField)), np.int64)
+    for column in lowering.columns.values():
+        row, key = columns[column.index], column.key
+        row[ColumnField.TYPE] = key.type
+        row[ColumnField.KEYS] = len(key.key_slots)
+        for part, slot in enumerate(key.key_slots):
+            row[ColumnField.KEY_0 + part] = slot
+        row[ColumnField.REACH] = column.reach
+        row[ColumnField.SUM_KIND] = key.sum_kind
+        row[ColumnField.SUM_SLOT] = key.sum_slot
+    return columns

@@ -1,0 +1,557 @@
+"""Lowering: from resolved rules to columns, listeners and steps, and from those to the flat program.
+
+A column is what CDP calls so: the events of one type that satisfy the constraints a position puts on them alone, here
+kept apart by the attributes that must equal something already bound (the key). Positions of any rules that ask for
+the same column share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from cepheus.core.errors import EventError, OptionError, UnsupportedError
+from cepheus.core.event import text_digest
+from cepheus.core.schema import TIME_ATTRIBUTE, Schema
+from cepheus.core.time import MAX_TIME
+from cepheus.core.values import ValueType
+from cepheus.plan.code import Coder, Instruction, LoweredConstraint, Place, place_of_time, unsupported
+from cepheus.plan.program import (
+    HEADER,
+    MAX_KEYS,
+    MAX_POSITIONS,
+    FunctionCode,
+    PolicyCode,
+    StepKind,
+    ValueKind,
+)
+from cepheus.plan.strings import StringTable
+from cepheus.rules.expressions import AttributeRef, Between, Comparison, Constraint, Expression, Scope, Within
+from cepheus.rules.model import Policy
+from cepheus.rules.resolve import Absent, Choose, Compute, ResolvedRule, needs
+from cepheus.rules.walk import transform
+
+_POLICIES = {Policy.EACH: PolicyCode.EACH, Policy.LAST: PolicyCode.LAST, Policy.FIRST: PolicyCode.FIRST}
+_FUNCTIONS = {
+    "Count": FunctionCode.COUNT,
+    "Sum": FunctionCode.SUM,
+    "Avg": FunctionCode.AVG,
+    "Min": FunctionCode.MIN,
+    "Max": FunctionCode.MAX,
+    "Stddev": FunctionCode.STDDEV,
+    "First": FunctionCode.FIRST,
+    "Last": FunctionCode.LAST,
+}
+_RUNNING = ("Count", "Sum", "Avg")
+_UNLIMITED = MAX_TIME
+
+
+@dataclass(slots=True)
+class TypeLayout:
+    """The row of an event type: which slot holds which attribute. Slots are only ever added."""
+
+    name: str
+    index: int
+    slots: dict[str, int] = field(default_factory=dict)
+    types: dict[str, ValueType | None] = field(default_factory=dict)
+    optional: set[str] = field(default_factory=set)
+    width: int = HEADER
+    consumption_bits: int = 0
+    consumption_slot: int = -1
+
+    def slot(self, attribute: str, value_type: ValueType | None, optional: bool) -> int:
+        """Give the slot of an attribute, a new one if it has none; an optional one is followed by its flag."""
+        if attribute not in self.slots:
+            self.slots[attribute] = self.width
+            self.types[attribute] = value_type
+            self.width += 1
+            if optional:
+                self.optional.add(attribute)
+                self.width += 1
+        return self.slots[attribute]
+
+    def consumption(self) -> tuple[int, int]:
+        """Give the slot and bit by which one more rule marks the events it consumed."""
+        if self.consumption_bits % 63 == 0:
+            self.consumption_slot = self.width
+            self.width += 1
+        bit = self.consumption_bits % 63
+        self.consumption_bits += 1
+        return self.consumption_slot, bit
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnKey:
+    """What makes two positions share a column."""
+
+    type: int
+    constraints: frozenset[Constraint]
+    key_slots: tuple[int, ...]
+    sum_kind: ValueKind = ValueKind.NONE
+    sum_slot: int = 0
+    sum_window: int = -1
+    since: int = 0
+
+
+@dataclass(slots=True)
+class Column:
+    """A column and the rules that use it."""
+
+    index: int
+    key: ColumnKey
+    filters: tuple[LoweredConstraint, ...]
+    born: int
+    reaches: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def reach(self) -> int:
+        """How long, in microseconds, an entry may still be looked at."""
+        return max(self.reaches.values(), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredStep:
+    """A step of a rule, ready to be written as a row."""
+
+    kind: StepKind
+    position: int = 0
+    column: int = -1
+    policy: PolicyCode = PolicyCode.EACH
+    count: int = _UNLIMITED
+    window: int = 0
+    reference: int = 0
+    other_reference: int = -1
+    constraints: tuple[LoweredConstraint, ...] = ()
+    keys: tuple[tuple[int, int], ...] = ()
+    since: int = 0
+    consumed: tuple[int, int] = (-1, 0)
+    function: FunctionCode = FunctionCode.COUNT
+    value_kind: ValueKind = ValueKind.NONE
+    value_slot: int = -1
+    value_code: tuple[Instruction, ...] = ()
+    result: int = 0
+    incremental: bool = False
+    type: int = 0
+
+    @property
+    def plain(self) -> bool:
+        """Whether every event of the window will do, without a look at the event."""
+        return not self.constraints and self.since == 0 and self.consumed[0] < 0
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredOutput:
+    """An assignment: a copy of a slot, or code."""
+
+    attribute: str
+    type: ValueType
+    optional: bool
+    position: int = 0
+    slot: int = 0
+    code: tuple[Instruction, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredRule:
+    """A rule as rows to be."""
+
+    name: str
+    resolved: ResolvedRule
+    type: int
+    filters: tuple[LoweredConstraint, ...]
+    steps: tuple[LoweredStep, ...]
+    absences: tuple[LoweredStep, ...]
+    outputs: tuple[LoweredOutput, ...]
+    consuming: tuple[tuple[int, int, int], ...]
+    seed: int
+
+    @property
+    def stride(self) -> int:
+        """Words that one composite event takes in the output."""
+        return len(self.resolved.positions) + sum(2 if output.optional else 1 for output in self.outputs)
+
+
+class Lowering:
+    """All rules of an engine, lowered; rules come and go while columns that others share stay."""
+
+    def __init__(self, strings: StringTable) -> None:
+        self.strings = strings
+        self.types: dict[str, TypeLayout] = {}
+        self.columns: dict[ColumnKey, Column] = {}
+        self.rules: dict[str, LoweredRule] = {}
+        self.compared: dict[tuple[str, str], set[tuple[str, str]]] = {}
+        self._free_columns: list[int] = []
+        self._column_count = 0
+        self._widths: list[int] = []
+
+    @property
+    def column_count(self) -> int:
+        """How many column numbers are in use or free."""
+        return self._column_count
+
+    def add(self, rule: ResolvedRule, schema: Schema, fed: Sequence[int]) -> LoweredRule:
+        """Lower one more rule; ``fed`` tells for each type how many rows were stored before."""
+        if rule.name in self.rules:
+            raise OptionError.of("deploy", f"a rule named '{rule.name}' is already deployed", hint="withdraw it first")
+        try:
+            lowered = _RuleLowering(self, rule, schema, fed).lower()
+        except UnsupportedError:
+            self._release(rule.name)
+            raise
+        self.rules[rule.name] = lowered
+        return lowered
+
+    def remove(self, name: str) -> list[int]:
+        """Take a rule out and give the columns that nothing uses any more; their numbers may be used again."""
+        if name not in self.rules:
+            raise OptionError.of("withdraw", f"no rule named '{name}' is deployed")
+        del self.rules[name]
+        return self._release(name)
+
+    def _release(self, name: str) -> list[int]:
+        dropped = []
+        for key, column in list(self.columns.items()):
+            column.reaches.pop(name, None)
+            if not column.reaches:
+                dropped.append(column.index)
+                del self.columns[key]
+        self._free_columns += dropped
+        return dropped
+
+    def fix_type(self, layout: TypeLayout, attribute: str, value_type: ValueType) -> None:
+        """Take the type of an attribute from the data, and with it that of all attributes compared with it."""
+        waiting = [(layout.name, attribute)]
+        while waiting:
+            type_name, name = waiting.pop()
+            current = self.types[type_name]
+            known = current.types.get(name)
+            if known is value_type:
+                continue
+            if known is not None:
+                raise EventError.of(
+                    "type-mismatch",
+                    f"{layout.name}.{attribute} is of type {value_type.value} in the data, but rules compare it with "
+                    f"{type_name}.{name}, which is of type {known.value}",
+                    hint=f"declare both: event {layout.name}({attribute}: ..), event {type_name}({name}: ..)",
+                )
+            current.types[name] = value_type
+            waiting += self.compared.get((type_name, name), ())
+
+    def stored_width(self, kind: int) -> int:
+        """Give the width that rows of a type had when they were last laid out."""
+        return self._widths[kind]
+
+    def note_widths(self) -> None:
+        """Remember that rows are laid out as the types say now."""
+        self._widths = [layout.width for layout in self.types.values()]
+
+    def compare(self, one: tuple[str, str], other: tuple[str, str]) -> None:
+        """Note that two attributes, given by event type and name, are compared as they come."""
+        self.compared.setdefault(one, set()).add(other)
+        self.compared.setdefault(other, set()).add(one)
+
+    def layout(self, name: str) -> TypeLayout:
+        """Give the layout of a type, a new one if it has none."""
+        if name not in self.types:
+            self.types[name] = TypeLayout(name, len(self.types))
+        return self.types[name]
+
+    def column(self, key: ColumnKey, filters: tuple[LoweredConstraint, ...], stored: int) -> Column:
+        """Give the column of a key, a new one if there is none; ``stored`` rows of its type came before it."""
+        if key in self.columns:
+            return self.columns[key]
+        if self._free_columns:
+            index = self._free_columns.pop()
+        else:
+            index = self._column_count
+            self._column_count += 1
+        self.columns[key] = Column(index, key, filters, stored)
+        return self.columns[key]
+
+
+class _RuleLowering:
+    """Lowers one rule."""
+
+    def __init__(self, lowering: Lowering, rule: ResolvedRule, schema: Schema, fed: Sequence[int]) -> None:
+        self._lowering = lowering
+        self._rule = rule
+        self._schema = schema
+        self._fed = fed
+        self._positions = {position.name: number for number, position in enumerate(rule.positions)}
+        self._types = {position.name: position.type for position in rule.positions}
+        self._inner = len(rule.positions)
+        self._back = {rule.terminator.name: 0}
+        self._results: dict[str, tuple[int, ValueType | None]] = {}
+        self._own_type = ""
+        self._marks: dict[str, tuple[int, int]] = {}
+        self._coder = Coder(self._locate, self._results, lowering.strings)
+        if len(self._positions) > MAX_POSITIONS:
+            raise unsupported(f"patterns of more than {MAX_POSITIONS} events", rule.composite.span, "split the rule")
+
+    def lower(self) -> LoweredRule:
+        """Lower the rule, step by step."""
+        rule = self._rule
+        for name in rule.consuming:
+            self._marks.setdefault(self._types[name], (-1, 0))
+        for event_type in self._marks:
+            self._marks[event_type] = self._lowering.layout(event_type).consumption()
+        terminator = self._lowering.layout(rule.terminator.type)
+        filters = self._constraints(rule.terminator.constraints)
+        steps = []
+        for step in rule.steps:
+            match step:
+                case Choose():
+                    steps.append(self._choose(step))
+                case Compute():
+                    steps.append(self._compute(step))
+                case _:
+                    steps.append(LoweredStep(StepKind.REQUIRE, constraints=self._constraints((step.constraint,))))
+        absences = tuple(self._absent(absent) for absent in rule.absences)
+        outputs = tuple(self._outputs())
+        consuming = [
+            (self._positions[name], *self._marks[self._types[name]])
+            for name in sorted(rule.consuming)
+            if name in self._back
+        ]
+        return LoweredRule(
+            rule.name,
+            rule,
+            terminator.index,
+            filters,
+            tuple(steps),
+            absences,
+            outputs,
+            tuple(consuming),
+            text_digest(rule.name),
+        )
+
+    def _locate(self, event: str | None, attribute: str) -> Place:
+        position = self._inner if event is None else self._positions[event]
+        if attribute == TIME_ATTRIBUTE:
+            return place_of_time(position)
+        name = self._own_type if event is None else self._types[event]
+        event_type = self._schema.get(name)
+        declared = event_type.attribute(attribute) if event_type is not None else None
+        layout = self._lowering.layout(name)
+        value_type = declared.type if declared is not None else None
+        optional = declared.optional if declared is not None else False
+        slot = layout.slot(attribute, value_type, optional)
+        if layout.types[attribute] is None:
+            layout.types[attribute] = value_type
+        return Place(position, slot, layout.types[attribute], attribute in layout.optional)
+
+    def _type_name(self, attribute: AttributeRef) -> str:
+        return self._own_type if attribute.event is None else self._types[attribute.event]
+
+    def _constraints(self, constraints: Sequence[Constraint]) -> tuple[LoweredConstraint, ...]:
+        return tuple(lowered for constraint in constraints for lowered in self._coder.constraint(constraint))
+
+    def _choose(self, step: Choose) -> LoweredStep:
+        self._back[step.name] = min(self._back[step.window.reference] + step.window.duration, MAX_TIME)
+        column, keys, residual, since = self._enter(step.type, step.name, step.constraints, self._back[step.name])
+        return LoweredStep(
+            StepKind.CHOOSE,
+            position=self._positions[step.name],
+            column=column,
+            policy=_POLICIES[step.policy],
+            count=self._count(step),
+            window=step.window.duration,
+            reference=self._positions[step.window.reference],
+            constraints=residual,
+            keys=keys,
+            since=since,
+            consumed=self._marks.get(step.type, (-1, 0)),
+            type=self._lowering.layout(step.type).index,
+        )
+
+    @staticmethod
+    def _count(step: Choose) -> int:
+        if step.policy is Policy.EACH:
+            return _UNLIMITED
+        return 1 if step.count is None else step.count
+
+    def _scope(self, scope: Scope) -> tuple[int, int, int, int]:
+        """Give window, both references and how far back the scope reaches."""
+        match scope:
+            case Within(duration=duration, reference=reference):
+                return duration, self._positions[reference], -1, min(self._back[reference] + duration, MAX_TIME)
+            case Between(first=first, second=second):
+                reach = max(self._back[first], self._back[second])
+                return 0, self._positions[first], self._positions[second], reach
+
+    def _absent(self, absent: Absent) -> LoweredStep:
+        window, reference, other, reach = self._scope(absent.scope)
+        column, keys, residual, since = self._enter(absent.type, None, absent.constraints, reach)
+        return LoweredStep(
+            StepKind.ABSENT,
+            position=self._inner,
+            column=column,
+            window=window,
+            reference=reference,
+            other_reference=other,
+            constraints=residual,
+            keys=keys,
+            since=since,
+            consumed=self._marks.get(absent.type, (-1, 0)),
+            type=self._lowering.layout(absent.type).index,
+        )
+
+    def _compute(self, step: Compute) -> LoweredStep:
+        window, reference, other, reach = self._scope(step.scope)
+        self._own_type = step.type
+        kind, slot, code, value_type = self._value(step)
+        running = (
+            step.function in _RUNNING
+            and other < 0
+            and reference == 0
+            and not code
+            and step.type not in self._marks
+            and not self._correlated(step)
+        )
+        sums = (kind, slot, window) if running else None
+        column, keys, residual, since = self._enter(step.type, None, step.constraints, reach, sums)
+        result = len(self._results)
+        self._results[step.name] = (result, value_type)
+        return LoweredStep(
+            StepKind.COMPUTE,
+            position=self._inner,
+            column=column,
+            window=window,
+            reference=reference,
+            other_reference=other,
+            constraints=residual,
+            keys=keys,
+            since=since,
+            consumed=self._marks.get(step.type, (-1, 0)),
+            function=_FUNCTIONS[step.function],
+            value_kind=kind,
+            value_slot=slot,
+            value_code=code,
+            result=result,
+            incremental=running,
+            type=self._lowering.layout(step.type).index,
+        )
+
+    def _value(self, step: Compute) -> tuple[ValueKind, int, tuple[Instruction, ...], ValueType | None]:
+        """Give the kind, slot or code of an aggregated value, and the type of the aggregate."""
+        if step.value is None:
+            return ValueKind.NONE, -1, (), ValueType.INT
+        code, value_type = self._coder.expression(step.value)
+        if value_type is ValueType.STRING and step.function in ("Min", "Max"):
+            raise unsupported(f"{step.function} of strings", step.value.span, "use First or Last")
+        kind = ValueKind.FLOAT if value_type is ValueType.FLOAT else ValueKind.INT
+        result = {"Count": ValueType.INT, "Avg": ValueType.FLOAT, "Stddev": ValueType.FLOAT}.get(
+            step.function, value_type
+        )
+        if isinstance(step.value, AttributeRef) and step.value.event is None:
+            place = self._locate(None, step.value.name)
+            if not place.optional:
+                return kind, place.slot, (), result
+        return kind, -1, code, result
+
+    def _correlated(self, step: Compute) -> bool:
+        """Tell whether members must satisfy more than constraints of their own and equalities with bound events."""
+        self._own_type = step.type
+        _, keys, rest = self._split(None, step.constraints)
+        return bool(rest) or len(keys) > MAX_KEYS
+
+    def _split(
+        self, own: str | None, constraints: Sequence[Constraint]
+    ) -> tuple[list[Constraint], list[tuple[Place, Place]], list[Constraint]]:
+        """Split constraints into the event's own, equalities with something bound, and the rest."""
+        static: list[Constraint] = []
+        keys: list[tuple[Place, Place]] = []
+        rest: list[Constraint] = []
+        for constraint in constraints:
+            if set(needs(constraint)) <= ({own} if own is not None else set()):
+                static.append(constraint)
+                continue
+            pair = self._equality(own, constraint)
+            if pair is not None and len(keys) < MAX_KEYS and pair[0].slot not in [key.slot for key, _ in keys]:
+                keys.append(pair)
+            else:
+                rest.append(constraint)
+        return static, keys, rest
+
+    def _equality(self, own: str | None, constraint: Constraint) -> tuple[Place, Place] | None:
+        """Give the places of ``own attribute = bound attribute``, if the constraint is that and nothing else."""
+        match constraint:
+            case Comparison(operands=(AttributeRef() as left, AttributeRef() as right), operators=("=",)):
+                if right.event == own:
+                    left, right = right, left
+                if left.event != own or right.event == own or TIME_ATTRIBUTE in (left.name, right.name):
+                    return None
+                mine, other = self._locate(left.event, left.name), self._locate(right.event, right.name)
+                self._lowering.compare((self._type_name(left), left.name), (self._type_name(right), right.name))
+                return None if mine.optional or other.optional or mine.type is not other.type else (mine, other)
+            case _:
+                return None
+
+    def _enter(
+        self,
+        event_type: str,
+        own: str | None,
+        constraints: Sequence[Constraint],
+        reach: int,
+        sums: tuple[ValueKind, int, int] | None = None,
+    ) -> tuple[int, tuple[tuple[int, int], ...], tuple[LoweredConstraint, ...], int]:
+        """Find or make the column of a position; give it, where its key comes from, and what is left to check."""
+        self._own_type = event_type
+        static, keys, rest = self._split(own, constraints)
+        layout = self._lowering.layout(event_type)
+        stored = self._fed[layout.index] if layout.index < len(self._fed) else 0
+        alone = frozenset(_forget_name(constraint, own) for constraint in static)
+        key = ColumnKey(layout.index, alone, tuple(mine.slot for mine, _ in keys))
+        if sums is not None:
+            kind, slot, window = sums
+            key = replace(key, sum_kind=kind, sum_slot=max(slot, 0), sum_window=window, since=stored)
+        column = self._lowering.column(key, tuple(self._own_filters(event_type, alone)), stored)
+        column.reaches[self._rule.name] = max(column.reaches.get(self._rule.name, 0), reach)
+        sources = tuple((other.position, other.slot) for _, other in keys)
+        since = 0 if column.born == stored else stored
+        return column.index, sources, self._constraints(rest), since
+
+    def _own_filters(self, event_type: str, constraints: frozenset[Constraint]) -> list[LoweredConstraint]:
+        """Lower constraints on an arriving event alone: it stands at position 0 then."""
+
+        def locate(_: str | None, attribute: str) -> Place:
+            self._own_type = event_type
+            return replace(self._locate(None, attribute), position=0)
+
+        coder = Coder(locate, {}, self._lowering.strings)
+        ordered = sorted(constraints, key=repr)
+        return [lowered for constraint in ordered for lowered in coder.constraint(constraint)]
+
+    def _outputs(self) -> list[LoweredOutput]:
+        values = {assignment.attribute: assignment.value for assignment in self._rule.assignments}
+        outputs = []
+        for attribute in self._rule.composite.attributes:
+            assert attribute.type is not None
+            value = values[attribute.name]
+            place = self._copied(value, attribute.type)
+            if place is not None and not attribute.optional:
+                outputs.append(
+                    LoweredOutput(attribute.name, attribute.type, False, position=place.position, slot=place.slot)
+                )
+            else:
+                code, _ = self._coder.expression(value, attribute.type)
+                outputs.append(LoweredOutput(attribute.name, attribute.type, attribute.optional, code=code))
+        return outputs
+
+    def _copied(self, value: Expression, wanted: ValueType) -> Place | None:
+        if not isinstance(value, AttributeRef):
+            return None
+        place = self._locate(value.event, value.name)
+        return place if place.type is wanted and not place.optional else None
+
+
+def _forget_name(constraint: Constraint, own: str | None) -> Constraint:
+    """Rewrite a constraint on one event so that it no longer depends on what the rule calls that event."""
+
+    def change(node: object) -> object:
+        if isinstance(node, AttributeRef) and node.event is not None and node.event == own:
+            return replace(node, event=None)
+        return node
+
+    result: Constraint = transform(constraint, change)
+    return result
