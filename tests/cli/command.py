@@ -30,8 +30,10 @@ class Outcome:
 Command = Callable[..., Outcome]
 
 
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Give the function that runs a command; the working directory is that of the test."""
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path) -> Command:
+    """Give the function that runs a command, in a folder that holds only fire.tesla."""
+    monkeypatch.chdir(folder)
+    Path("fire.tesla").write_text(FIRE)
 
     def run(*arguments: str | Path) -> Outcome:
         monkeypatch.setattr(sys, "argv", ["cepheus", *map(str, arguments)])

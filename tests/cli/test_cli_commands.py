@@ -7,9 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from command import FIRE, Command
+from command import FIRE, Command, command
 
 import cepheus as package
+
+
+@pytest.fixture
+def cepheus(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Command:
+    return command(monkeypatch, capsys, tmp_path)
 
 
 def test_version(cepheus: Command) -> None:
@@ -147,8 +152,8 @@ def test_debug_shows_the_trace(tmp_path: Path) -> None:
 
 def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "fire.tesla").write_text(FIRE)
-    command = f"{sys.executable} -c 'from cepheus.cli import main; main()' check fire.tesla | true"
-    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    pipeline = f"{sys.executable} -c 'from cepheus.cli import main; main()' check fire.tesla | true"
+    done = subprocess.run(["bash", "-c", pipeline], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 

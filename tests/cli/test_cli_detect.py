@@ -7,11 +7,16 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from command import Command
+from command import Command, command
 
 TEMP = '{"type": "Temp", "time": 10, "area": "A1", "value": 50.5}\n'
 SMOKE = '{"type": "Smoke", "time": 20, "area": "A1"}\n'
 FIRE_20 = {"type": "Fire", "time": 20, "area": "A1", "temp": 50.5, "from": [1, 0]}
+
+
+@pytest.fixture
+def cepheus(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Command:
+    return command(monkeypatch, capsys, tmp_path)
 
 
 def written(path: str) -> list[dict[str, object]]:
