@@ -85,3 +85,25 @@ def test_an_alias_and_a_count_are_named() -> None:
     rule = of("define D() from A() and 3 first B() as Early within 1 s from A min probability 0.3")
     assert (rule.parts[1].name, rule.parts[1].type, rule.parts[1].policy) == ("Early", "B", "3 first")
     assert rule.min_probability == 0.3
+
+
+def test_a_parameter_used_by_its_own_event_is_content_and_a_use() -> None:
+    rule = of("define D(z: int) from A(x=$x and y > $x) where z=$x+1")
+    assert rule.terminator.content == ("y > $x",)
+    assert rule.terminator.links == ()
+    assert rule.parameters == (Use("$x", "A.x", ("A", "where z")),)
+
+
+def test_an_aggregate_in_where_is_a_part() -> None:
+    rule = of(
+        "define D(n: int) from A(x=$x) and last B(x=$x) within 1 s from A where n=2*Count(C(x=$x) between B and A)"
+    )
+    (count,) = rule.conditions
+    assert (count.type, count.policy, count.scope, count.purpose) == ("C", "Count", Between("B", "A"), "n")
+    assert count.links == (Link("x = $x", ("$x",), ("A",), "Count for n #1"),)
+    assert rule.parameters == (Use("$x", "A.x", ("B", "where n")),)
+
+
+def test_an_aggregate_compared_with_a_parameter_uses_it() -> None:
+    rule = of("define D() from A(x=$x) and $x < $n = Count(B() within 1 s from A)")
+    assert rule.parameters == (Use("$x", "A.x", ("Count over B",)), Use("$n", "Count over B", ("$x < $n",)))

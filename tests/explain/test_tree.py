@@ -34,7 +34,7 @@ def test_selection_parameter_and_consumption() -> None:
         "│   ├── area = Smoke.area\n"
         "│   └── temp = Temp.value\n"
         "├── parameters\n"
-        "│   └── $a is bound by Smoke.area, checked in Temp\n"
+        "│   └── $a is bound by Smoke.area, used by Temp\n"
         "└── looks back at most 5 min from each Smoke"
     )
 
@@ -61,12 +61,13 @@ def test_everything_else() -> None:
         "├── no Repair strictly between Hot and Oxygen\n"
         "├── compute $t = Avg of value over every Temp in the 5 min before Oxygen\n"
         "│   └── go on only if 30 < $t\n"
+        "├── compute Count over every Temp in the 5 min before Oxygen   for n\n"
         "├── make Alarm(n: int) at the time of Oxygen, one for each choice of Hot and Jam\n"
         "│   ├── n = Count(Temp() within 5 min from Oxygen)\n"
         "│   └── only if its probability is at least 0.5\n"
         "├── parameters\n"
-        "│   ├── $b is bound by Jam.km, checked in Hot\n"
-        "│   └── $t is bound by Avg of value over Temp, checked in 30 < $t\n"
+        "│   ├── $b is bound by Jam.km, used by Hot\n"
+        "│   └── $t is bound by Avg of value over Temp, used by 30 < $t\n"
         "└── looks back at most 65 min from each Oxygen"
     )
 

@@ -93,7 +93,8 @@ def _add_reasons(branch: Tree, event: Event, known: Mapping[EventId, Event], rul
             branch.add(Text(f"and no {where}", "dim"))
         else:
             held = f", and {condition.condition}" if condition.condition else ""
-            branch.add(Text(f"and {condition.name} = {condition.policy} over {where}{held}", "dim"))
+            named = f"{condition.name} = " if condition.name.startswith("$") else ""
+            branch.add(Text(f"and {named}{condition.policy} over {where}{held}", "dim"))
 
 
 def _line(event: Event) -> Text:

@@ -11,7 +11,7 @@ After: a terminator ``Smoke`` that binds ``$a``, and a part ``last Temp`` hangin
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import assert_never
 
@@ -19,6 +19,7 @@ from cepheus.core.time import format_duration
 from cepheus.explain.words import constraint_text
 from cepheus.language.tesla.print import format_expression
 from cepheus.rules.expressions import (
+    Aggregate,
     AttributeRef,
     Between,
     Comparison,
@@ -62,7 +63,7 @@ class Part:
 
     ``policy`` is the words in front of it (``each``, ``3 last``, ``not``, ``Avg of value``). ``binds`` pairs each
     parameter that is bound here with the attribute that gives its value. ``condition`` is the comparison around an
-    aggregate.
+    aggregate; ``purpose`` is the attribute of the composite event that an aggregate in ``where`` is computed for.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Part:
     binds: tuple[tuple[str, str], ...]
     condition: str | None = None
     consumed: bool = False
+    purpose: str | None = None
 
     @property
     def references(self) -> tuple[str, ...]:
@@ -131,12 +133,13 @@ def anatomy(rule: Rule) -> Anatomy:
     """Take apart a rule that has passed the checks and has a name."""
     assert rule.name is not None
     builder = _Builder(rule)
-    parts = (builder.terminator(), *(builder.item(item, index) for index, item in enumerate(rule.pattern.items, 1)))
+    items = [builder.item(item, index) for index, item in enumerate(rule.pattern.items, 1)]
+    parts = (builder.terminator(), *items, *builder.computed_for_where())
     return Anatomy(
         name=rule.name,
         composite=str(rule.composite),
         parts=parts,
-        parameters=tuple(_uses(parts, builder.binders)),
+        parameters=tuple(builder.uses(parts)),
         assignments=tuple(
             (assignment.attribute, format_expression(assignment.value)) for assignment in rule.assignments
         ),
@@ -184,16 +187,50 @@ class _Builder:
             case Negation(event=event, scope=scope):
                 return self._part(event, name, Role.NEGATED, policy="not", scope=scope)
             case Aggregation(aggregate=aggregate, comparison=comparison):
-                words = aggregate.function
-                if aggregate.value is not None:
-                    words += f" of {format_expression(aggregate.value)}"
                 condition = None if comparison is None else constraint_text(comparison, {aggregate: name})
-                scope = aggregate.scope
-                return self._part(
-                    aggregate.event, name, Role.AGGREGATED, policy=words, scope=scope, condition=condition
-                )
+                return self._aggregated(aggregate, name, condition)
             case _:
                 assert_never(item)
+
+    def computed_for_where(self) -> Iterator[Part]:
+        """Give the aggregates that assignments compute."""
+        for assignment in self.rule.assignments:
+            found = [node for node in walk(assignment.value) if isinstance(node, Aggregate)]
+            for number, aggregate in enumerate(found, 1):
+                name = f"{aggregate.function} for {assignment.attribute} #{number}"
+                self._order.append(name)
+                yield replace(self._aggregated(aggregate, name, None), purpose=assignment.attribute)
+
+    def uses(self, parts: tuple[Part, ...]) -> Iterator[Use]:
+        """Tell of each parameter what binds it and what it is used for."""
+        items = (self.rule.pattern.terminator, *self.rule.pattern.items)
+        for name, binder in self.binders.items():
+            used = [shown(part) for part, item in zip(parts, items, strict=False) if name in self._mentioned(item)]
+            source = None if binder is None else f"{binder.event}.{binder.name}"
+            if source is None:
+                computed = next(part for part in parts if part.name == f"${name}")
+                source = shown(computed)
+                used += [computed.condition] if computed.condition is not None else []
+            for assignment in self.rule.assignments:
+                if any(isinstance(node, Parameter) and node.name == name for node in walk(assignment.value)):
+                    used.append(f"where {assignment.attribute}")
+            yield Use(f"${name}", source, tuple(used))
+
+    def _mentioned(self, item: EventPattern | PatternItem) -> set[str]:
+        """Give the parameters that an item uses; the constraint that binds a parameter does not use it."""
+        nodes: list[object] = [item]
+        if isinstance(item, EventPattern | Selection):
+            event = item if isinstance(item, EventPattern) else item.event
+            nodes = [each for each in event.constraints if self._binding(each, event.name) is None]
+        return {child.name for node in nodes for child in walk(node) if isinstance(child, Parameter)}
+
+    def _aggregated(self, aggregate: Aggregate, name: str, condition: str | None) -> Part:
+        words = aggregate.function
+        if aggregate.value is not None:
+            words += f" of {format_expression(aggregate.value)}"
+        return self._part(
+            aggregate.event, name, Role.AGGREGATED, policy=words, scope=aggregate.scope, condition=condition
+        )
 
     def _part(
         self,
@@ -253,7 +290,7 @@ class _Builder:
             elif isinstance(node, Parameter):
                 binder = self.binders.get(node.name)
                 found[f"${node.name}" if binder is None else str(binder.event)] = None
-        return tuple(found)
+        return tuple(name for name in found if name != own)
 
     def _link(self, constraint: Constraint, name: str, others: tuple[str, ...]) -> Link:
         parameters = dict.fromkeys(f"${node.name}" for node in walk(constraint) if isinstance(node, Parameter))
@@ -276,20 +313,6 @@ def part_name(item: EventPattern | PatternItem, index: int) -> str:
             return f"not #{index}"
         case _:
             assert_never(item)
-
-
-def _uses(parts: tuple[Part, ...], binders: dict[str, AttributeRef | None]) -> Iterator[Use]:
-    for parameter, binder in binders.items():
-        mark = f"${parameter}"
-        used = [shown(part) for part in parts if any(mark in link.parameters for link in part.links)]
-        computed = next((part for part in parts if part.name == mark), None)
-        if binder is not None:
-            source = f"{binder.event}.{binder.name}"
-        else:
-            source = f"{computed.policy} over {computed.type}" if computed is not None else "an aggregate"
-        if computed is not None and computed.condition is not None:
-            used.append(computed.condition)
-        yield Use(mark, source, tuple(dict.fromkeys(used)))
 
 
 def shown(part: Part) -> str:

@@ -159,4 +159,6 @@ def _condition_lines(part: Part) -> list[tuple[str, str]]:
         lines.append((scope_text(part.scope), "window-text"))
     if part.condition is not None:
         lines.append((f"must hold: {part.condition}", css))
+    if part.purpose is not None:
+        lines.append((f"for {part.purpose}", "quiet"))
     return lines

@@ -81,6 +81,8 @@ def _label(part: Part) -> list[tuple[str, str]]:
         lines += [(f"{name} := {attribute}", "parameter-text") for name, attribute in part.binds]
     if part.condition is not None:
         lines.append((part.condition, "aggregate-text"))
+    if part.purpose is not None:
+        lines.append((f"for {part.purpose}", "quiet"))
     if part.consumed:
         lines.append(("consumed", "quiet"))
     return lines

@@ -77,7 +77,8 @@ def _headline(part: Part) -> Text:
         case _:
             assert_never(part.role)
     assert part.scope is not None
-    return head.append(_when(part.scope))
+    head.append(_when(part.scope))
+    return head.append(f"   for {part.purpose}", _QUIET) if part.purpose is not None else head
 
 
 def _taking(policy: str) -> str:
@@ -113,5 +114,5 @@ def _add_parameters(root: Tree, rule: Anatomy) -> None:
     branch = root.add("parameters")
     for use in rule.parameters:
         line = Text.assemble((use.parameter, _RULE), f" is bound by {use.source}")
-        line.append(f", checked in {'; '.join(use.used)}" if use.used else ", used in no constraint", _QUIET)
+        line.append(f", used by {', '.join(use.used)}" if use.used else ", never used", _QUIET)
         branch.add(line)
