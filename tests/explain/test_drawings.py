@@ -3,10 +3,14 @@
 from collections import Counter
 from xml.etree import ElementTree
 
+from hypothesis import given
+
 from cepheus.explain import Anatomy, anatomy, draw
 from cepheus.explain.automaton import sequences
 from cepheus.language.tesla import parse
+from cepheus.rules.model import Rule, RuleSet
 from cepheus.rules.naming import name_rules
+from strategies.rules import valid_rules
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -90,3 +94,18 @@ def test_nothing_lies_outside_the_page() -> None:
 
 def _height(svg: str) -> float:
     return float(ElementTree.fromstring(svg).get("height") or 0)
+
+
+@given(valid_rules())
+def test_every_rule_can_be_taken_apart_and_drawn(rule: Rule) -> None:
+    (named,) = name_rules(RuleSet((), (rule,))).rules
+    taken_apart = anatomy(named)
+    root = ElementTree.fromstring(draw([taken_apart]))
+    width, height = float(root.get("width") or 0), float(root.get("height") or 0)
+    assert width > 0
+    assert height > 0
+    drawn = texts(ElementTree.tostring(root, encoding="unicode"))
+    for part in taken_apart.parts:
+        assert any(part.type in words for words in drawn), part.name
+        for link in part.links:
+            assert drawn[link.text] >= 1, link.text
