@@ -24,6 +24,7 @@ _FENCE = re.compile(
     re.M | re.S,
 )
 _SPEED = re.compile(r"[\d,]+ events/s")
+_ENGINE = re.compile(r"engine (?:columns|reference)\b")
 _PROMPT = "$ "
 
 
@@ -102,8 +103,9 @@ def run(command: str, folder: Path) -> str:
 
 
 def normal(text: str) -> str:
-    """Leave out what differs from run to run: speeds, and spaces at line ends."""
-    lines = (line.rstrip() for line in _SPEED.sub("N events/s", text).splitlines())
+    """Leave out what differs from run to run: speeds, the engine that `auto` chose, and spaces at line ends."""
+    text = _ENGINE.sub("engine columns", _SPEED.sub("N events/s", text))
+    lines = (line.rstrip() for line in text.splitlines())
     return "\n".join(lines).strip("\n")
 
 
