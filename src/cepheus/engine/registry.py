@@ -9,12 +9,14 @@ from typing import cast
 from cepheus.core.errors import OptionError, UnsupportedError, did_you_mean
 from cepheus.core.schema import Schema
 from cepheus.engine.interface import Engine
+from cepheus.engine.limits import DEFAULT_LIMIT
 from cepheus.rules.model import Rule
 
 AUTO = "auto"
 """Asks for the fastest engine that can run all the rules."""
 
 _ENGINES: dict[str, tuple[str, str]] = {
+    "columns": ("cepheus.engine.columns.engine", "ColumnsEngine"),
     "reference": ("cepheus.engine.reference", "ReferenceEngine"),
 }
 """The module and class of every engine, the fastest first."""
@@ -29,10 +31,13 @@ def names() -> tuple[str, ...]:
     return tuple(_ENGINES)
 
 
-def create(name: str = AUTO, rules: Sequence[Rule] = (), schema: Schema | None = None) -> Engine:
+def create(
+    name: str = AUTO, rules: Sequence[Rule] = (), schema: Schema | None = None, *, limit: int = DEFAULT_LIMIT
+) -> Engine:
     """Make an engine and deploy rules in it, with the attribute types that ``Engine.deploy`` asks for.
 
-    ``auto`` is the fastest engine that can run all of them. A name that no engine has is an OptionError; rules that
+    ``auto`` is the fastest engine that can run all of them; ``limit`` is the number of composite events that one event
+    may make. A name that no engine has is an OptionError; rules that
     the engine cannot run are an UnsupportedError.
 
     >>> create("reference").name
@@ -40,27 +45,27 @@ def create(name: str = AUTO, rules: Sequence[Rule] = (), schema: Schema | None =
     """
     schema = Schema() if schema is None else schema
     if name != AUTO:
-        return _deployed(name, rules, schema)
+        return _deployed(name, rules, schema, limit)
     *faster, last = _ENGINES
     for candidate in faster:
         try:
-            return _deployed(candidate, rules, schema)
+            return _deployed(candidate, rules, schema, limit)
         except UnsupportedError:
             continue
-    return _deployed(last, rules, schema)
+    return _deployed(last, rules, schema, limit)
 
 
-def _deployed(name: str, rules: Sequence[Rule], schema: Schema) -> Engine:
-    engine = _load(name)
+def _deployed(name: str, rules: Sequence[Rule], schema: Schema, limit: int) -> Engine:
+    engine = _load(name, limit)
     if rules:
         engine.deploy(rules, schema)
     return engine
 
 
-def _load(name: str) -> Engine:
+def _load(name: str, limit: int) -> Engine:
     if name not in _ENGINES:
         known = (AUTO, *_ENGINES)
         hint = did_you_mean(name, known) or f"the engines are {', '.join(known)}"
         raise OptionError.of("engine", f"there is no engine '{name}'", hint=hint)
     module, cls = _ENGINES[name]
-    return cast(Engine, getattr(import_module(module), cls)())
+    return cast(Engine, getattr(import_module(module), cls)(limit))

@@ -60,7 +60,7 @@ class LoweredConstraint:
 
 def float_bits(number: float) -> int:
     """Give the 64 bits of a float as a signed integer."""
-    (bits,) = struct.unpack("<q", struct.pack("<d", number + 0.0))
+    (bits,) = struct.unpack("<q", struct.pack("<d", number))
     return int(bits)
 
 

@@ -99,7 +99,6 @@ def flatten(lowering: Lowering) -> Program:
     rules = [_rule(lowering, rule, tables, listeners) for rule in lowering.rules.values()]
     indexes = Indexes()
     types = _types(lowering, tables, listeners, indexes)
-    string_tables, offsets = lowering.strings.tables()
     return Program(
         types=types,
         listeners=_table(tables.listeners, len(ListenerField)),
@@ -111,8 +110,6 @@ def flatten(lowering: Lowering) -> Program:
         keys=_table(tables.keys, 2),
         outputs=_table(tables.outputs, len(OutputField)),
         consuming=_table(tables.consuming, 3),
-        tables=string_tables,
-        table_offsets=offsets,
         indexes=_table(indexes.rows, len(IndexField)),
         points=np.array(indexes.points, np.int64),
         nodes=_table(indexes.nodes, 2),
@@ -209,4 +206,5 @@ def _columns(lowering: Lowering) -> Words:
         row[ColumnField.REACH] = column.reach
         row[ColumnField.SUM_KIND] = key.sum_kind
         row[ColumnField.SUM_SLOT] = key.sum_slot
+        row[ColumnField.FLOAT_KEYS] = key.float_keys
     return columns

@@ -55,6 +55,8 @@ class TypeLayout:
     slots: dict[str, int] = field(default_factory=dict)
     types: dict[str, ValueType | None] = field(default_factory=dict)
     optional: set[str] = field(default_factory=set)
+    told_by_data: set[str] = field(default_factory=set)
+    readers: dict[str, set[str]] = field(default_factory=dict)
     width: int = HEADER
     consumption_bits: int = 0
     consumption_slot: int = -1
@@ -69,6 +71,10 @@ class TypeLayout:
                 self.optional.add(attribute)
                 self.width += 1
         return self.slots[attribute]
+
+    def read(self) -> list[str]:
+        """Give the attributes that some rule reads."""
+        return [attribute for attribute, rules in self.readers.items() if rules]
 
     def consumption(self) -> tuple[int, int]:
         """Give the slot and bit by which one more rule marks the events it consumed."""
@@ -87,6 +93,7 @@ class ColumnKey:
     type: int
     constraints: frozenset[Constraint]
     key_slots: tuple[int, ...]
+    float_keys: int = 0
     sum_kind: ValueKind = ValueKind.NONE
     sum_slot: int = 0
     sum_window: int = -1
@@ -209,6 +216,9 @@ class Lowering:
         return self._release(name)
 
     def _release(self, name: str) -> list[int]:
+        for layout in self.types.values():
+            for rules in layout.readers.values():
+                rules.discard(name)
         dropped = []
         for key, column in list(self.columns.items()):
             column.reaches.pop(name, None)
@@ -235,6 +245,7 @@ class Lowering:
                     hint=f"declare both: event {layout.name}({attribute}: ..), event {type_name}({name}: ..)",
                 )
             current.types[name] = value_type
+            current.told_by_data.add(name)
             waiting += self.compared.get((type_name, name), ())
 
     def stored_width(self, kind: int) -> int:
@@ -336,6 +347,7 @@ class _RuleLowering:
         value_type = declared.type if declared is not None else None
         optional = declared.optional if declared is not None else False
         slot = layout.slot(attribute, value_type, optional)
+        layout.readers.setdefault(attribute, set()).add(self._rule.name)
         if layout.types[attribute] is None:
             layout.types[attribute] = value_type
         return Place(position, slot, layout.types[attribute], attribute in layout.optional)
@@ -501,7 +513,8 @@ class _RuleLowering:
         layout = self._lowering.layout(event_type)
         stored = self._fed[layout.index] if layout.index < len(self._fed) else 0
         alone = frozenset(_forget_name(constraint, own) for constraint in static)
-        key = ColumnKey(layout.index, alone, tuple(mine.slot for mine, _ in keys))
+        floats = sum(1 << part for part, (mine, _) in enumerate(keys) if mine.type is ValueType.FLOAT)
+        key = ColumnKey(layout.index, alone, tuple(mine.slot for mine, _ in keys), floats)
         if sums is not None:
             kind, slot, window = sums
             key = replace(key, sum_kind=kind, sum_slot=max(slot, 0), sum_window=window, since=stored)

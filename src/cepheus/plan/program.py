@@ -71,7 +71,10 @@ class ConstraintKind(IntEnum):
 
 
 class ColumnField(IntEnum):
-    """Of a column: its event type, the slots of its key, how long entries are kept, the value it sums."""
+    """Of a column: its event type, the slots of its key, how long entries are kept, the value it sums.
+
+    ``FLOAT_KEYS`` has a bit for each part of the key that is a float.
+    """
 
     TYPE = 0
     KEYS = 1
@@ -82,6 +85,7 @@ class ColumnField(IntEnum):
     REACH = 6
     SUM_KIND = 7
     SUM_SLOT = 8
+    FLOAT_KEYS = 9
 
 
 class ValueKind(IntEnum):
@@ -243,8 +247,6 @@ class Program(NamedTuple):
     keys: Words
     outputs: Words
     consuming: Words
-    tables: Words
-    table_offsets: Words
     indexes: Words
     points: Words
     nodes: Words

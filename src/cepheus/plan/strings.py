@@ -10,9 +10,15 @@ from cepheus.core.event import text_digest
 from cepheus.core.values import Value
 from cepheus.plan.program import UNDEFINED_ENTRY, Words
 
+UNFILLED = -(2**63) + 1
+"""In a table of a string function: nobody has asked for that string yet."""
+
 
 class StringTable:
-    """Gives each distinct text a code, in order of appearance, and keeps the tables of string functions filled.
+    """Gives each distinct text a code, in order of appearance, and keeps the tables of string functions.
+
+    A table has an entry per code. It is filled when a kernel asks for it, so a function is computed once per distinct
+    text that it is really applied to.
 
     >>> table = StringTable()
     >>> table.code("A1"), table.code("B2"), table.code("A1"), table.text(1)
@@ -23,8 +29,8 @@ class StringTable:
         self._codes: dict[str, int] = {}
         self._texts: list[str] = []
         self._functions: list[Callable[[str], Value | None]] = []
-        self._filled: list[list[int]] = []
         self._digests: list[int] = []
+        self.tables: Words = np.full((0, 64), UNFILLED, np.int64)
         for text in texts:
             self.code(text)
 
@@ -51,26 +57,26 @@ class StringTable:
     def function(self, compute: Callable[[str], Value | None]) -> int:
         """Add a function of one text and give the number of its table; text results become codes."""
         self._functions.append(compute)
-        self._filled.append([])
         return len(self._functions) - 1
 
-    def tables(self) -> tuple[Words, Words]:
-        """Give all tables one after the other, filled for every code, and where each begins."""
-        grown = True
-        while grown:  # a function may give a text that has no code yet
-            grown = False
-            for compute, filled in zip(self._functions, self._filled, strict=True):
-                while len(filled) < len(self._texts):
-                    filled.append(self._entry(compute(self._texts[len(filled)])))
-                    grown = True
-        count = len(self._texts)
-        flat = np.array([entry for filled in self._filled for entry in filled], np.int64)
-        return flat, np.arange(len(self._functions), dtype=np.int64) * count
+    def fit(self) -> bool:
+        """Give every function a table with an entry for every code; True if the tables are new arrays now."""
+        rows, width = self.tables.shape
+        if rows == len(self._functions) and (rows == 0 or width >= len(self._texts)):
+            return False
+        tables = np.full((len(self._functions), max(width, 2 * len(self._texts))), UNFILLED, np.int64)
+        tables[:rows, :width] = self.tables
+        self.tables = tables
+        return True
 
-    def _entry(self, value: Value | None) -> int:
+    def fill(self, table: int, code: int) -> None:
+        """Compute one entry of a table."""
+        value = self._functions[table](self._texts[code])
         if value is None:
-            return UNDEFINED_ENTRY
-        return self.code(value) if isinstance(value, str) else int(value)
+            entry = UNDEFINED_ENTRY
+        else:
+            entry = self.code(value) if isinstance(value, str) else int(value)
+        self.tables[table, code] = entry
 
     def digests(self) -> Words:
         """Give the digest of every text, for ids of composite events."""

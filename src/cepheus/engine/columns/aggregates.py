@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from cepheus.engine.columns.compiled import compiled
 from cepheus.engine.columns.lanes import add_to_sum, before, first_not_before, lane_at, row_offset
 from cepheus.engine.columns.machine import all_hold, compute
 from cepheus.engine.columns.memory import At, number, peek, poke, put, put_number, word
@@ -18,7 +18,7 @@ _SUM_BYTES = 8 * LIMBS
 _PARTIALS = 64
 
 
-@njit(cache=True)
+@compiled
 def candidate(context: int, step: int, row_number: int) -> bool:
     """Bind a row to the step's position; tell whether it is visible to the rule and satisfies the constraints."""
     base = row_offset(context, peek(step, StepField.TYPE), row_number)
@@ -33,7 +33,7 @@ def candidate(context: int, step: int, row_number: int) -> bool:
     return all_hold(context, peek(step, StepField.CONSTRAINTS), peek(step, StepField.CONSTRAINTS_END))
 
 
-@njit(cache=True)
+@compiled
 def running_aggregate(context: int, step: int, lane: int, now: int) -> None:
     """Slide the sum of a lane to the window that ends now and read it."""
     row = lane_at(context, lane)
@@ -60,19 +60,19 @@ def running_aggregate(context: int, step: int, lane: int, now: int) -> None:
     _finish_floats(context, step, values)
 
 
-@njit(cache=True)
+@compiled
 def _give(context: int, at: int, value: int, defined: bool) -> None:
     put(context, At.RESULTS, at, value)
     put(context, At.RESULTS_DEFINED, at, defined)
 
 
-@njit(cache=True)
+@compiled
 def _give_float(context: int, at: int, value: float) -> None:
     put_number(context, At.RESULTS, at, value)
     put(context, At.RESULTS_DEFINED, at, math.isfinite(value))
 
 
-@njit(cache=True)
+@compiled
 def _finish(context: int, step: int, count: int, limbs: int) -> None:
     """Give Count, Sum or Avg from an exact sum."""
     function, at = peek(step, StepField.FUNCTION), peek(step, StepField.RESULT)
@@ -87,7 +87,7 @@ def _finish(context: int, step: int, count: int, limbs: int) -> None:
         _give_float(context, at, read_float(limbs))
 
 
-@njit(cache=True)
+@compiled
 def _finish_floats(context: int, step: int, values: Floats) -> None:
     """Give Sum or Avg from the members themselves, where some lie outside the range of exact sums."""
     total = sum_floats(values, len(values), np.empty(_PARTIALS, np.float64))
@@ -96,13 +96,13 @@ def _finish_floats(context: int, step: int, values: Floats) -> None:
     _give_float(context, peek(step, StepField.RESULT), total)
 
 
-@njit(cache=True)
+@compiled
 def empty_aggregate(context: int, step: int) -> None:
     """Give the aggregate of nothing: 0 for Count and Sum, undefined for the others."""
     _give(context, peek(step, StepField.RESULT), 0, peek(step, StepField.FUNCTION) <= FunctionCode.SUM)
 
 
-@njit(cache=True)
+@compiled
 def _value(context: int, step: int) -> bool:
     """Leave the value of the member under test at the bottom of the stack; False if it is undefined."""
     slot = peek(step, StepField.VALUE_SLOT)
@@ -113,7 +113,7 @@ def _value(context: int, step: int) -> bool:
     return peek(step, StepField.VALUE_KIND) == ValueKind.NONE or compute(context, peek(step, StepField.VALUE_CODE))
 
 
-@njit(cache=True)
+@compiled
 def scanned_aggregate(context: int, step: int, lane: int, start: int, end: int) -> None:
     """Aggregate the members of a lane whose time lies in ``[start, end)``, one by one."""
     row = lane_at(context, lane)
@@ -154,7 +154,7 @@ def scanned_aggregate(context: int, step: int, lane: int, start: int, end: int) 
         _finish_floats(context, step, _collect(context, step, lane, first, last, count))
 
 
-@njit(cache=True)
+@compiled
 def _collect(context: int, step: int, lane: int, first: int, last: int, count: int) -> Floats:
     """Give the members' values as floats."""
     row = lane_at(context, lane)
@@ -169,7 +169,7 @@ def _collect(context: int, step: int, lane: int, first: int, last: int, count: i
     return values
 
 
-@njit(cache=True)
+@compiled
 def _deviation(context: int, step: int, lane: int, first: int, last: int, count: int) -> None:
     """Give the standard deviation of a sample, from exact sums of the values and of their squared distances."""
     at = peek(step, StepField.RESULT)

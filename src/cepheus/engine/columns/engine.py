@@ -53,6 +53,7 @@ class ColumnsEngine:
         self._single: _SingleInput | None = None
         self._context = Context()
         self._context.use_output(self._output)
+        self._context.use_strings(self._lowering.strings)
 
     def deploy(self, rules: Sequence[Rule], schema: Schema) -> None:
         """Add rules, all or none; they see the events fed from now on."""
@@ -96,14 +97,6 @@ class ColumnsEngine:
         self._single = None
         self._stale = False
 
-    def _refresh_strings(self) -> None:
-        """Fill the tables of string functions for texts that are new."""
-        functions = len(self._program.table_offsets)
-        if functions and len(self._program.tables) < functions * len(self._lowering.strings):
-            tables, offsets = self._lowering.strings.tables()
-            self._program = self._program._replace(tables=tables, table_offsets=offsets)
-            self._context.use_program(self._program)
-
     def feed(self, batch: EventBatch) -> EventBatch:
         """Process events in total order."""
         self._refresh()
@@ -114,7 +107,9 @@ class ColumnsEngine:
     def _run(self, given: Input) -> EventBatch:
         """Run the kernel over the input, growing what it needs, and give what it found."""
         context = self._context
-        self._refresh_strings()
+        strings = self._lowering.strings
+        if strings.fit():
+            context.use_strings(strings)
         context.use_input(given)
         drained: list[Words] = []
         events = 0
@@ -129,6 +124,10 @@ class ColumnsEngine:
                 drained.append(self._drain())
                 if status is Status.DONE:
                     break
+            elif status is Status.STRING_NEEDED:
+                strings.fill(context[At.NEEDED_TABLE], context[At.NEEDED_CODE])
+                if strings.fit():
+                    context.use_strings(strings)
             elif status is Status.OUTPUT_FULL:
                 self._output = np.empty(2 * len(self._output), np.int64)
                 context.use_output(self._output)
@@ -179,10 +178,14 @@ class _SingleInput:
         self._layouts: dict[str, TypeLayout] = {
             layout.name: layout for layout in lowering.types.values() if listening[layout.index]
         }
+        self._reads = {
+            layout.name: tuple((name, layout.slots[name]) for name in layout.read())
+            for layout in self._layouts.values()
+        }
         widest = max((layout.width for layout in lowering.types.values()), default=0)
         self._words = np.zeros(widest + 1, np.int64)
         self._floats = self._words.view(np.float64)
-        slots = [slot for layout in lowering.types.values() for slot in range(layout.width)]
+        slots = [place for layout in lowering.types.values() for place in _places(layout)]
         self.given = Input(
             codes=np.zeros(1, np.int32),
             kinds=np.arange(max(1, len(lowering.types)), dtype=np.int64),
@@ -208,7 +211,7 @@ class _SingleInput:
             if len(self._strings) > len(given.id_digests):
                 given.id_digests = self._strings.digests()
         attributes = event.attributes
-        for name, slot in layout.slots.items():
+        for name, slot in self._reads[event.type]:
             value = attributes.get(name)
             if value is None:
                 if name not in layout.optional:
@@ -222,7 +225,7 @@ class _SingleInput:
                 value_type = type_of(value)
                 self._lowering.fix_type(layout, name, value_type)
             if value_type is ValueType.FLOAT:
-                self._floats[slot] = value + 0.0  # type: ignore[operator]  # a number by its type
+                self._floats[slot] = float(value) + 0.0 if name in layout.told_by_data else float(value)
             elif isinstance(value, str):
                 self._words[slot] = self._strings.code(value)
             else:
@@ -230,3 +233,14 @@ class _SingleInput:
             if name in layout.optional:
                 self._words[slot + 1] = 1
         return True
+
+
+def _places(layout: TypeLayout) -> list[int]:
+    """Give, for each slot of a type, where the word of a single event stands; -1 where it is not from the event."""
+    places = [-1] * layout.width
+    for name in layout.read():
+        slot = layout.slots[name]
+        places[slot] = slot
+        if name in layout.optional:
+            places[slot + 1] = slot + 1
+    return places

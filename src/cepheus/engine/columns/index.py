@@ -8,8 +8,7 @@ concerns, not for those there are.
 
 from __future__ import annotations
 
-from numba import njit
-
+from cepheus.engine.columns.compiled import compiled
 from cepheus.engine.columns.lanes import type_at
 from cepheus.engine.columns.machine import all_hold
 from cepheus.engine.columns.memory import At, number, peek, poke, put, word
@@ -19,7 +18,7 @@ _INDEX_BYTES = 8 * len(IndexField)
 _LISTENER_BYTES = 8 * len(ListenerField)
 
 
-@njit(cache=True)
+@compiled
 def accept_listener(context: int, at: int) -> None:
     """Note the rule or column of a listener if its constraints hold for the current event."""
     listener = peek(context, At.LISTENERS) + _LISTENER_BYTES * at
@@ -34,7 +33,7 @@ def accept_listener(context: int, at: int) -> None:
             poke(context, At.COLUMN_COUNT, count + 1)
 
 
-@njit(cache=True)
+@compiled
 def _place(context: int, index: int) -> tuple[int, bool]:
     """Give how many endpoints lie below the current event's value, and whether the next one equals it."""
     begin, end = peek(index, IndexField.POINTS), peek(index, IndexField.POINTS_END)
@@ -58,14 +57,14 @@ def _place(context: int, index: int) -> tuple[int, bool]:
     return low - begin, low < end and word(context, At.POINTS, low) == integer
 
 
-@njit(cache=True)
+@compiled
 def _take(context: int, node: int) -> None:
     """Look at the listeners of a node."""
     for at in range(word(context, At.NODES, 2 * node), word(context, At.NODES, 2 * node + 1)):
         accept_listener(context, word(context, At.MEMBERS, at))
 
 
-@njit(cache=True)
+@compiled
 def accept_indexed(context: int, kind: int) -> None:
     """Note the rules and columns found through the indexes of the current event's type; rules stay in order."""
     row = type_at(context, kind)
@@ -88,7 +87,7 @@ def accept_indexed(context: int, kind: int) -> None:
     _sort(peek(context, At.ACCEPTED_RULES), peek(context, At.RULE_COUNT))
 
 
-@njit(cache=True)
+@compiled
 def _sort(numbers: int, count: int) -> None:
     """Sort the words at an address, which are few or nearly in order: by shell sort."""
     gap = 1

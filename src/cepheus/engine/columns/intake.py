@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import Enum
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import EventError
@@ -21,36 +21,34 @@ from cepheus.plan.strings import StringTable
 def words_of(column: pa.Array, value_type: ValueType, strings: StringTable) -> Words:
     """Give the values of a column as words; what stands at nulls means nothing.
 
-    No copy is made of 64-bit numbers. A negative zero becomes zero, so that equal floats have equal words.
+    No copy is made of 64-bit numbers.
     """
     found = from_arrow(column.type)
     match value_type:
         case ValueType.STRING:
             return _string_codes(column, strings)
         case ValueType.BOOL:
-            return column.fill_null(False).to_numpy(zero_copy_only=False).astype(np.int64)
+            return np.asarray(column.fill_null(False).to_numpy(zero_copy_only=False), np.int64)
         case ValueType.FLOAT:
             if found is not ValueType.FLOAT or column.type != pa.float64():
                 column = column.cast(pa.float64())
-            floats: NDArray[np.float64] = _buffer(column, np.float64)
-            if np.signbit(floats).any():
-                floats = floats + 0.0
-            return floats.view(np.int64)
+            return _buffer(column)
         case ValueType.TIMESTAMP:
             if column.type != pa.timestamp("us", tz="UTC"):
                 column = column.cast(pa.timestamp("us", tz="UTC"))
-            return _buffer(column, np.int64)
+            return _buffer(column)
         case ValueType.INT:
             if column.type != pa.int64():
                 column = column.cast(pa.int64())
-            return _buffer(column, np.int64)
+            return _buffer(column)
 
 
-def _buffer(column: pa.Array, dtype: type[np.generic]) -> NDArray[np.generic]:
+def _buffer(column: pa.Array) -> Words:
+    """Give the 64-bit values of a column in place."""
     data = column.buffers()[1]
     if data is None:
-        return np.zeros(len(column), dtype)
-    return np.frombuffer(data, dtype, len(column), column.offset * 8)
+        return np.zeros(len(column), np.int64)
+    return np.frombuffer(data, np.int64, len(column), column.offset * 8)
 
 
 def _string_codes(column: pa.Array, strings: StringTable) -> Words:
@@ -58,7 +56,7 @@ def _string_codes(column: pa.Array, strings: StringTable) -> Words:
         column = column.dictionary_encode()
     codes = np.array([strings.code(text) for text in column.dictionary.to_pylist()] or [0], np.int64)
     indices = column.indices.fill_null(0) if column.null_count else column.indices
-    return codes[indices.to_numpy(zero_copy_only=False)]
+    return np.asarray(codes[indices.to_numpy(zero_copy_only=False)], np.int64)
 
 
 def id_words(ids: Sequence[EventId] | Words | None, first: int, count: int, strings: StringTable) -> Words:
@@ -90,6 +88,14 @@ def id_of_word(word: int, strings: StringTable) -> EventId:
 _NUMBER = "\0number:"  # marks an id that is a number out of the range of plain words
 
 
+class _View(Enum):
+    """What the kernel reads of a column: its values, its values with -0.0 as 0.0, or which of them are defined."""
+
+    VALUES = 0
+    PLAIN_ZERO = 1
+    FLAGS = 2
+
+
 class Intake:
     """Turns batches into kernel input and fixes the types that only the data can tell."""
 
@@ -100,7 +106,7 @@ class Intake:
     def prepare(self, batch: EventBatch, first: int, listening: Sequence[bool]) -> Input:
         """Give the kernel's view of a batch; the arrays live until the next call."""
         strings = self._lowering.strings
-        words: dict[tuple[str, ValueType | None, bool], int] = {}
+        words: dict[tuple[str, ValueType, _View], int] = {}
         self._keep = []
         kinds = np.full(max(1, len(batch.types)), -1, np.int64)
         slots = np.full(sum(layout.width for layout in self._lowering.types.values()) + 1, -1, np.int64)
@@ -109,12 +115,14 @@ class Intake:
             if listening[layout.index] and layout.name in batch.types:
                 code = batch.types.index(layout.name)
                 kinds[code] = layout.index
-                for attribute, slot in layout.slots.items():
+                for attribute in layout.read():
+                    slot = layout.slots[attribute]
                     value_type = self._value_type(batch, layout, attribute, code)
                     if value_type is not None:
-                        slots[begin + slot] = self._column(batch, attribute, value_type, False, words)
+                        view = _View.PLAIN_ZERO if attribute in layout.told_by_data else _View.VALUES
+                        slots[begin + slot] = self._column(batch, attribute, value_type, view, words)
                         if attribute in layout.optional:
-                            slots[begin + slot + 1] = self._column(batch, attribute, value_type, True, words)
+                            slots[begin + slot + 1] = self._column(batch, attribute, value_type, _View.FLAGS, words)
             begin += layout.width
         ids = id_words(batch.ids, first, len(batch), strings)
         return Input(
@@ -132,16 +140,18 @@ class Intake:
         batch: EventBatch,
         attribute: str,
         value_type: ValueType,
-        flags: bool,
-        words: dict[tuple[str, ValueType | None, bool], int],
+        view: _View,
+        words: dict[tuple[str, ValueType, _View], int],
     ) -> int:
-        key = (attribute, value_type, flags)
+        key = (attribute, value_type, view)
         if key not in words:
             column = batch.columns[self._stored_type(batch, attribute, value_type)]
-            if flags:
-                array = column.is_valid().to_numpy(zero_copy_only=False).astype(np.int64)
+            if view is _View.FLAGS:
+                array = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), np.int64)
             else:
                 array = np.ascontiguousarray(words_of(column, value_type, self._lowering.strings))
+                if view is _View.PLAIN_ZERO and value_type is ValueType.FLOAT:
+                    array = (array.view(np.float64) + 0.0).view(np.int64)
             words[key] = len(self._keep)
             self._keep.append(array)
         return words[key]

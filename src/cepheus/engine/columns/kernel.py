@@ -9,9 +9,9 @@ is full, and the same event is taken again.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from cepheus.engine.columns.aggregates import candidate, empty_aggregate, running_aggregate, scanned_aggregate
+from cepheus.engine.columns.compiled import compiled
 from cepheus.engine.columns.index import accept_indexed, accept_listener
 from cepheus.engine.columns.lanes import (
     append_entry,
@@ -52,13 +52,14 @@ from cepheus.plan.program import (
 )
 
 _DIGEST_MASK = np.uint64(2**62 - 1)
+_MINUS_ZERO = -(2**63)  # the bits of -0.0 as an integer
 _RULE_BYTES = 8 * len(RuleField)
 _STEP_BYTES = 8 * len(StepField)
 _OUTPUT_BYTES = 8 * len(OutputField)
 _CURSOR_BYTES = 8 * len(Cursor)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def run(context: int) -> int:
     """Process the queue of composite events and then the input, from where the last call left it."""
     count = peek(context, At.INPUT_SIZE)
@@ -91,7 +92,7 @@ def run(context: int) -> int:
         poke(context, At.QUEUE_FIRST, at)
 
 
-@njit(cache=True)
+@compiled
 def _load_event(context: int, kind: int, at: int) -> None:
     """Copy an input event into the current row."""
     store = peek(context, At.STORE)
@@ -106,22 +107,22 @@ def _load_event(context: int, kind: int, at: int) -> None:
         poke(store, slot, 0 if column < 0 else peek(word(context, At.ADDRESSES, column), at))
 
 
-@njit(cache=True)
+@compiled
 def _process(context: int, kind: int) -> int:
-    """Take the current event: evaluate, reserve, commit."""
+    """Take the current event: reserve, evaluate, commit."""
     now = word(context, At.STORE, SLOT_TIME)
     events_before, words_before = peek(context, At.OUTPUT_EVENTS), peek(context, At.OUTPUT_WORDS)
     put(context, At.BOUND, 0, 0)
     poke(context, At.MARK_COUNT, 0)
+    poke(context, At.NEEDED_TABLE, -1)
     _accept(context, kind)
-    status = np.int64(Status.DONE)
-    for k in range(peek(context, At.RULE_COUNT)):
-        status = _evaluate(context, word(context, At.ACCEPTED_RULES, k), events_before)
-        if status != Status.DONE:
-            break
     columns = peek(context, At.COLUMN_COUNT)
-    if status == Status.DONE and columns > 0:
-        status = _reserve(context, kind, columns, now)
+    status = _reserve(context, kind, columns, now) if columns > 0 else np.int64(Status.DONE)
+    for k in range(peek(context, At.RULE_COUNT)):
+        if status == Status.DONE:
+            status = _evaluate(context, word(context, At.ACCEPTED_RULES, k), events_before)
+    if peek(context, At.NEEDED_TABLE) >= 0:
+        status = np.int64(Status.STRING_NEEDED)
     if status == Status.DONE and peek(context, At.OUTPUT_EVENTS) > events_before:
         status = _enqueue(context, words_before)
     if status != Status.DONE:
@@ -139,7 +140,7 @@ def _process(context: int, kind: int) -> int:
     return status
 
 
-@njit(cache=True)
+@compiled
 def _accept(context: int, kind: int) -> None:
     """Find the rules that the current event terminates, in order of deployment, and the columns it enters."""
     poke(context, At.RULE_COUNT, 0)
@@ -151,7 +152,7 @@ def _accept(context: int, kind: int) -> None:
         accept_indexed(context, kind)
 
 
-@njit(cache=True)
+@compiled
 def _reserve(context: int, kind: int, columns: int, now: int) -> int:
     """Make room for the current event in the store and in the lanes it enters."""
     if not reserve_row(context, kind, now):
@@ -161,7 +162,7 @@ def _reserve(context: int, kind: int, columns: int, now: int) -> int:
         column = word(context, At.ACCEPTED_COLUMNS, k)
         row = column_at(context, column)
         for part in range(peek(row, ColumnField.KEYS)):
-            poke(key, part, word(context, At.STORE, peek(row, ColumnField.KEY_0 + part)))
+            poke(key, part, _key_part(row, part, word(context, At.STORE, peek(row, ColumnField.KEY_0 + part))))
         lane = reserve_lane(context, column, key, now)
         if lane < 0:
             return -lane
@@ -169,19 +170,26 @@ def _reserve(context: int, kind: int, columns: int, now: int) -> int:
     return np.int64(Status.DONE)
 
 
-@njit(cache=True)
+@compiled
+def _key_part(column: int, part: int, value: int) -> int:
+    """Give a part of a key so that equal values have equal words: minus zero, a float, equals zero."""
+    return 0 if value == _MINUS_ZERO and (peek(column, ColumnField.FLOAT_KEYS) >> part) & 1 else value
+
+
+@compiled
 def _lane_of(context: int, step: int) -> int:
     """Find the lane whose key the events bound so far ask for; -1 if there is none."""
     column = peek(step, StepField.COLUMN)
+    row = column_at(context, column)
     key = peek(context, At.STACK)
-    for part in range(peek(column_at(context, column), ColumnField.KEYS)):
+    for part in range(peek(row, ColumnField.KEYS)):
         source = 2 * (peek(step, StepField.KEYS) + part)
         base = word(context, At.BOUND, word(context, At.KEYS, source))
-        poke(key, part, word(context, At.STORE, base + word(context, At.KEYS, source + 1)))
+        poke(key, part, _key_part(row, part, word(context, At.STORE, base + word(context, At.KEYS, source + 1))))
     return find_lane(context, column, key)
 
 
-@njit(cache=True)
+@compiled
 def _evaluate(context: int, rule_number: int, events_before: int) -> int:
     """Find every combination of choices for the current terminator, depth first, in order of the stream."""
     rule = peek(context, At.RULES) + _RULE_BYTES * rule_number
@@ -212,7 +220,7 @@ def _evaluate(context: int, rule_number: int, events_before: int) -> int:
     return np.int64(Status.DONE)
 
 
-@njit(cache=True)
+@compiled
 def _open(context: int, step: int, cursor: int) -> None:
     """Place a cursor on the entries of a window that a selection may take."""
     poke(cursor, Cursor.ENTRY, 0)
@@ -244,7 +252,7 @@ def _open(context: int, step: int, cursor: int) -> None:
     poke(cursor, Cursor.LANE, lane)
 
 
-@njit(cache=True)
+@compiled
 def _next(context: int, step: int, cursor: int) -> bool:
     """Bind the next event that the selection takes."""
     entry, end = peek(cursor, Cursor.ENTRY), peek(cursor, Cursor.END)
@@ -264,7 +272,7 @@ def _next(context: int, step: int, cursor: int) -> bool:
     return False
 
 
-@njit(cache=True)
+@compiled
 def _scope(context: int, step: int) -> tuple[int, int]:
     """Give the times that an aggregate or an absence looks at: from the first, up to and without the second."""
     until = word(context, At.STORE, word(context, At.BOUND, peek(step, StepField.REFERENCE)) + SLOT_TIME)
@@ -275,7 +283,7 @@ def _scope(context: int, step: int) -> tuple[int, int]:
     return min(since, until) + 1, max(since, until)
 
 
-@njit(cache=True)
+@compiled
 def _compute(context: int, step: int) -> None:
     """Compute an aggregate."""
     lane = _lane_of(context, step)
@@ -288,7 +296,7 @@ def _compute(context: int, step: int) -> None:
         scanned_aggregate(context, step, lane, start, end)
 
 
-@njit(cache=True)
+@compiled
 def _occurred(context: int, step: int) -> bool:
     """Tell whether an event that must be absent is there."""
     lane = _lane_of(context, step)
@@ -305,7 +313,7 @@ def _occurred(context: int, step: int) -> bool:
     return False
 
 
-@njit(cache=True)
+@compiled
 def _emit(context: int, rule: int, rule_number: int, events_before: int) -> int:
     """Check the absences, compute the attributes and write a composite event."""
     for at in range(peek(rule, RuleField.ABSENCES), peek(rule, RuleField.ABSENCES_END)):
@@ -352,7 +360,7 @@ def _emit(context: int, rule: int, rule_number: int, events_before: int) -> int:
     return np.int64(Status.DONE)
 
 
-@njit(cache=True)
+@compiled
 def _mark(context: int, rule: int) -> bool:
     """Note which events this firing consumes; they are marked when the terminator is done. False if out of room."""
     marks = peek(context, At.MARK_COUNT)
@@ -367,7 +375,7 @@ def _mark(context: int, rule: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@compiled
 def _enqueue(context: int, words_before: int) -> int:
     """Put the composite events that some rule listens to at the end of the queue, in order."""
     next_record = peek(context, At.QUEUE_NEXT)
@@ -385,7 +393,7 @@ def _enqueue(context: int, words_before: int) -> int:
     return np.int64(Status.DONE)
 
 
-@njit(cache=True)
+@compiled
 def _write_record(context: int, rule: int, found: int, record: int) -> None:
     """Write a composite event of the output as a row of its type, its type before it."""
     for k in range(peek(context, At.RECORD_WIDTH)):
@@ -417,7 +425,7 @@ def _write_record(context: int, rule: int, found: int, record: int) -> None:
         at += 1
 
 
-@njit(cache=True)
+@compiled
 def split(output: int, strides: int, count: int, places: int, rules: int, times: int, starts: int) -> None:
     """Write, for each composite event of the output, where its parts begin, its rule, time and start."""
     at = 0

@@ -8,8 +8,8 @@ type, and the value that the column sums, if it does. Entries and rows are numbe
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from cepheus.engine.columns.compiled import compiled
 from cepheus.engine.columns.memory import At, number, peek, poke, put, word
 from cepheus.engine.columns.state import LANE_WORDS, SMALLEST_LANE, LaneState, Status, TypeState
 from cepheus.engine.columns.sums import LIMBS, add_float, add_integer, clear
@@ -23,14 +23,13 @@ _TYPE_STATE_BYTES = 8 * len(TypeState)
 _SUM_BYTES = 8 * LIMBS
 
 
-@njit(cache=True)
+@compiled
 def before(time: int, duration: int) -> int:
     """Give ``time - duration``, or the beginning of time where that does not fit."""
-    earlier = time - duration
-    return earlier if earlier <= time else _INT_MIN
+    return _INT_MIN if time < _INT_MIN + duration else time - duration
 
 
-@njit(cache=True)
+@compiled
 def mix(digest: np.uint64, stirred: int) -> np.uint64:
     """Stir a word into a hash (one step of splitmix64)."""
     digest = (digest ^ np.uint64(stirred)) + np.uint64(0x9E3779B97F4A7C15)
@@ -39,31 +38,31 @@ def mix(digest: np.uint64, stirred: int) -> np.uint64:
     return digest ^ (digest >> np.uint64(31))
 
 
-@njit(cache=True)
+@compiled
 def lane_at(context: int, lane: int) -> int:
     """Give the address of a lane."""
     return peek(context, At.LANES) + _LANE_BYTES * lane
 
 
-@njit(cache=True)
+@compiled
 def column_at(context: int, column: int) -> int:
     """Give the address of a column's row."""
     return peek(context, At.COLUMNS) + _COLUMN_BYTES * column
 
 
-@njit(cache=True)
+@compiled
 def type_at(context: int, kind: int) -> int:
     """Give the address of a type's row."""
     return peek(context, At.TYPES) + _TYPE_BYTES * kind
 
 
-@njit(cache=True)
+@compiled
 def type_state_at(context: int, kind: int) -> int:
     """Give the address of a type's state."""
     return peek(context, At.TYPE_STATE) + _TYPE_STATE_BYTES * kind
 
 
-@njit(cache=True)
+@compiled
 def _hash(column: int, key: int, count: int) -> int:
     """Give the hash of a key, the words at an address, within a column."""
     digest = np.uint64(column)
@@ -72,7 +71,7 @@ def _hash(column: int, key: int, count: int) -> int:
     return np.int64(digest >> np.uint64(1))
 
 
-@njit(cache=True)
+@compiled
 def find_lane(context: int, column: int, key: int) -> int:
     """Give the lane of a key, the words at an address, in a column; -1 if there is none."""
     count = peek(column_at(context, column), ColumnField.KEYS)
@@ -95,7 +94,7 @@ def find_lane(context: int, column: int, key: int) -> int:
         at = (at + 1) & mask
 
 
-@njit(cache=True)
+@compiled
 def _enter_lane(context: int, lane: int) -> None:
     """Put a lane into the hash table."""
     mask = peek(context, At.HASH_SIZE) - 1
@@ -105,7 +104,7 @@ def _enter_lane(context: int, lane: int) -> None:
     put(context, At.HASH, at, lane)
 
 
-@njit(cache=True)
+@compiled
 def _take_block(context: int, power: int) -> int:
     """Get a block of ``2**power`` entries: a freed one or fresh space; -1 if there is none."""
     offset = word(context, At.FREE, power)
@@ -119,14 +118,14 @@ def _take_block(context: int, power: int) -> int:
     return used
 
 
-@njit(cache=True)
+@compiled
 def _free_block(context: int, offset: int, power: int) -> None:
     """Give a block back."""
     put(context, At.ENTRY_ROW, offset, word(context, At.FREE, power))
     put(context, At.FREE, power, offset)
 
 
-@njit(cache=True)
+@compiled
 def _power(size: int) -> int:
     power = 0
     while (1 << power) < size:
@@ -134,7 +133,7 @@ def _power(size: int) -> int:
     return power
 
 
-@njit(cache=True)
+@compiled
 def add_to_sum(context: int, lane: int, entry: int, subtract: bool) -> None:
     """Add the value of an entry to (or take it from) the running sum of its lane."""
     row = lane_at(context, lane)
@@ -147,7 +146,7 @@ def add_to_sum(context: int, lane: int, entry: int, subtract: bool) -> None:
         poke(row, LaneState.INEXACT, peek(row, LaneState.INEXACT) + (-1 if subtract else 1))
 
 
-@njit(cache=True)
+@compiled
 def _forget_entries(context: int, lane: int, horizon: int) -> None:
     """Drop the entries of a lane that lie before the horizon."""
     row = lane_at(context, lane)
@@ -163,7 +162,7 @@ def _forget_entries(context: int, lane: int, horizon: int) -> None:
     poke(row, LaneState.SUM_NEXT, max(peek(row, LaneState.SUM_NEXT), first))
 
 
-@njit(cache=True)
+@compiled
 def _new_lane(context: int, column: int, key: int) -> int:
     """Make a lane; minus a status if there is no room."""
     lane = peek(context, At.LANE_COUNT)
@@ -191,7 +190,7 @@ def _new_lane(context: int, column: int, key: int) -> int:
     return lane
 
 
-@njit(cache=True)
+@compiled
 def reserve_lane(context: int, column: int, key: int, now: int) -> int:
     """Give the lane of a key with room for one more entry, made if need be; minus a status if space must grow."""
     lane = find_lane(context, column, key)
@@ -207,7 +206,7 @@ def reserve_lane(context: int, column: int, key: int, now: int) -> int:
     return lane
 
 
-@njit(cache=True)
+@compiled
 def _grow_lane(context: int, lane: int) -> bool:
     row = lane_at(context, lane)
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
@@ -227,7 +226,7 @@ def _grow_lane(context: int, lane: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@compiled
 def reserve_row(context: int, kind: int, now: int) -> bool:
     """Make room for one more row of a type; False if the store must grow."""
     row = type_state_at(context, kind)
@@ -258,7 +257,7 @@ def reserve_row(context: int, kind: int, now: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@compiled
 def append_row(context: int, kind: int) -> int:
     """Store the current event as the next row of its type; room was reserved."""
     row = type_state_at(context, kind)
@@ -272,7 +271,7 @@ def append_row(context: int, kind: int) -> int:
     return entry
 
 
-@njit(cache=True)
+@compiled
 def append_entry(context: int, lane: int, time: int, row_number: int) -> None:
     """Put an event at the end of a lane; room was reserved."""
     row = lane_at(context, lane)
@@ -286,7 +285,7 @@ def append_entry(context: int, lane: int, time: int, row_number: int) -> None:
     poke(row, LaneState.NEXT, entry + 1)
 
 
-@njit(cache=True)
+@compiled
 def first_not_before(context: int, lane: int, time: int) -> int:
     """Give the first entry of a lane whose time is not before ``time``."""
     row = lane_at(context, lane)
@@ -304,7 +303,7 @@ def first_not_before(context: int, lane: int, time: int) -> int:
     return low
 
 
-@njit(cache=True)
+@compiled
 def row_offset(context: int, kind: int, row_number: int) -> int:
     """Give the place of a row in the store."""
     row = type_state_at(context, kind)
@@ -312,7 +311,7 @@ def row_offset(context: int, kind: int, row_number: int) -> int:
     return peek(row, TypeState.OFFSET) + (row_number & peek(row, TypeState.MASK)) * width
 
 
-@njit(cache=True)
+@compiled
 def rebuild_hash(context: int) -> None:
     """Enter all lanes into an emptied hash table."""
     for at in range(peek(context, At.HASH_SIZE)):
@@ -322,7 +321,7 @@ def rebuild_hash(context: int) -> None:
             _enter_lane(context, lane)
 
 
-@njit(cache=True)
+@compiled
 def sweep(context: int, now: int, dropped: int) -> None:
     """Forget all that is out of reach; give back lanes that are empty then, or whose column is dropped.
 

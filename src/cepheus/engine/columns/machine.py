@@ -5,10 +5,22 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
-from cepheus.engine.columns.memory import At, number, peek, peek_float, poke, poke_float, word
-from cepheus.plan.program import UNDEFINED_ENTRY, ConstraintField, ConstraintKind, Op
+from cepheus.engine.columns.compiled import compiled
+from cepheus.engine.columns.memory import (
+    At,
+    add_overflows,
+    multiply_overflows,
+    number,
+    peek,
+    peek_float,
+    poke,
+    poke_float,
+    subtract_overflows,
+    word,
+)
+from cepheus.plan.program import ConstraintField, ConstraintKind, Op
+from cepheus.plan.strings import UNFILLED
 
 _INT_MIN = -(2**63)
 _CONSTRAINT_BYTES = 8 * len(ConstraintField)
@@ -17,7 +29,7 @@ _YEAR_10000 = 253402300800000000
 _DAY = 86_400_000_000
 
 
-@njit(cache=True)
+@compiled
 def compare_ints(operator: int, left: int, right: int) -> bool:
     """Compare two integers by operator code."""
     if operator == 0:
@@ -33,7 +45,7 @@ def compare_ints(operator: int, left: int, right: int) -> bool:
     return left >= right
 
 
-@njit(cache=True)
+@compiled
 def compare_floats(operator: int, left: float, right: float) -> bool:
     """Compare two floats by operator code."""
     if operator == 0:
@@ -49,19 +61,7 @@ def compare_floats(operator: int, left: float, right: float) -> bool:
     return left >= right
 
 
-@njit(cache=True)
-def multiply(left: int, right: int) -> tuple[int, bool]:
-    """Multiply two integers; the second result tells whether the product fits in 64 bits."""
-    if left == 0 or right == 0:
-        return 0, True
-    product = left * right
-    if (left == -1 and right == _INT_MIN) or (right == -1 and left == _INT_MIN):
-        return 0, False
-    quotient = product // right
-    return product, quotient == left and quotient * right == product
-
-
-@njit(cache=True)
+@compiled
 def calendar(part: int, time: int) -> tuple[int, bool]:
     """Give a part of a time's UTC date; the second result tells whether the calendar reaches that far."""
     if time < _YEAR_1 or time >= _YEAR_10000:
@@ -91,7 +91,7 @@ def calendar(part: int, time: int) -> tuple[int, bool]:
     return day_of_year - (153 * shifted_month + 2) // 5 + 1, True
 
 
-@njit(cache=True)
+@compiled
 def compute(context: int, start: int) -> bool:
     """Run the code from ``start``; the result is left at the bottom of the stack. False if it is undefined."""
     stack, defined = peek(context, At.STACK), peek(context, At.STACK_DEFINED)
@@ -128,9 +128,12 @@ def compute(context: int, start: int) -> bool:
                 top -= 1
         elif op == Op.TABLE:
             if peek(defined, top):
-                entry = word(context, At.TABLES, word(context, At.TABLE_OFFSETS, a) + peek(stack, top))
+                entry = word(context, At.TABLES, a * peek(context, At.TABLE_WIDTH) + peek(stack, top))
+                if entry == UNFILLED:  # ask for it; the event is taken again once it is there
+                    poke(context, At.NEEDED_TABLE, a)
+                    poke(context, At.NEEDED_CODE, peek(stack, top))
                 poke(stack, top, entry)
-                poke(defined, top, entry != UNDEFINED_ENTRY)
+                poke(defined, top, entry > UNFILLED)
         elif op == Op.CALENDAR:
             if peek(defined, top):
                 part, reached = calendar(a, peek(stack, top))
@@ -144,7 +147,7 @@ def compute(context: int, start: int) -> bool:
             _binary(op, a, stack, defined, top)
 
 
-@njit(cache=True)
+@compiled
 def _unary(op: int, stack: int, defined: int, top: int) -> None:
     if op == Op.ABS_INT:
         value = peek(stack, top)
@@ -171,7 +174,7 @@ def _unary(op: int, stack: int, defined: int, top: int) -> None:
             poke(stack, top, np.int64(x))
 
 
-@njit(cache=True)
+@compiled
 def _binary(op: int, operator: int, stack: int, defined: int, top: int) -> None:
     both = peek(defined, top) != 0 and peek(defined, top + 1) != 0
     if op == Op.COMPARE_INT:
@@ -192,16 +195,14 @@ def _binary(op: int, operator: int, stack: int, defined: int, top: int) -> None:
         poke(defined, top, math.isfinite(x))
 
 
-@njit(cache=True)
+@compiled
 def _integers(op: int, left: int, right: int) -> tuple[int, bool]:
     if op == Op.ADD_INT:
-        total = left + right
-        return total, ((left ^ total) & (right ^ total)) >= 0
+        return (0, False) if add_overflows(left, right) else (left + right, True)
     if op == Op.SUB_INT:
-        total = left - right
-        return total, ((left ^ right) & (left ^ total)) >= 0
+        return (0, False) if subtract_overflows(left, right) else (left - right, True)
     if op == Op.MUL_INT:
-        return multiply(left, right)
+        return (0, False) if multiply_overflows(left, right) else (left * right, True)
     if op == Op.MIN_INT:
         return min(left, right), True
     if op == Op.MAX_INT:
@@ -211,7 +212,7 @@ def _integers(op: int, left: int, right: int) -> tuple[int, bool]:
     return (0 if right == -1 else left % right), True
 
 
-@njit(cache=True)
+@compiled
 def _floats(op: int, left: float, right: float) -> float:
     if op == Op.ADD_FLOAT:
         return left + right
@@ -228,7 +229,7 @@ def _floats(op: int, left: float, right: float) -> float:
     return left / right if op == Op.DIV_FLOAT else left % right
 
 
-@njit(cache=True)
+@compiled
 def holds(context: int, at: int) -> bool:
     """Tell whether one constraint holds for the events bound so far."""
     row = peek(context, At.CONSTRAINTS) + _CONSTRAINT_BYTES * at
@@ -247,7 +248,7 @@ def holds(context: int, at: int) -> bool:
     return compare_floats(operator, number(context, At.STORE, place), number(context, At.STORE, other))
 
 
-@njit(cache=True)
+@compiled
 def all_hold(context: int, start: int, end: int) -> bool:
     """Tell whether all constraints of a range hold."""
     for at in range(start, end):

@@ -13,8 +13,10 @@ from typing import Any, cast
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from cepheus.engine.columns.compiled import compiled
 
 _WORD = ir.IntType(64)
 _HALF = ir.IntType(32)
@@ -61,6 +63,26 @@ poke_float: Callable[[int, int, float], None] = _writer(_DOUBLE, types.float64)
 """Write a float."""
 
 
+def _overflow(instruction: str) -> Callable[[int, int], bool]:
+    def typing(_context: Any, _left: Any, _right: Any) -> Any:
+        def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            return builder.extract_value(getattr(builder, instruction)(*arguments), 1)
+
+        return types.boolean(types.int64, types.int64), generate
+
+    return cast(Callable[[int, int], bool], intrinsic(typing))
+
+
+add_overflows = _overflow("sadd_with_overflow")
+"""Tell whether the sum of two integers does not fit in 64 bits."""
+
+subtract_overflows = _overflow("ssub_with_overflow")
+"""Tell whether the difference of two integers does not fit in 64 bits."""
+
+multiply_overflows = _overflow("smul_with_overflow")
+"""Tell whether the product of two integers does not fit in 64 bits."""
+
+
 class At(IntEnum):
     """Places in the context: addresses of arrays, and single numbers that the kernel reads or changes."""
 
@@ -76,7 +98,7 @@ class At(IntEnum):
     OUTPUTS = 8
     CONSUMING = 9
     TABLES = 10
-    TABLE_OFFSETS = 11
+    TABLE_WIDTH = 11
     INDEXES = 12
     POINTS = 13
     NODES = 14
@@ -139,30 +161,32 @@ class At(IntEnum):
     MARK_COUNT = 80
     RULE_COUNT = 81
     COLUMN_COUNT = 82
+    NEEDED_TABLE = 83
+    NEEDED_CODE = 84
 
 
 CONTEXT_SIZE = 96
 
 
-@njit(cache=True)
+@compiled
 def word(context: int, array: int, index: int) -> int:
     """Read a word of one of the context's arrays."""
     return peek(peek(context, array), index)
 
 
-@njit(cache=True)
+@compiled
 def number(context: int, array: int, index: int) -> float:
     """Read a float of one of the context's arrays."""
     return peek_float(peek(context, array), index)
 
 
-@njit(cache=True)
+@compiled
 def put(context: int, array: int, index: int, value: int) -> None:
     """Write a word of one of the context's arrays."""
     poke(peek(context, array), index, value)
 
 
-@njit(cache=True)
+@compiled
 def put_number(context: int, array: int, index: int, value: float) -> None:
     """Write a float of one of the context's arrays."""
     poke_float(peek(context, array), index, value)

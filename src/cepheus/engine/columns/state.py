@@ -10,6 +10,7 @@ import numpy as np
 from cepheus.engine.columns.memory import CONTEXT_SIZE, At, address
 from cepheus.engine.columns.sums import LIMBS
 from cepheus.plan.program import MAX_POSITIONS, MAX_STACK, Program, Words
+from cepheus.plan.strings import StringTable
 
 COMPOSITE_ID_BASE = -(2**63)
 """Ids in one word: a number from 0 up, a text as ~code (its place in the string table), a composite event as its
@@ -63,6 +64,7 @@ class Status(IntEnum):
     QUEUE_FULL = 5
     MARKS_FULL = 6
     LIMIT = 7
+    STRING_NEEDED = 8
 
 
 class Cursor(IntEnum):
@@ -180,14 +182,17 @@ class Context:
             (At.KEYS, program.keys),
             (At.OUTPUTS, program.outputs),
             (At.CONSUMING, program.consuming),
-            (At.TABLES, program.tables),
-            (At.TABLE_OFFSETS, program.table_offsets),
             (At.INDEXES, program.indexes),
             (At.POINTS, program.points),
             (At.NODES, program.nodes),
             (At.MEMBERS, program.members),
         )
         self[At.RECORD_WIDTH] = program.record_width
+
+    def use_strings(self, strings: StringTable) -> None:
+        """Point at the tables of string functions."""
+        self._point((At.TABLES, strings.tables))
+        self[At.TABLE_WIDTH] = strings.tables.shape[1]
 
     def use_state(self, state: State) -> None:
         """Point at the arrays of a state."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from cepheus.engine.columns.compiled import compiled
 from cepheus.engine.columns.memory import peek, poke
 from cepheus.plan.program import Floats
 
@@ -20,12 +20,12 @@ _BIAS = 128  # position of the bit of value 1
 _ONE = np.uint64(1)
 
 
-@njit(cache=True)
+@compiled
 def _limb(limbs: int, at: int) -> np.uint64:
     return np.uint64(peek(limbs, at))
 
 
-@njit(cache=True)
+@compiled
 def _add_shifted(limbs: int, magnitude: np.uint64, shift: int, negative: bool) -> None:
     """Add ``magnitude << shift``, or subtract it."""
     limb = shift >> 6
@@ -49,14 +49,14 @@ def _add_shifted(limbs: int, magnitude: np.uint64, shift: int, negative: bool) -
         poke(limbs, i, np.int64(after))
 
 
-@njit(cache=True)
+@compiled
 def clear(limbs: int) -> None:
     """Set the sum at an address to zero."""
     for i in range(LIMBS):
         poke(limbs, i, 0)
 
 
-@njit(cache=True)
+@compiled
 def add_integer(limbs: int, value: int, subtract: bool) -> None:
     """Add an integer to (or take it from) the sum at an address."""
     negative = (value < 0) != subtract
@@ -64,7 +64,7 @@ def add_integer(limbs: int, value: int, subtract: bool) -> None:
     _add_shifted(limbs, magnitude, _BIAS, negative)
 
 
-@njit(cache=True)
+@compiled
 def add_float(limbs: int, value: float, subtract: bool) -> bool:
     """Add a finite float to (or take it from) the sum; False, and nothing added, if it is out of range."""
     if value == 0.0:
@@ -86,7 +86,7 @@ def add_float(limbs: int, value: float, subtract: bool) -> bool:
     return True
 
 
-@njit(cache=True)
+@compiled
 def read_float(limbs: int) -> float:
     """Give the sum as a float, rounded once, ties to even."""
     m0, m1, m2, m3 = _limb(limbs, 0), _limb(limbs, 1), _limb(limbs, 2), _limb(limbs, 3)
@@ -128,14 +128,14 @@ def read_float(limbs: int) -> float:
     return -result if negative else result
 
 
-@njit(cache=True)
+@compiled
 def read_integer(limbs: int) -> tuple[int, bool]:
     """Give an integer sum and whether it fits in 64 bits."""
     value = peek(limbs, 2)
     return value, peek(limbs, 3) == (-1 if value < 0 else 0)
 
 
-@njit(cache=True)
+@compiled
 def sum_floats(values: Floats, count: int, partials: Floats) -> float:
     """Sum any finite floats exactly and round once (Shewchuk's partials); infinite on overflow.
 

@@ -1,0 +1,156 @@
+"""Run random cases on an engine and compare every composite event with the reference engine's, in order.
+
+``python tests/engine/agreement.py --cases 100000`` runs many and reports; a failure prints its seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from random import Random
+
+from random_cases import Case, make_case
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.errors import LimitError, RuleError, UnsupportedError
+from cepheus.core.event import Event
+from cepheus.core.schema import Schema
+from cepheus.core.values import ValueType
+from cepheus.engine.interface import Engine
+from cepheus.engine.registry import create
+
+LIMIT = 2000
+"""Composite events per event; a case that goes beyond must do so on both engines."""
+
+MODES = ("whole", "cut", "single")
+
+
+def find(case: Case, name: str, mode: str) -> list[Event]:
+    """Run a case on the engine of that name, fed in one of the modes."""
+    random = Random(case.seed)
+    schema = Schema([*case.checked.inputs.values(), *case.checked.composites.values()])
+    engine = create(name, limit=LIMIT)
+    rules = case.checked.rules.rules
+    withdrawn = -1 if case.withdrawn_at is None else case.withdrawn_at
+    found: list[Event] = []
+    events = [Event(e.type, e.time, e.attributes, id=n if e.id is None else e.id) for n, e in enumerate(case.events)]
+    stops = sorted({0, *case.deployed_at, withdrawn, len(events)} - {-1})
+    gone: set[str] = set()
+    for begin, end in zip(stops, [*stops[1:], len(events)], strict=True):
+        fresh = [rule for rule, place in zip(rules, case.deployed_at, strict=True) if place == begin]
+        if fresh:
+            engine.deploy(fresh, schema)
+        if begin == withdrawn and str(rules[0].name) not in gone:
+            engine.withdraw(str(rules[0].name))
+            gone.add(str(rules[0].name))
+        engine = _feed(engine, events[begin:end], mode, random, found)
+    return found
+
+
+def _feed(engine: Engine, events: Sequence[Event], mode: str, random: Random, found: list[Event]) -> Engine:
+    if mode == "single":
+        for event in events:
+            found += engine.feed_event(event)
+        return engine
+    size = len(events) if mode == "whole" else random.randint(1, 7)
+    for begin in range(0, len(events), max(1, size)):
+        found += engine.feed(to_batch(events[begin : begin + max(1, size)])).to_events()
+        if mode == "snapshot":
+            saved = engine.snapshot()
+            engine = create(engine.name)
+            engine.restore(saved)
+        elif random.random() < 0.3 and events:
+            engine.advance(events[min(begin + size, len(events)) - 1].time)
+    return engine
+
+
+def to_batch(events: Sequence[Event]) -> EventBatch:
+    """Put events into a batch with timestamps as such."""
+    batch = EventBatch.from_events(events)
+    columns = dict(batch.columns)
+    at = columns.pop(("at", ValueType.INT), None)
+    if at is not None:
+        columns["at", ValueType.TIMESTAMP] = at.cast(ValueType.TIMESTAMP.arrow)
+    return EventBatch(batch.types, batch.codes, batch.times, columns, ids=batch.ids)
+
+
+def normal(events: Sequence[Event]) -> list[tuple[object, ...]]:
+    """Give what must be equal of each composite event."""
+    return [
+        (
+            e.type,
+            e.time,
+            e.start,
+            e.rule,
+            e.made_of,
+            e.id,
+            tuple(sorted((name, type(value).__name__, repr(value)) for name, value in e.attributes.items() if value is not None)),
+        )
+        for e in events
+    ]
+
+
+def compare(seed: int, name: str, mode: str, *, while_running: bool = False) -> int:
+    """Compare one case; give the number of composite events, or raise AssertionError with all there is to know."""
+    try:
+        case = make_case(seed, while_running=while_running)
+    except RuleError:
+        return -1
+    try:
+        expected = normal(find(case, "reference", "single"))
+    except LimitError:
+        return -3
+    try:
+        actual = normal(find(case, name, mode))
+    except UnsupportedError:
+        return -2
+    if expected != actual:
+        first = next((n for n, (a, b) in enumerate(zip(expected, actual, strict=False)) if a != b), min(len(expected), len(actual)))
+        raise AssertionError(
+            f"seed {seed}, {name}, {mode}, while_running={while_running}: {len(expected)} expected, {len(actual)} found;"
+            f" first difference at {first}:\n  expected {expected[first : first + 1]}\n  found    "
+            f"{actual[first : first + 1]}\n{case.text}\n"
+            + "\n".join(f"{n}: {e.type}@{e.time} {dict(e.attributes)} id={e.id}" for n, e in enumerate(case.events))
+            + f"\ndeployed at {case.deployed_at}, withdrawn at {case.withdrawn_at}"
+        )
+    return len(expected)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    parser.add_argument("--engine", default="columns")
+    parser.add_argument("--keep-going", action="store_true")
+    options = parser.parse_args()
+    begin = time.perf_counter()
+    ran = refused = unsupported = exploded = composites = failures = 0
+    for seed in range(options.seed, options.seed + options.cases):
+        mode = MODES[seed % len(MODES)]
+        try:
+            outcome = compare(seed, options.engine, mode, while_running=seed % 3 == 0)
+        except AssertionError as failure:
+            print(failure)
+            failures += 1
+            if not options.keep_going:
+                return 1
+            continue
+        refused += outcome == -1
+        unsupported += outcome == -2
+        exploded += outcome == -3
+        ran += outcome >= 0
+        composites += max(0, outcome)
+        if sys.stderr.isatty() and seed % 500 == 0:
+            print(f"\r{seed - options.seed} cases", end="", file=sys.stderr)
+    seconds = time.perf_counter() - begin
+    print(
+        f"{ran} cases agree, {failures} differ ({refused} refused by the checks, {unsupported} unsupported, {exploded} beyond the limit),"
+        f" {composites} composite events, seeds {options.seed} to {options.seed + options.cases - 1}, {seconds:.0f} s"
+    )
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

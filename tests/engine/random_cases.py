@@ -1,0 +1,213 @@
+"""Random rule sets and streams, made from a seed: what every engine must agree on with the reference engine.
+
+Times are a few microseconds apart with many ties, values come from small sets with extremes mixed in, so that every
+boundary is hit often.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+from cepheus.core.event import Event
+from cepheus.core.values import Value
+from cepheus.language.tesla import parse
+from cepheus.rules.check import Checked, check
+
+DECLARATIONS = "".join(
+    f"event {name}(x: int, y: double, s: string, b: bool, at: timestamp, o: int?)\n" for name in "ABCD"
+)
+_COMPOSITE = "(x: int, y: double, s: string, b: bool, at: timestamp, o: int?)"
+_WINDOWS = ("0 us", "1 us", "2 us", "3 us", "5 us", "5 us", "8 us", "8 us", "20 us", "1 ms", "5 days")
+_OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
+_INTS = (0, 1, 1, 2, 2, 3, -1, -2, 2**63 - 1, -(2**63), 10**9)
+_FLOATS = (0.0, -0.0, 0.5, 0.5, 1.0, 1.5, 1.5, -2.25, 0.1, 0.2, 1e300, -1e300, 1e-300, 2.0**70, 3.0)
+_TEXTS = ("a", "b", "ab", "B", "")
+_STEPS = (0, 0, 1, 1, 1, 2, 3, 7)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Rules and a stream in order; later rules are deployed, and one withdrawn, at given places of the stream."""
+
+    seed: int
+    text: str
+    checked: Checked
+    events: tuple[Event, ...]
+    deployed_at: tuple[int, ...]
+    withdrawn_at: int | None
+
+
+def make_case(seed: int, *, while_running: bool = False, events: int = 30) -> Case:
+    """Make the case of a seed; with ``while_running``, rules come and go in mid-stream."""
+    random = Random(seed)
+    count = random.choice((1, 1, 2, 3))
+    text = DECLARATIONS + "\n".join(_Rule(random, number, count).text() for number in range(count))
+    stream = tuple(_stream(random, random.randint(0, events)))
+    places = [0] * count
+    withdrawn = None
+    if while_running:
+        places = sorted(random.randint(0, len(stream)) for _ in range(count))
+        withdrawn = random.randint(places[0], len(stream))
+    return Case(seed, text, check(parse(text, f"seed {seed}")), stream, tuple(places), withdrawn)
+
+
+def _stream(random: Random, count: int) -> list[Event]:
+    time = random.choice((0, 0, 0, -5, 2_000_000_000))
+    found = []
+    for _ in range(count):
+        time += random.choice(_STEPS)
+        attributes: dict[str, Value | None] = {
+            "x": random.choice(_INTS),
+            "y": random.choice(_FLOATS),
+            "s": random.choice(_TEXTS),
+            "b": random.random() < 0.5,
+            "at": random.choice((0, 1, 86_400_000_000, 1_700_000_000_000_000, time)),
+        }
+        if random.random() < 0.7:
+            attributes["o"] = random.choice(_INTS)
+        name = random.choice(("A", "A", "B", "B", "C", "D", "P1"))
+        found.append(Event(name, time, attributes, id=random.choice((None, None, f"e{len(found)}"))))
+    return found
+
+
+class _Rule:
+    """Writes one random rule."""
+
+    def __init__(self, random: Random, number: int, count: int) -> None:
+        self.random = random
+        self.number = number
+        self.composites = [f"P{k}" for k in range(count)]
+        self.names: list[str] = []
+        self.parameters: list[str] = []
+        self.results: list[str] = []
+        self.future: list[str] = []
+
+    def text(self) -> str:
+        random = self.random
+        terminator = random.choice([*"AABC", *self.composites[: self.number]])
+        pieces = [self._event(terminator, "e0", binds=True)]
+        selected = []
+        for index in range(1, random.choice((1, 2, 2, 3, 3, 4, 5))):
+            kind = random.random()
+            if kind < 0.6:
+                name = f"e{index}"
+                pieces.append(self._selection(name))
+                selected.append(name)
+            elif kind < 0.8:
+                pieces.append(f"not {self._event(self._type(), None)} {self._scope()}")
+            else:
+                pieces.append(self._aggregation(index))
+        if self.future:  # a parameter that was used ahead of its binding
+            bindings = " and ".join(f"x=${name}" for name in self.future)
+            name = f"e{len(pieces) + 9}"
+            policy = random.choice(("each", "last"))
+            window = f"within {random.choice(_WINDOWS[:5])} from {random.choice(self.names)}"
+            pieces.append(f"{policy} {self._type()}({bindings}) as {name} {window}")
+            self.names.append(name)
+            selected.append(name)
+        body = " and\n  ".join(pieces)
+        consuming = [name for name in selected if random.random() < 0.25]
+        clause = f"\nconsuming {', '.join(consuming)}" if consuming else ""
+        where = ", ".join(f"{name}={value}" for name, value in self._values().items())
+        return f"define P{self.number}{_COMPOSITE}\nfrom {body}\nwhere {where}{clause};\n"
+
+    def _type(self) -> str:
+        return self.random.choice([*"ABCD", *self.composites])
+
+    def _selection(self, name: str) -> str:
+        random = self.random
+        policy = random.choice(("each", "each", "last", "last", "first", "2 last", "3 first", "1 last"))
+        reference = random.choice(self.names)
+        event_type = self._type()
+        windows = _WINDOWS[1:6] if event_type in self.composites else _WINDOWS  # recursion must not explode
+        event = self._event(event_type, name, binds=True)
+        return f"{policy} {event} within {random.choice(windows)} from {reference}"
+
+    def _event(self, event_type: str, name: str | None, *, binds: bool = False) -> str:
+        constraints = [self._constraint(binds and name is not None) for _ in range(self.random.choice((0, 0, 0, 1, 1, 2)))]
+        constraints = [constraint for constraint in constraints if constraint]
+        if binds and name is not None and self.random.random() < 0.3:
+            parameter = f"p{len(self.parameters)}"
+            self.parameters.append(parameter)
+            constraints.append(f"x=${parameter}")
+        if name is None:
+            return f"{event_type}({' and '.join(constraints)})"
+        self.names.append(name)
+        return f"{event_type}({' and '.join(constraints)}) as {name}"
+
+    def _scope(self) -> str:
+        random = self.random
+        if len(self.names) > 1 and random.random() < 0.4:
+            first, second = random.sample(self.names, 2)
+            return f"between {first} and {second}"
+        return f"within {random.choice(_WINDOWS)} from {random.choice(self.names)}"
+
+    def _aggregation(self, index: int) -> str:
+        random = self.random
+        function = random.choice(("Avg", "Sum", "Count", "Min", "Max", "Stddev", "First", "Last"))
+        value = random.choice((".x", ".y", ".(x + 1)", ".(y * 2)", ".o"))
+        if function == "Count":
+            value = random.choice(("", ".x", ".o"))
+        inner = f"{function}({self._event(self._type(), None)}{value} {self._scope()})"
+        kind = random.random()
+        if kind < 0.35:
+            return f"{random.choice((0, 1, 0.5))} {random.choice(_OPERATORS)} {inner}"
+        name = f"t{index}"
+        self.results.append(name)
+        return f"${name} = {inner}" if kind < 0.7 else f"{random.choice((-1, 0))} < ${name} = {inner}"
+
+    def _number(self) -> str:
+        random = self.random
+        options = [str(random.choice((0, 1, 2, 0.5, 1.5)))]
+        options += [f"${name}" for name in self.parameters[-2:]] * 2
+        options += [f"{name}.{random.choice('xy')}" for name in self.names[-2:]]
+        options += [f"${name}" for name in self.results]
+        return random.choice(options)
+
+    def _constraint(self, allow_future: bool) -> str:
+        random = self.random
+        kind = random.randint(0, 15)
+        operator = random.choice(_OPERATORS)
+        other = self._number()
+        if kind <= 3:
+            return f"{random.choice('xy')} {operator} {other}"
+        if kind <= 5 and self.parameters:
+            return f"x = ${random.choice(self.parameters)}"
+        if kind == 6:
+            return f"{other} - 1 < y < {other} + 1"
+        if kind == 7:
+            return f"s {random.choice(('=', '!=', '<', '>='))} '{random.choice(_TEXTS)}'"
+        if kind == 8 and self.names:
+            return f"s = {random.choice(self.names)}.s"
+        if kind == 9:
+            return random.choice(("b", "b = true", "b != false", "contains(s, 'a')", "starts_with(lower(s), 'b')"))
+        if kind == 10:
+            return f"coalesce(o, 1) {operator} {random.choice((0, 1, 2))}"
+        if kind == 11:
+            return f"o {operator} {random.choice((0, 1))}"
+        if kind == 12:
+            expression = ("x * 2", "y / x", "abs(x)", "min(x, 2)", "max(y, x)", "floor(y)", "mod(x, 3)", "length(s)")
+            return f"{random.choice(expression)} {operator} {random.choice((0, 1, 2))}"
+        if kind == 13:
+            return random.choice(("hour(at) >= 1", "year(at) > 1970", "time >= at", "weekday(at) != 4", "x + 1 > x"))
+        if kind == 14 and allow_future and not self.future:
+            self.future.append("later")
+            return "x <= $later"
+        return "x != 7"
+
+    def _values(self) -> dict[str, str]:
+        random = self.random
+        name = random.choice(self.names)
+        numbers = [f"{name}.y", "e0.x", "e0.y + 0.5", f"{name}.x * 1", f"{name}.y / 3", "0.25", *self._results()]
+        return {
+            "x": random.choice((f"{name}.x", "e0.x", f"{name}.x + e0.x", "floor(e0.y)", "7", f"length({name}.s)")),
+            "y": random.choice(numbers),
+            "s": random.choice((f"{name}.s", f"upper({name}.s)", f"concat({name}.s, 'z')", "'k'")),
+            "b": random.choice((f"{name}.b", "true", f"contains({name}.s, 'b')")),
+            "at": random.choice((f"{name}.at", "e0.time", f"{name}.time")),
+            "o": random.choice((f"{name}.o", f"{name}.x", "1")),
+        }
+
+    def _results(self) -> list[str]:
+        return [f"${name}" for name in self.results]
