@@ -45,7 +45,7 @@ bench: $(STAMP)  ## rerun the measurements and write them to docs/benchmarks
 	@$(BIN)/cepheus bench
 
 docs: $(STAMP)   ## build the documentation into site/
-	@$(BIN)/mkdocs build --strict --quiet && echo "Open site/index.html"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "Open site/index.html"
 
 lock: $(STAMP)   ## pin the newest dependencies that pyproject.toml allows
 	@$(BIN)/uv pip compile --universal --generate-hashes --python-version 3.11 --all-extras --group dev \

@@ -24,7 +24,7 @@ from cepheus.engine.registry import create
 LIMIT = 2000
 """Composite events per event; a case that goes beyond must do so on both engines."""
 
-MODES = ("whole", "cut", "single")
+MODES = ("whole", "cut", "single", "snapshot")
 
 
 def find(case: Case, name: str, mode: str) -> list[Event]:
@@ -86,7 +86,13 @@ def normal(events: Sequence[Event]) -> list[tuple[object, ...]]:
             e.rule,
             e.made_of,
             e.id,
-            tuple(sorted((name, type(value).__name__, repr(value)) for name, value in e.attributes.items() if value is not None)),
+            tuple(
+                sorted(
+                    (name, type(value).__name__, repr(value))
+                    for name, value in e.attributes.items()
+                    if value is not None
+                )
+            ),
         )
         for e in events
     ]
@@ -107,7 +113,10 @@ def compare(seed: int, name: str, mode: str, *, while_running: bool = False) -> 
     except UnsupportedError:
         return -2
     if expected != actual:
-        first = next((n for n, (a, b) in enumerate(zip(expected, actual, strict=False)) if a != b), min(len(expected), len(actual)))
+        first = next(
+            (n for n, (a, b) in enumerate(zip(expected, actual, strict=False)) if a != b),
+            min(len(expected), len(actual)),
+        )
         raise AssertionError(
             f"seed {seed}, {name}, {mode}, while_running={while_running}: {len(expected)} expected, {len(actual)} found;"
             f" first difference at {first}:\n  expected {expected[first : first + 1]}\n  found    "

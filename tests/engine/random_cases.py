@@ -125,7 +125,9 @@ class _Rule:
         return f"{policy} {event} within {random.choice(windows)} from {reference}"
 
     def _event(self, event_type: str, name: str | None, *, binds: bool = False) -> str:
-        constraints = [self._constraint(binds and name is not None) for _ in range(self.random.choice((0, 0, 0, 1, 1, 2)))]
+        constraints = [
+            self._constraint(binds and name is not None) for _ in range(self.random.choice((0, 0, 0, 1, 1, 2)))
+        ]
         constraints = [constraint for constraint in constraints if constraint]
         if binds and name is not None and self.random.random() < 0.3:
             parameter = f"p{len(self.parameters)}"

@@ -7,7 +7,7 @@ the same column share it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from cepheus.core.errors import EventError, OptionError, UnsupportedError
@@ -71,6 +71,12 @@ class TypeLayout:
                 self.optional.add(attribute)
                 self.width += 1
         return self.slots[attribute]
+
+    def expect(self, types: Mapping[str, ValueType | None], optional: Sequence[str], told: Sequence[str]) -> None:
+        """Take over what is known of a type's attributes, before any rule asks for them."""
+        for name, value_type in types.items():
+            self.slot(name, value_type, name in optional)
+        self.told_by_data.update(told)
 
     def read(self) -> list[str]:
         """Give the attributes that some rule reads."""
@@ -170,6 +176,7 @@ class LoweredRule:
     absences: tuple[LoweredStep, ...]
     outputs: tuple[LoweredOutput, ...]
     consuming: tuple[tuple[int, int, int], ...]
+    marks: tuple[tuple[str, int, int], ...]
     seed: int
 
     @property
@@ -196,8 +203,8 @@ class Lowering:
         """How many column numbers are in use or free."""
         return self._column_count
 
-    def add(self, rule: ResolvedRule, schema: Schema, fed: Sequence[int]) -> LoweredRule:
-        """Lower one more rule; ``fed`` tells for each type how many rows were stored before."""
+    def add(self, rule: ResolvedRule, schema: Schema, fed: Mapping[str, int]) -> LoweredRule:
+        """Lower one more rule; ``fed`` tells for each event type how many rows were stored before."""
         if rule.name in self.rules:
             raise OptionError.of("deploy", f"a rule named '{rule.name}' is already deployed", hint="withdraw it first")
         try:
@@ -283,7 +290,7 @@ class Lowering:
 class _RuleLowering:
     """Lowers one rule."""
 
-    def __init__(self, lowering: Lowering, rule: ResolvedRule, schema: Schema, fed: Sequence[int]) -> None:
+    def __init__(self, lowering: Lowering, rule: ResolvedRule, schema: Schema, fed: Mapping[str, int]) -> None:
         self._lowering = lowering
         self._rule = rule
         self._schema = schema
@@ -333,6 +340,7 @@ class _RuleLowering:
             absences,
             outputs,
             tuple(consuming),
+            tuple((event_type, *mark) for event_type, mark in self._marks.items()),
             text_digest(rule.name),
         )
 
@@ -511,7 +519,7 @@ class _RuleLowering:
         self._own_type = event_type
         static, keys, rest = self._split(own, constraints)
         layout = self._lowering.layout(event_type)
-        stored = self._fed[layout.index] if layout.index < len(self._fed) else 0
+        stored = self._fed.get(event_type, 0)
         alone = frozenset(_forget_name(constraint, own) for constraint in static)
         floats = sum(1 << part for part, (mine, _) in enumerate(keys) if mine.type is ValueType.FLOAT)
         key = ColumnKey(layout.index, alone, tuple(mine.slot for mine, _ in keys), floats)

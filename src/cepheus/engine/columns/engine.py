@@ -17,11 +17,13 @@ from cepheus.engine.columns.intake import Intake, id_word
 from cepheus.engine.columns.kernel import run
 from cepheus.engine.columns.memory import At, address
 from cepheus.engine.columns.outlet import Found, to_batch
+from cepheus.engine.columns.replay import replay
+from cepheus.engine.columns.snapshot import DeployedRule, Saved, StoredType, read, stored_type, write
 from cepheus.engine.columns.state import Context, Input, Scratch, State, Status, TypeState
 from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites
 from cepheus.plan.flatten import flatten
 from cepheus.plan.lower import LoweredRule, Lowering, TypeLayout
-from cepheus.plan.program import TypeField, Words
+from cepheus.plan.program import HEADER, TypeField, Words
 from cepheus.plan.strings import StringTable
 from cepheus.rules.model import Rule
 from cepheus.rules.resolve import resolve
@@ -38,10 +40,15 @@ class ColumnsEngine:
     name: ClassVar[str] = "columns"
 
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
-        self._rules: dict[str, tuple[Rule, Schema]] = {}
-        self._lowering = Lowering(StringTable())
-        self._intake = Intake(self._lowering)
         self._limit = limit
+        self._output = np.empty(_OUTPUT_WORDS, np.int64)
+        self._begin(StringTable())
+
+    def _begin(self, strings: StringTable) -> None:
+        """Start without rules and events."""
+        self._rules: dict[str, DeployedRule] = {}
+        self._lowering = Lowering(strings)
+        self._intake = Intake(self._lowering)
         self._fed = 0
         self._stale = True
         self._order: tuple[LoweredRule, ...] = ()
@@ -49,26 +56,33 @@ class ColumnsEngine:
         self._program = flatten(self._lowering)
         self._state = State()
         self._scratch = Scratch.for_rules(0, 0)
-        self._output = np.empty(_OUTPUT_WORDS, np.int64)
         self._single: _SingleInput | None = None
         self._context = Context()
         self._context.use_output(self._output)
-        self._context.use_strings(self._lowering.strings)
+        self._context.use_strings(strings)
 
     def deploy(self, rules: Sequence[Rule], schema: Schema) -> None:
         """Add rules, all or none; they see the events fed from now on."""
-        stored = self._state.types[:, TypeState.NEXT].tolist()
+        self._deploy([DeployedRule(rule, schema, self._stored()) for rule in rules])
+
+    def _deploy(self, rules: Sequence[DeployedRule]) -> None:
         added: list[str] = []
         try:
-            for rule in rules:
-                lowered = self._lowering.add(resolve(rule), schema, stored)
-                added.append(lowered.name)
+            for deployed in rules:
+                added.append(self._lowering.add(resolve(deployed.rule), deployed.schema, deployed.since).name)
         except CepheusError:
             for name in added:
                 self._lowering.remove(name)
             raise
-        self._rules |= {str(rule.name): (rule, schema) for rule in rules}
+        self._rules |= {str(deployed.rule.name): deployed for deployed in rules}
         self._stale = True
+
+    def _stored(self) -> dict[str, int]:
+        """Give, by event type, how many rows have been stored so far."""
+        counts = self._state.types[:, TypeState.NEXT].tolist()
+        return {
+            layout.name: counts[layout.index] for layout in self._lowering.types.values() if layout.index < len(counts)
+        }
 
     def withdraw(self, name: str) -> None:
         """Remove a rule and the columns that only it used."""
@@ -95,6 +109,7 @@ class ColumnsEngine:
         self._scratch = Scratch.for_rules(longest, len(self._program.listeners))
         self._context.use_scratch(self._scratch)
         self._single = None
+        self._fit_strings()
         self._stale = False
 
     def feed(self, batch: EventBatch) -> EventBatch:
@@ -107,9 +122,7 @@ class ColumnsEngine:
     def _run(self, given: Input) -> EventBatch:
         """Run the kernel over the input, growing what it needs, and give what it found."""
         context = self._context
-        strings = self._lowering.strings
-        if strings.fit():
-            context.use_strings(strings)
+        self._fit_strings()
         context.use_input(given)
         drained: list[Words] = []
         events = 0
@@ -118,25 +131,34 @@ class ColumnsEngine:
             if status is Status.LIMIT:
                 self._abandon()
                 rule = self._order[context[At.CULPRIT]]
-                raise too_many_composites(self._rules[rule.name][0], self._limit)
+                raise too_many_composites(self._rules[rule.name].rule, self._limit)
             if status is Status.DONE or (status is Status.OUTPUT_FULL and context[At.OUTPUT_EVENTS]):
                 events += context[At.OUTPUT_EVENTS]
                 drained.append(self._drain())
                 if status is Status.DONE:
                     break
-            elif status is Status.STRING_NEEDED:
-                strings.fill(context[At.NEEDED_TABLE], context[At.NEEDED_CODE])
-                if strings.fit():
-                    context.use_strings(strings)
-            elif status is Status.OUTPUT_FULL:
-                self._output = np.empty(2 * len(self._output), np.int64)
-                context.use_output(self._output)
             else:
-                grow(status, context, self._state, self._scratch, self._program)
+                self._provide(status)
         if events == 0:
             return EventBatch.empty()
         words = drained[0] if len(drained) == 1 else np.concatenate(drained)
         return to_batch(Found(self._order, self._lowering.strings, words, events))
+
+    def _provide(self, status: Status) -> None:
+        """Give the kernel what it came back for."""
+        if status is Status.STRING_NEEDED:
+            strings = self._lowering.strings
+            strings.fill(self._context[At.NEEDED_TABLE], self._context[At.NEEDED_CODE])
+            self._fit_strings()
+        elif status is Status.OUTPUT_FULL:
+            self._output = np.empty(2 * len(self._output), np.int64)
+            self._context.use_output(self._output)
+        else:
+            grow(status, self._context, self._state, self._scratch, self._program)
+
+    def _fit_strings(self) -> None:
+        if self._lowering.strings.fit():
+            self._context.use_strings(self._lowering.strings)
 
     def _abandon(self) -> None:
         """Leave the rest of the input, as if it had not been fed."""
@@ -167,6 +189,56 @@ class ColumnsEngine:
         self._context[At.TIME] = max(self._context[At.TIME], time)
         sweep_lanes(self._context, self._state)
         return EventBatch.empty()
+
+    def snapshot(self) -> bytes:
+        """Give the rules and the stored events."""
+        self._refresh()
+        state = self._state
+        types = tuple(
+            stored_type(layout, state.types[layout.index], state.store, self._order, layout.width)
+            for layout in self._lowering.types.values()
+        )
+        texts = self._lowering.strings.texts
+        return write(self.name, Saved(tuple(self._rules.values()), types, texts, self._fed, self._context[At.TIME]))
+
+    def restore(self, data: bytes) -> None:
+        """Take over a snapshot: deploy its rules anew and put its events back."""
+        saved = read(self.name, data)
+        self._begin(StringTable(saved.texts))
+        for stored in saved.types:
+            self._lowering.layout(stored.name).expect(stored.types, stored.optional, stored.told_by_data)
+        self._deploy(saved.rules)
+        self._refresh()
+        self._fed = saved.fed
+        for stored in saved.types:
+            self._put_back(stored)
+        self._context[At.TIME] = saved.time
+
+    def _put_back(self, stored: StoredType) -> None:
+        layout = self._lowering.layout(stored.name)
+        rows = np.zeros((len(stored.rows), layout.width), np.int64)
+        rows[:, :HEADER] = stored.rows[:, :HEADER]
+        for name, slot in layout.slots.items():
+            width = 2 if name in layout.optional else 1
+            if name in stored.slots:
+                place = stored.slots[name]
+                rows[:, slot : slot + width] = stored.rows[:, place : place + width]
+        for rule in self._order:
+            for event_type, slot, bit in rule.marks:
+                if event_type == stored.name:
+                    numbers = np.array(stored.consumed.get(rule.name, []), np.int64)
+                    rows[numbers - stored.first, slot] |= np.int64(1 << bit)
+        born = np.zeros(self._lowering.column_count + 1, np.int64)
+        for column in self._lowering.columns.values():
+            born[column.index] = column.born
+        state = self._state.types[layout.index]
+        state[TypeState.FIRST] = state[TypeState.NEXT] = stored.first
+        self._context[At.INPUT_NEXT] = 0
+        while True:
+            status = Status(replay(self._context.address, layout.index, address(rows), len(rows), address(born)))
+            if status is Status.DONE:
+                return
+            self._provide(status)
 
 
 class _SingleInput:

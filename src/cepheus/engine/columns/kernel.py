@@ -117,7 +117,7 @@ def _process(context: int, kind: int) -> int:
     poke(context, At.NEEDED_TABLE, -1)
     _accept(context, kind)
     columns = peek(context, At.COLUMN_COUNT)
-    status = _reserve(context, kind, columns, now) if columns > 0 else np.int64(Status.DONE)
+    status = reserve(context, kind, columns, now) if columns > 0 else np.int64(Status.DONE)
     for k in range(peek(context, At.RULE_COUNT)):
         if status == Status.DONE:
             status = _evaluate(context, word(context, At.ACCEPTED_RULES, k), events_before)
@@ -153,7 +153,7 @@ def _accept(context: int, kind: int) -> None:
 
 
 @compiled
-def _reserve(context: int, kind: int, columns: int, now: int) -> int:
+def reserve(context: int, kind: int, columns: int, now: int) -> int:
     """Make room for the current event in the store and in the lanes it enters."""
     if not reserve_row(context, kind, now):
         return np.int64(Status.STORE_FULL)
