@@ -17,6 +17,7 @@ from cepheus.plan.program import (
     IndexField,
     ListenerField,
     OutputField,
+    PolicyCode,
     Program,
     RuleField,
     StepField,
@@ -88,6 +89,7 @@ class _Tables:
                 step.result,
                 step.incremental,
                 step.type,
+                step.policy == PolicyCode.LAST and step.count == 1,
             )
         )
 
@@ -173,6 +175,7 @@ def _types(lowering: Lowering, tables: _Tables, listeners: dict[int, list[Listen
         reach[column.key.type] = max(reach[column.key.type], column.reach)
     types = np.zeros((len(lowering.types), len(TypeField)), np.int64)
     inputs = 0
+    stored = set(reach)
     for layout in lowering.types.values():
         linear, groups = index_listeners(listeners.get(layout.index, []))
         begin = len(tables.listeners)
@@ -190,7 +193,7 @@ def _types(lowering: Lowering, tables: _Tables, listeners: dict[int, list[Listen
         row[TypeField.INPUTS] = inputs
         row[TypeField.INDEXES] = first_index
         row[TypeField.INDEXES_END] = len(indexes.rows)
-        row[TypeField.STORED] = layout.index in reach
+        row[TypeField.STORED] = layout.index in stored
         inputs += layout.width
     return types
 

@@ -20,6 +20,7 @@ from cepheus.plan.program import (
     HEADER,
     MAX_KEYS,
     MAX_POSITIONS,
+    ConstraintKind,
     FunctionCode,
     PolicyCode,
     StepKind,
@@ -44,6 +45,7 @@ _FUNCTIONS = {
 }
 _RUNNING = ("Count", "Sum", "Avg")
 _UNLIMITED = MAX_TIME
+_FEW = 4
 
 
 @dataclass(slots=True)
@@ -234,6 +236,14 @@ class Lowering:
                 del self.columns[key]
         self._free_columns += dropped
         return dropped
+
+    def simple_filters(self, layout: TypeLayout) -> list[list[LoweredConstraint]] | None:
+        """Give, for each listener of a type, its comparisons with constants; None if too many or one has none."""
+        listeners = [rule.filters for rule in self.rules.values() if rule.type == layout.index]
+        listeners += [column.filters for column in self.columns.values() if column.key.type == layout.index]
+        simple = (ConstraintKind.INT_CONSTANT, ConstraintKind.FLOAT_CONSTANT)
+        choices = [[constraint for constraint in filters if constraint.kind in simple] for filters in listeners]
+        return None if len(choices) > _FEW or not all(choices) else choices
 
     def fix_type(self, layout: TypeLayout, attribute: str, value_type: ValueType) -> None:
         """Take the type of an attribute from the data, and with it that of all attributes compared with it."""

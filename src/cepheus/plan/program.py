@@ -138,6 +138,7 @@ class StepField(IntEnum):
     RESULT = 19
     INCREMENTAL = 20
     TYPE = 21
+    SINGLE = 22
 
 
 class StepKind(IntEnum):

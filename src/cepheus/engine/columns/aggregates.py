@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from cepheus.engine.columns.compiled import compiled
+from cepheus.engine.columns.compiled import compiled, inlined
 from cepheus.engine.columns.lanes import add_to_sum, before, first_not_before, lane_at, row_offset
 from cepheus.engine.columns.machine import all_hold, compute
-from cepheus.engine.columns.memory import At, number, peek, poke, put, put_number, word
+from cepheus.engine.columns.memory import At, fixed, number, peek, poke, put, put_number, word
 from cepheus.engine.columns.state import LaneState
 from cepheus.engine.columns.sums import LIMBS, add_float, add_integer, clear, read_float, read_integer, sum_floats
 from cepheus.plan.program import Floats, FunctionCode, StepField, ValueKind
@@ -18,27 +18,27 @@ _SUM_BYTES = 8 * LIMBS
 _PARTIALS = 64
 
 
-@compiled
+@inlined
 def candidate(context: int, step: int, row_number: int) -> bool:
     """Bind a row to the step's position; tell whether it is visible to the rule and satisfies the constraints."""
-    base = row_offset(context, peek(step, StepField.TYPE), row_number)
-    put(context, At.BOUND, peek(step, StepField.POSITION), base)
-    if peek(step, StepField.PLAIN):
+    base = row_offset(context, fixed(step, StepField.TYPE), row_number)
+    put(context, At.BOUND, fixed(step, StepField.POSITION), base)
+    if fixed(step, StepField.PLAIN):
         return True
-    if row_number < peek(step, StepField.SINCE):
+    if row_number < fixed(step, StepField.SINCE):
         return False
-    slot = peek(step, StepField.CONSUMED_SLOT)
-    if slot >= 0 and (word(context, At.STORE, base + slot) >> peek(step, StepField.CONSUMED_BIT)) & 1:
+    slot = fixed(step, StepField.CONSUMED_SLOT)
+    if slot >= 0 and (word(context, At.STORE, base + slot) >> fixed(step, StepField.CONSUMED_BIT)) & 1:
         return False
-    return all_hold(context, peek(step, StepField.CONSTRAINTS), peek(step, StepField.CONSTRAINTS_END))
+    return all_hold(context, fixed(step, StepField.CONSTRAINTS), fixed(step, StepField.CONSTRAINTS_END))
 
 
-@compiled
+@inlined
 def running_aggregate(context: int, step: int, lane: int, now: int) -> None:
     """Slide the sum of a lane to the window that ends now and read it."""
     row = lane_at(context, lane)
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
-    start = before(now, peek(step, StepField.WINDOW))
+    start = before(now, fixed(step, StepField.WINDOW))
     entry, end = peek(row, LaneState.SUM_NEXT), peek(row, LaneState.NEXT)
     while entry < end and word(context, At.ENTRY_TIME, offset + (entry & mask)) < now:
         add_to_sum(context, lane, entry, False)
@@ -52,7 +52,7 @@ def running_aggregate(context: int, step: int, lane: int, now: int) -> None:
     poke(row, LaneState.SUM_FIRST, entry)
     count = end - entry
     if peek(row, LaneState.INEXACT) == 0:
-        _finish(context, step, count, peek(context, At.SUMS) + _SUM_BYTES * lane)
+        _finish(context, step, count, fixed(context, At.SUMS) + _SUM_BYTES * lane)
         return
     values = np.empty(count, np.float64)
     for k in range(count):
@@ -60,13 +60,13 @@ def running_aggregate(context: int, step: int, lane: int, now: int) -> None:
     _finish_floats(context, step, values)
 
 
-@compiled
+@inlined
 def _give(context: int, at: int, value: int, defined: bool) -> None:
     put(context, At.RESULTS, at, value)
     put(context, At.RESULTS_DEFINED, at, defined)
 
 
-@compiled
+@inlined
 def _give_float(context: int, at: int, value: float) -> None:
     put_number(context, At.RESULTS, at, value)
     put(context, At.RESULTS_DEFINED, at, math.isfinite(value))
@@ -75,12 +75,12 @@ def _give_float(context: int, at: int, value: float) -> None:
 @compiled
 def _finish(context: int, step: int, count: int, limbs: int) -> None:
     """Give Count, Sum or Avg from an exact sum."""
-    function, at = peek(step, StepField.FUNCTION), peek(step, StepField.RESULT)
+    function, at = fixed(step, StepField.FUNCTION), fixed(step, StepField.RESULT)
     if function == FunctionCode.COUNT:
         _give(context, at, count, True)
     elif function == FunctionCode.AVG:
         _give_float(context, at, read_float(limbs) / count if count > 0 else math.nan)
-    elif peek(step, StepField.VALUE_KIND) == ValueKind.INT:
+    elif fixed(step, StepField.VALUE_KIND) == ValueKind.INT:
         total, fits = read_integer(limbs)
         _give(context, at, total, fits)
     else:
@@ -91,26 +91,26 @@ def _finish(context: int, step: int, count: int, limbs: int) -> None:
 def _finish_floats(context: int, step: int, values: Floats) -> None:
     """Give Sum or Avg from the members themselves, where some lie outside the range of exact sums."""
     total = sum_floats(values, len(values), np.empty(_PARTIALS, np.float64))
-    if peek(step, StepField.FUNCTION) == FunctionCode.AVG:
+    if fixed(step, StepField.FUNCTION) == FunctionCode.AVG:
         total = total / len(values) if len(values) > 0 else math.nan
-    _give_float(context, peek(step, StepField.RESULT), total)
+    _give_float(context, fixed(step, StepField.RESULT), total)
 
 
 @compiled
 def empty_aggregate(context: int, step: int) -> None:
     """Give the aggregate of nothing: 0 for Count and Sum, undefined for the others."""
-    _give(context, peek(step, StepField.RESULT), 0, peek(step, StepField.FUNCTION) <= FunctionCode.SUM)
+    _give(context, fixed(step, StepField.RESULT), 0, fixed(step, StepField.FUNCTION) <= FunctionCode.SUM)
 
 
 @compiled
 def _value(context: int, step: int) -> bool:
     """Leave the value of the member under test at the bottom of the stack; False if it is undefined."""
-    slot = peek(step, StepField.VALUE_SLOT)
+    slot = fixed(step, StepField.VALUE_SLOT)
     if slot >= 0:
-        place = word(context, At.BOUND, peek(step, StepField.POSITION)) + slot
+        place = word(context, At.BOUND, fixed(step, StepField.POSITION)) + slot
         put(context, At.STACK, 0, word(context, At.STORE, place))
         return True
-    return peek(step, StepField.VALUE_KIND) == ValueKind.NONE or compute(context, peek(step, StepField.VALUE_CODE))
+    return fixed(step, StepField.VALUE_KIND) == ValueKind.NONE or compute(context, fixed(step, StepField.VALUE_CODE))
 
 
 @compiled
@@ -118,9 +118,9 @@ def scanned_aggregate(context: int, step: int, lane: int, start: int, end: int) 
     """Aggregate the members of a lane whose time lies in ``[start, end)``, one by one."""
     row = lane_at(context, lane)
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
-    function, kind = peek(step, StepField.FUNCTION), peek(step, StepField.VALUE_KIND)
+    function, kind = fixed(step, StepField.FUNCTION), fixed(step, StepField.VALUE_KIND)
     first, last = first_not_before(context, lane, start), first_not_before(context, lane, end)
-    limbs = peek(context, At.SCAN_SUM)
+    limbs = fixed(context, At.SCAN_SUM)
     clear(limbs)
     count = 0
     exact = True
@@ -147,7 +147,7 @@ def scanned_aggregate(context: int, step: int, lane: int, start: int, end: int) 
     if function == FunctionCode.STDDEV:
         _deviation(context, step, lane, first, last, count)
     elif function >= FunctionCode.MIN:
-        _give(context, peek(step, StepField.RESULT), best, count > 0)
+        _give(context, fixed(step, StepField.RESULT), best, count > 0)
     elif exact:
         _finish(context, step, count, limbs)
     else:
@@ -159,7 +159,7 @@ def _collect(context: int, step: int, lane: int, first: int, last: int, count: i
     """Give the members' values as floats."""
     row = lane_at(context, lane)
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
-    integers = peek(step, StepField.VALUE_KIND) == ValueKind.INT
+    integers = fixed(step, StepField.VALUE_KIND) == ValueKind.INT
     values = np.empty(count, np.float64)
     at = 0
     for entry in range(first, last):
@@ -172,14 +172,14 @@ def _collect(context: int, step: int, lane: int, first: int, last: int, count: i
 @compiled
 def _deviation(context: int, step: int, lane: int, first: int, last: int, count: int) -> None:
     """Give the standard deviation of a sample, from exact sums of the values and of their squared distances."""
-    at = peek(step, StepField.RESULT)
+    at = fixed(step, StepField.RESULT)
     put(context, At.RESULTS_DEFINED, at, 0)
     if count < 2:
         return
     values = _collect(context, step, lane, first, last, count)
     partials = np.empty(_PARTIALS, np.float64)
-    if peek(step, StepField.VALUE_KIND) == ValueKind.INT:
-        mean = read_float(peek(context, At.SCAN_SUM)) / count
+    if fixed(step, StepField.VALUE_KIND) == ValueKind.INT:
+        mean = read_float(fixed(context, At.SCAN_SUM)) / count
     else:
         mean = sum_floats(values, count, partials) / count
     for k in range(count):

@@ -45,10 +45,19 @@ _CACHED = _usable(_FOLDER)
 
 def compiled(function: F) -> F:
     """Compile a function when it is first called, without the interpreter lock, and keep the result on disk."""
+    return _compile(function, inlined=False)
+
+
+def inlined(function: F) -> F:
+    """Compile a function into each of its callers: for what runs many times per event."""
+    return _compile(function, inlined=True)
+
+
+def _compile(function: F, *, inlined: bool) -> F:
     before = config.CACHE_DIR
     config.CACHE_DIR = str(_FOLDER)
     try:
-        result: F = njit(nogil=True, cache=_CACHED)(function)
+        result: F = njit(nogil=True, cache=_CACHED, forceinline=inlined)(function)
     finally:
         config.CACHE_DIR = before
     return result

@@ -116,6 +116,7 @@ class ColumnsEngine:
         """Process events in total order."""
         self._refresh()
         given = self._intake.prepare(batch, self._fed, self._listening)
+        given.rows = self._intake.relevant_rows(batch, given)
         self._fed += len(batch)
         return self._run(given)
 
@@ -124,31 +125,27 @@ class ColumnsEngine:
         context = self._context
         self._fit_strings()
         context.use_input(given)
-        drained: list[Words] = []
-        events = 0
+        chunks: list[Words] = []
         while True:
             status = Status(run(context.address))
             if status is Status.LIMIT:
                 self._abandon()
                 rule = self._order[context[At.CULPRIT]]
                 raise too_many_composites(self._rules[rule.name].rule, self._limit)
-            if status is Status.DONE or (status is Status.OUTPUT_FULL and context[At.OUTPUT_EVENTS]):
-                events += context[At.OUTPUT_EVENTS]
-                drained.append(self._drain())
-                if status is Status.DONE:
-                    break
-            else:
+            if status is not Status.DONE and (status is not Status.OUTPUT_FULL or not context[At.OUTPUT_EVENTS]):
                 self._provide(status)
-        if events == 0:
-            return EventBatch.empty()
-        words = drained[0] if len(drained) == 1 else np.concatenate(drained)
-        return to_batch(Found(self._order, self._lowering.strings, words, events))
+                continue
+            if context[At.OUTPUT_EVENTS]:
+                chunks.append(self._drain(last=status is Status.DONE))
+            if status is Status.DONE:
+                return to_batch(Found(self._order, self._lowering.strings, chunks)) if chunks else EventBatch.empty()
 
     def _provide(self, status: Status) -> None:
         """Give the kernel what it came back for."""
         if status is Status.STRING_NEEDED:
             strings = self._lowering.strings
             strings.fill(self._context[At.NEEDED_TABLE], self._context[At.NEEDED_CODE])
+            self._context[At.NEEDED_TABLE] = -1
             self._fit_strings()
         elif status is Status.OUTPUT_FULL:
             self._output = np.empty(2 * len(self._output), np.int64)
@@ -165,11 +162,16 @@ class ColumnsEngine:
         for at in (At.QUEUE_FIRST, At.QUEUE_NEXT, At.OUTPUT_EVENTS, At.OUTPUT_WORDS):
             self._context[at] = 0
 
-    def _drain(self) -> Words:
-        """Give a copy of what the kernel has written and make its buffer free again."""
-        words = self._output[: self._context[At.OUTPUT_WORDS]].copy()
+    def _drain(self, *, last: bool) -> Words:
+        """Give what the kernel has written: a copy of a little, or the buffer itself, with a new one in its place."""
+        words = self._context[At.OUTPUT_WORDS]
         self._context[At.OUTPUT_EVENTS] = self._context[At.OUTPUT_WORDS] = 0
-        return words
+        if last and 2 * words < len(self._output):
+            return self._output[:words].copy()
+        full = self._output[:words]
+        self._output = np.empty(len(self._output), np.int64)
+        self._context.use_output(self._output)
+        return full
 
     def feed_event(self, event: Event) -> list[Event]:
         """Process one event."""

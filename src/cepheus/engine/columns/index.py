@@ -11,35 +11,20 @@ from __future__ import annotations
 from cepheus.engine.columns.compiled import compiled
 from cepheus.engine.columns.lanes import type_at
 from cepheus.engine.columns.machine import all_hold
-from cepheus.engine.columns.memory import At, number, peek, poke, put, word
+from cepheus.engine.columns.memory import At, fixed, number, peek, poke, put, table, word
 from cepheus.plan.program import IndexField, ListenerField, TypeField
 
 _INDEX_BYTES = 8 * len(IndexField)
-_LISTENER_BYTES = 8 * len(ListenerField)
-
-
-@compiled
-def accept_listener(context: int, at: int) -> None:
-    """Note the rule or column of a listener if its constraints hold for the current event."""
-    listener = peek(context, At.LISTENERS) + _LISTENER_BYTES * at
-    if all_hold(context, peek(listener, ListenerField.CONSTRAINTS), peek(listener, ListenerField.CONSTRAINTS_END)):
-        if peek(listener, ListenerField.IS_RULE):
-            count = peek(context, At.RULE_COUNT)
-            put(context, At.ACCEPTED_RULES, count, peek(listener, ListenerField.TARGET))
-            poke(context, At.RULE_COUNT, count + 1)
-        else:
-            count = peek(context, At.COLUMN_COUNT)
-            put(context, At.ACCEPTED_COLUMNS, count, peek(listener, ListenerField.TARGET))
-            poke(context, At.COLUMN_COUNT, count + 1)
+LISTENER_BYTES = 8 * len(ListenerField)
 
 
 @compiled
 def _place(context: int, index: int) -> tuple[int, bool]:
     """Give how many endpoints lie below the current event's value, and whether the next one equals it."""
-    begin, end = peek(index, IndexField.POINTS), peek(index, IndexField.POINTS_END)
+    begin, end = fixed(index, IndexField.POINTS), fixed(index, IndexField.POINTS_END)
     low, high = begin, end
-    if peek(index, IndexField.IS_FLOAT):
-        floating = number(context, At.STORE, peek(index, IndexField.SLOT))
+    if fixed(index, IndexField.IS_FLOAT):
+        floating = number(context, At.STORE, word(context, At.BOUND, 0) + fixed(index, IndexField.SLOT))
         while low < high:
             middle = (low + high) >> 1
             if number(context, At.POINTS, middle) < floating:
@@ -47,44 +32,54 @@ def _place(context: int, index: int) -> tuple[int, bool]:
             else:
                 high = middle
         return low - begin, low < end and number(context, At.POINTS, low) == floating
-    integer = word(context, At.STORE, peek(index, IndexField.SLOT))
+    integer = word(context, At.STORE, word(context, At.BOUND, 0) + fixed(index, IndexField.SLOT))
     while low < high:
         middle = (low + high) >> 1
-        if word(context, At.POINTS, middle) < integer:
+        if table(context, At.POINTS, middle) < integer:
             low = middle + 1
         else:
             high = middle
-    return low - begin, low < end and word(context, At.POINTS, low) == integer
+    return low - begin, low < end and table(context, At.POINTS, low) == integer
 
 
 @compiled
-def _take(context: int, node: int) -> None:
-    """Look at the listeners of a node."""
-    for at in range(word(context, At.NODES, 2 * node), word(context, At.NODES, 2 * node + 1)):
-        accept_listener(context, word(context, At.MEMBERS, at))
+def _take(context: int, node: int, rules: int, columns: int) -> tuple[int, int]:
+    """Note the listeners of a node whose remaining constraints hold for the current event."""
+    for at in range(table(context, At.NODES, 2 * node), table(context, At.NODES, 2 * node + 1)):
+        listener = fixed(context, At.LISTENERS) + LISTENER_BYTES * table(context, At.MEMBERS, at)
+        begin, end = fixed(listener, ListenerField.CONSTRAINTS), fixed(listener, ListenerField.CONSTRAINTS_END)
+        if all_hold(context, begin, end):
+            if fixed(listener, ListenerField.IS_RULE):
+                put(context, At.ACCEPTED_RULES, rules, fixed(listener, ListenerField.TARGET))
+                rules += 1
+            else:
+                put(context, At.ACCEPTED_COLUMNS, columns, fixed(listener, ListenerField.TARGET))
+                columns += 1
+    return rules, columns
 
 
 @compiled
-def accept_indexed(context: int, kind: int) -> None:
-    """Note the rules and columns found through the indexes of the current event's type; rules stay in order."""
+def accept_indexed(context: int, kind: int, rules: int, columns: int) -> tuple[int, int]:
+    """Add the rules and columns found through the indexes of the current event's type; rules stay in order."""
     row = type_at(context, kind)
-    for at in range(peek(row, TypeField.INDEXES), peek(row, TypeField.INDEXES_END)):
-        index = peek(context, At.INDEXES) + _INDEX_BYTES * at
+    for at in range(fixed(row, TypeField.INDEXES), fixed(row, TypeField.INDEXES_END)):
+        index = fixed(context, At.INDEXES) + _INDEX_BYTES * at
         place, exact = _place(context, index)
-        nodes = peek(index, IndexField.NODES)
-        if peek(index, IndexField.BY_RANGE) == 0:
+        nodes = fixed(index, IndexField.NODES)
+        if fixed(index, IndexField.BY_RANGE) == 0:
             if exact:
-                _take(context, nodes + place)
+                rules, columns = _take(context, nodes + place, rules, columns)
             continue
-        cells = 2 * (peek(index, IndexField.POINTS_END) - peek(index, IndexField.POINTS)) + 1
+        cells = 2 * (fixed(index, IndexField.POINTS_END) - fixed(index, IndexField.POINTS)) + 1
         leaves = 1
         while leaves < cells:
             leaves *= 2
         node = leaves + 2 * place + (1 if exact else 0)
         while node > 0:
-            _take(context, nodes + node)
+            rules, columns = _take(context, nodes + node, rules, columns)
             node >>= 1
-    _sort(peek(context, At.ACCEPTED_RULES), peek(context, At.RULE_COUNT))
+    _sort(fixed(context, At.ACCEPTED_RULES), rules)
+    return rules, columns
 
 
 @compiled

@@ -7,14 +7,16 @@ from enum import Enum
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import EventError
 from cepheus.core.event import EventId
 from cepheus.core.values import INT_MAX, ValueType, from_arrow
 from cepheus.engine.columns.state import Input
+from cepheus.plan.code import LoweredConstraint
 from cepheus.plan.lower import Lowering, TypeLayout
-from cepheus.plan.program import Words
+from cepheus.plan.program import ConstraintKind, Words
 from cepheus.plan.strings import StringTable
 
 
@@ -88,6 +90,10 @@ def id_of_word(word: int, strings: StringTable) -> EventId:
 _NUMBER = "\0number:"  # marks an id that is a number out of the range of plain words
 
 
+_WORTH_A_LOOK = 4096
+"""Smaller batches go to the kernel as they are."""
+
+
 class _View(Enum):
     """What the kernel reads of a column: its values, its values with -0.0 as 0.0, or which of them are defined."""
 
@@ -134,6 +140,40 @@ class Intake:
             slots=slots,
             id_digests=strings.digests(),
         )
+
+    def relevant_rows(self, batch: EventBatch, given: Input) -> Words | None:
+        """Give the rows that can concern some rule, found by comparing whole columns with constants; None for all.
+
+        Whether a reading is above 45 is a coin toss to a processor that looks at one event after the other, but
+        nearly free for a column at a time.
+        """
+        if len(batch) < _WORTH_A_LOOK:
+            return None
+        keep = np.zeros(len(given.kinds), np.bool_)
+        masks: list[NDArray[np.bool_]] = []
+        begins = np.cumsum([0, *(layout.width for layout in self._lowering.types.values())]).tolist()
+        layouts = list(self._lowering.types.values())
+        for code, kind in enumerate(given.kinds[: len(batch.types)].tolist()):
+            if kind < 0:
+                continue
+            choices = self._lowering.simple_filters(layouts[kind])
+            if choices is None:
+                keep[code] = True
+                continue
+            places = given.slots[begins[kind] : begins[kind] + layouts[kind].width]
+            chosen = np.zeros(len(batch), np.bool_)
+            for filters in choices:
+                fits = batch.codes == code
+                for constraint in filters:
+                    fits &= _compare(self._keep[places[constraint.slot]], constraint)
+                chosen |= fits
+            masks.append(chosen)
+        if keep[: len(batch.types)].all():
+            return None
+        relevant = keep[batch.codes]
+        for mask in masks:
+            relevant |= mask
+        return np.flatnonzero(relevant)
 
     def _column(
         self,
@@ -189,3 +229,15 @@ class Intake:
             raise EventError.of(
                 "missing-attribute", f"events of type '{layout.name}' have no attribute '{attribute}', which rules read"
             )
+
+
+_COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
+
+
+def _compare(words: Words, constraint: LoweredConstraint) -> NDArray[np.bool_]:
+    compare = _COMPARISONS[constraint.operator]
+    if constraint.kind is ConstraintKind.INT_CONSTANT:
+        result: NDArray[np.bool_] = compare(words, constraint.constant)
+    else:
+        result = compare(words.view(np.float64), np.int64(constraint.constant).view(np.float64))
+    return result

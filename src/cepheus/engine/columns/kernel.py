@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from cepheus.engine.columns.aggregates import candidate, empty_aggregate, running_aggregate, scanned_aggregate
-from cepheus.engine.columns.compiled import compiled
-from cepheus.engine.columns.index import accept_indexed, accept_listener
+from cepheus.engine.columns.compiled import compiled, inlined
+from cepheus.engine.columns.index import LISTENER_BYTES, accept_indexed
 from cepheus.engine.columns.lanes import (
     append_entry,
     append_row,
@@ -22,12 +22,12 @@ from cepheus.engine.columns.lanes import (
     first_not_before,
     lane_at,
     mix,
+    place_row,
     reserve_lane,
-    reserve_row,
     type_at,
 )
 from cepheus.engine.columns.machine import all_hold, compute
-from cepheus.engine.columns.memory import At, peek, peek_half, poke, put, word
+from cepheus.engine.columns.memory import At, fixed, peek, peek_half, poke, put, table, word
 from cepheus.engine.columns.state import (
     COMPOSITE_ID_BASE,
     OUTPUT_HEADER,
@@ -43,6 +43,7 @@ from cepheus.plan.program import (
     SLOT_START,
     SLOT_TIME,
     ColumnField,
+    ListenerField,
     OutputField,
     PolicyCode,
     RuleField,
@@ -62,107 +63,148 @@ _CURSOR_BYTES = 8 * len(Cursor)
 @compiled
 def run(context: int) -> int:
     """Process the queue of composite events and then the input, from where the last call left it."""
-    count = peek(context, At.INPUT_SIZE)
-    while True:
-        queued = peek(context, At.QUEUE_FIRST) < peek(context, At.QUEUE_NEXT)
-        if queued:
-            at = peek(context, At.QUEUE_FIRST)
-            kind = word(context, At.QUEUE, at)
-            for k in range(peek(type_at(context, kind), TypeField.WIDTH)):
-                put(context, At.STORE, k, word(context, At.QUEUE, at + 1 + k))
-        else:
-            at = peek(context, At.INPUT_NEXT)
-            if at >= count:
-                return np.int64(Status.DONE)
-            kind = word(context, At.KINDS, peek_half(peek(context, At.CODES), at))
-            if kind < 0:
-                poke(context, At.INPUT_NEXT, at + 1)
-                continue
-            _load_event(context, kind, at)
-        status = _process(context, kind)
+    count = fixed(context, At.INPUT_SIZE)
+    rows = fixed(context, At.ROWS)
+    next_row = peek(context, At.INPUT_NEXT)
+    status = _process_queue(context)
+    while status == Status.DONE and next_row < count:
+        at = next_row if rows == 0 else peek(rows, next_row)
+        kind = table(context, At.KINDS, peek_half(fixed(context, At.CODES), at))
+        if kind >= 0:
+            status = _process_input(context, kind, at)
+            if status != Status.DONE:
+                break
+            if peek(context, At.QUEUE_NEXT) > 0:
+                status = _process_queue(context)
+        next_row += 1
+    poke(context, At.INPUT_NEXT, next_row)
+    return status
+
+
+@inlined
+def _process_input(context: int, kind: int, at: int) -> int:
+    """Load an input event into the place where its row would be stored, and process it."""
+    time = peek(fixed(context, At.TIMES), at)
+    base = place_row(context, kind, time)
+    if base < 0:
+        return np.int64(Status.STORE_FULL)
+    row = fixed(context, At.STORE) + 8 * base
+    poke(row, SLOT_ID, peek(fixed(context, At.IDS), at))
+    poke(row, SLOT_TIME, time)
+    poke(row, SLOT_START, time)
+    layout = type_at(context, kind)
+    inputs = fixed(layout, TypeField.INPUTS)
+    for slot in range(HEADER, fixed(layout, TypeField.WIDTH)):
+        column = table(context, At.SLOTS, inputs + slot)
+        poke(row, slot, 0 if column < 0 else peek(table(context, At.ADDRESSES, column), at))
+    return _process(context, kind, base, time)
+
+
+@compiled
+def _process_queue(context: int) -> int:
+    """Process the composite events that rules listen to, and those that they complete in turn."""
+    at = peek(context, At.QUEUE_FIRST)
+    while at < peek(context, At.QUEUE_NEXT):
+        record = fixed(context, At.QUEUE) + 8 * at
+        kind, time = peek(record, 0), peek(record, 1 + SLOT_TIME)
+        base = place_row(context, kind, time)
+        status = np.int64(Status.STORE_FULL)
+        if base >= 0:
+            for k in range(fixed(type_at(context, kind), TypeField.WIDTH)):
+                put(context, At.STORE, base + k, peek(record, 1 + k))
+            status = _process(context, kind, base, time)
         if status != Status.DONE:
+            poke(context, At.QUEUE_FIRST, at)
             return status
-        if not queued:
-            poke(context, At.INPUT_NEXT, at + 1)
-            continue
-        at += peek(context, At.RECORD_WIDTH)
-        if at == peek(context, At.QUEUE_NEXT):
-            at = 0
-            poke(context, At.QUEUE_NEXT, 0)
-        poke(context, At.QUEUE_FIRST, at)
+        at += fixed(context, At.RECORD_WIDTH)
+    poke(context, At.QUEUE_FIRST, 0)
+    poke(context, At.QUEUE_NEXT, 0)
+    return np.int64(Status.DONE)
 
 
-@compiled
-def _load_event(context: int, kind: int, at: int) -> None:
-    """Copy an input event into the current row."""
-    store = peek(context, At.STORE)
-    time = word(context, At.TIMES, at)
-    poke(store, SLOT_ID, word(context, At.IDS, at))
-    poke(store, SLOT_TIME, time)
-    poke(store, SLOT_START, time)
-    row = type_at(context, kind)
-    inputs = peek(row, TypeField.INPUTS)
-    for slot in range(HEADER, peek(row, TypeField.WIDTH)):
-        column = word(context, At.SLOTS, inputs + slot)
-        poke(store, slot, 0 if column < 0 else peek(word(context, At.ADDRESSES, column), at))
-
-
-@compiled
-def _process(context: int, kind: int) -> int:
-    """Take the current event: reserve, evaluate, commit."""
-    now = word(context, At.STORE, SLOT_TIME)
-    events_before, words_before = peek(context, At.OUTPUT_EVENTS), peek(context, At.OUTPUT_WORDS)
-    put(context, At.BOUND, 0, 0)
-    poke(context, At.MARK_COUNT, 0)
-    poke(context, At.NEEDED_TABLE, -1)
-    _accept(context, kind)
-    columns = peek(context, At.COLUMN_COUNT)
-    status = reserve(context, kind, columns, now) if columns > 0 else np.int64(Status.DONE)
-    for k in range(peek(context, At.RULE_COUNT)):
-        if status == Status.DONE:
-            status = _evaluate(context, word(context, At.ACCEPTED_RULES, k), events_before)
+@inlined
+def _process(context: int, kind: int, base: int, now: int) -> int:
+    """Take the event at ``base``: find who is concerned, reserve room, evaluate, commit."""
+    put(context, At.BOUND, 0, base)
+    rules, columns = accept(context, kind)
     if peek(context, At.NEEDED_TABLE) >= 0:
-        status = np.int64(Status.STRING_NEEDED)
-    if status == Status.DONE and peek(context, At.OUTPUT_EVENTS) > events_before:
-        status = _enqueue(context, words_before)
+        return np.int64(Status.STRING_NEEDED)
+    if rules + columns == 0:
+        return np.int64(Status.DONE)
+    status = reserve(context, base, columns, now)
+    if rules > 0 and status == Status.DONE:
+        status = _evaluate_all(context, rules)
     if status != Status.DONE:
-        poke(context, At.OUTPUT_EVENTS, events_before)
-        poke(context, At.OUTPUT_WORDS, words_before)
         return status
-    for k in range(peek(context, At.MARK_COUNT)):
-        place = word(context, At.MARKS, 2 * k)
-        put(context, At.STORE, place, word(context, At.STORE, place) | word(context, At.MARKS, 2 * k + 1))
+    if rules > 0:
+        _commit_output(context)
     if columns > 0:
         row_number = append_row(context, kind)
         for k in range(columns):
-            append_entry(context, word(context, At.ACCEPTED_LANES, k), now, row_number)
+            append_entry(context, word(context, At.ACCEPTED_LANES, k), base, now, row_number)
     poke(context, At.TIME, now)
     return status
 
 
-@compiled
-def _accept(context: int, kind: int) -> None:
-    """Find the rules that the current event terminates, in order of deployment, and the columns it enters."""
-    poke(context, At.RULE_COUNT, 0)
-    poke(context, At.COLUMN_COUNT, 0)
+@inlined
+def accept(context: int, kind: int) -> tuple[int, int]:
+    """Find the rules that the current event terminates, in order of deployment, and the columns it enters.
+
+    Gives how many there are of each; their numbers are in the working space.
+    """
+    rules, columns = 0, 0
     row = type_at(context, kind)
-    for at in range(peek(row, TypeField.LISTENERS), peek(row, TypeField.LISTENERS_END)):
-        accept_listener(context, at)
-    if peek(row, TypeField.INDEXES) < peek(row, TypeField.INDEXES_END):
-        accept_indexed(context, kind)
+    for at in range(fixed(row, TypeField.LISTENERS), fixed(row, TypeField.LISTENERS_END)):
+        listener = fixed(context, At.LISTENERS) + LISTENER_BYTES * at
+        begin, end = fixed(listener, ListenerField.CONSTRAINTS), fixed(listener, ListenerField.CONSTRAINTS_END)
+        if all_hold(context, begin, end):
+            if fixed(listener, ListenerField.IS_RULE):
+                put(context, At.ACCEPTED_RULES, rules, fixed(listener, ListenerField.TARGET))
+                rules += 1
+            else:
+                put(context, At.ACCEPTED_COLUMNS, columns, fixed(listener, ListenerField.TARGET))
+                columns += 1
+    if fixed(row, TypeField.INDEXES) < fixed(row, TypeField.INDEXES_END):
+        return accept_indexed(context, kind, rules, columns)
+    return rules, columns
 
 
-@compiled
-def reserve(context: int, kind: int, columns: int, now: int) -> int:
-    """Make room for the current event in the store and in the lanes it enters."""
-    if not reserve_row(context, kind, now):
-        return np.int64(Status.STORE_FULL)
-    key = peek(context, At.STACK)  # room that is free between two computations
+@inlined
+def _evaluate_all(context: int, rules: int) -> int:
+    """Evaluate the accepted rules; what they find stays provisional until it is committed."""
+    events, words = peek(context, At.OUTPUT_EVENTS), peek(context, At.OUTPUT_WORDS)
+    poke(context, At.FOUND_EVENTS, events)
+    poke(context, At.FOUND_WORDS, words)
+    poke(context, At.MARK_COUNT, 0)
+    for k in range(rules):
+        status = _evaluate(context, word(context, At.ACCEPTED_RULES, k), events)
+        if status != Status.DONE:
+            return status
+    if peek(context, At.NEEDED_TABLE) >= 0:
+        return np.int64(Status.STRING_NEEDED)
+    return _enqueue(context, words) if peek(context, At.FOUND_EVENTS) > events else np.int64(Status.DONE)
+
+
+@inlined
+def _commit_output(context: int) -> None:
+    """Make what was found part of the output, queue what feeds other rules, mark what was consumed."""
+    poke(context, At.OUTPUT_EVENTS, peek(context, At.FOUND_EVENTS))
+    poke(context, At.OUTPUT_WORDS, peek(context, At.FOUND_WORDS))
+    for k in range(peek(context, At.MARK_COUNT)):
+        place = word(context, At.MARKS, 2 * k)
+        put(context, At.STORE, place, word(context, At.STORE, place) | word(context, At.MARKS, 2 * k + 1))
+
+
+@inlined
+def reserve(context: int, base: int, columns: int, now: int) -> int:
+    """Find the lanes that the event at ``base`` enters and make room in them."""
+    key = fixed(context, At.STACK)  # room that is free between two computations
     for k in range(columns):
         column = word(context, At.ACCEPTED_COLUMNS, k)
         row = column_at(context, column)
-        for part in range(peek(row, ColumnField.KEYS)):
-            poke(key, part, _key_part(row, part, word(context, At.STORE, peek(row, ColumnField.KEY_0 + part))))
+        for part in range(fixed(row, ColumnField.KEYS)):
+            value = word(context, At.STORE, base + fixed(row, ColumnField.KEY_0 + part))
+            poke(key, part, _key_part(row, part, value))
         lane = reserve_lane(context, column, key, now)
         if lane < 0:
             return -lane
@@ -170,31 +212,31 @@ def reserve(context: int, kind: int, columns: int, now: int) -> int:
     return np.int64(Status.DONE)
 
 
-@compiled
+@inlined
 def _key_part(column: int, part: int, value: int) -> int:
     """Give a part of a key so that equal values have equal words: minus zero, a float, equals zero."""
-    return 0 if value == _MINUS_ZERO and (peek(column, ColumnField.FLOAT_KEYS) >> part) & 1 else value
+    return 0 if value == _MINUS_ZERO and (fixed(column, ColumnField.FLOAT_KEYS) >> part) & 1 else value
 
 
-@compiled
+@inlined
 def _lane_of(context: int, step: int) -> int:
     """Find the lane whose key the events bound so far ask for; -1 if there is none."""
-    column = peek(step, StepField.COLUMN)
+    column = fixed(step, StepField.COLUMN)
     row = column_at(context, column)
-    key = peek(context, At.STACK)
-    for part in range(peek(row, ColumnField.KEYS)):
-        source = 2 * (peek(step, StepField.KEYS) + part)
-        base = word(context, At.BOUND, word(context, At.KEYS, source))
-        poke(key, part, _key_part(row, part, word(context, At.STORE, base + word(context, At.KEYS, source + 1))))
+    key = fixed(context, At.STACK)
+    for part in range(fixed(row, ColumnField.KEYS)):
+        source = 2 * (fixed(step, StepField.KEYS) + part)
+        base = word(context, At.BOUND, table(context, At.KEYS, source))
+        poke(key, part, _key_part(row, part, word(context, At.STORE, base + table(context, At.KEYS, source + 1))))
     return find_lane(context, column, key)
 
 
-@compiled
+@inlined
 def _evaluate(context: int, rule_number: int, events_before: int) -> int:
     """Find every combination of choices for the current terminator, depth first, in order of the stream."""
-    rule = peek(context, At.RULES) + _RULE_BYTES * rule_number
-    steps, cursors = peek(context, At.STEPS), peek(context, At.CURSORS)
-    begin, end = peek(rule, RuleField.STEPS), peek(rule, RuleField.ABSENCES)
+    rule = fixed(context, At.RULES) + _RULE_BYTES * rule_number
+    steps, cursors = fixed(context, At.STEPS), fixed(context, At.CURSORS)
+    begin, end = fixed(rule, RuleField.STEPS), fixed(rule, RuleField.ABSENCES)
     at = begin
     forward = True
     while at >= begin:
@@ -206,21 +248,44 @@ def _evaluate(context: int, rule_number: int, events_before: int) -> int:
             at -= 1
             continue
         step = steps + _STEP_BYTES * at
-        kind = peek(step, StepField.KIND)
+        kind = fixed(step, StepField.KIND)
         if kind == StepKind.CHOOSE:
             cursor = cursors + _CURSOR_BYTES * (at - begin)
-            if forward:
-                _open(context, step, cursor)
-            forward = _next(context, step, cursor)
+            if forward and fixed(step, StepField.SINGLE):
+                poke(cursor, Cursor.END, 0)
+                poke(cursor, Cursor.ENTRY, 0)
+                forward = _bind_last(context, step)
+            else:
+                if forward:
+                    _open(context, step, cursor)
+                forward = _next(context, step, cursor)
         elif forward and kind == StepKind.COMPUTE:
             _compute(context, step)
         elif forward:
-            forward = all_hold(context, peek(step, StepField.CONSTRAINTS), peek(step, StepField.CONSTRAINTS_END))
+            forward = all_hold(context, fixed(step, StepField.CONSTRAINTS), fixed(step, StepField.CONSTRAINTS_END))
         at += 1 if forward else -1
     return np.int64(Status.DONE)
 
 
-@compiled
+@inlined
+def _bind_last(context: int, step: int) -> bool:
+    """Bind the one event that a plain ``last`` takes; False if there is none."""
+    lane = _lane_of(context, step)
+    if lane < 0:
+        return False
+    until = word(context, At.STORE, word(context, At.BOUND, fixed(step, StepField.REFERENCE)) + SLOT_TIME)
+    since = before(until, fixed(step, StepField.WINDOW))
+    row = lane_at(context, lane)
+    offset, mask, first = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK), peek(row, LaneState.FIRST)
+    entry = first_not_before(context, lane, until)
+    while entry > first and word(context, At.ENTRY_TIME, offset + ((entry - 1) & mask)) >= since:
+        entry -= 1
+        if candidate(context, step, word(context, At.ENTRY_ROW, offset + (entry & mask))):
+            return True
+    return False
+
+
+@inlined
 def _open(context: int, step: int, cursor: int) -> None:
     """Place a cursor on the entries of a window that a selection may take."""
     poke(cursor, Cursor.ENTRY, 0)
@@ -228,11 +293,11 @@ def _open(context: int, step: int, cursor: int) -> None:
     lane = _lane_of(context, step)
     if lane < 0:
         return
-    until = word(context, At.STORE, word(context, At.BOUND, peek(step, StepField.REFERENCE)) + SLOT_TIME)
-    since = before(until, peek(step, StepField.WINDOW))
+    until = word(context, At.STORE, word(context, At.BOUND, fixed(step, StepField.REFERENCE)) + SLOT_TIME)
+    since = before(until, fixed(step, StepField.WINDOW))
     end = first_not_before(context, lane, until)
-    wanted = peek(step, StepField.COUNT)
-    if peek(step, StepField.POLICY) == PolicyCode.LAST:
+    wanted = fixed(step, StepField.COUNT)
+    if fixed(step, StepField.POLICY) == PolicyCode.LAST:
         row = lane_at(context, lane)
         offset, mask, first = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK), peek(row, LaneState.FIRST)
         entry, left = end, wanted
@@ -242,8 +307,6 @@ def _open(context: int, step: int, cursor: int) -> None:
                 left -= 1
         if left == wanted:
             return
-        if wanted == 1:
-            end = entry + 1
     else:
         entry = first_not_before(context, lane, since)
     poke(cursor, Cursor.ENTRY, entry)
@@ -252,7 +315,7 @@ def _open(context: int, step: int, cursor: int) -> None:
     poke(cursor, Cursor.LANE, lane)
 
 
-@compiled
+@inlined
 def _next(context: int, step: int, cursor: int) -> bool:
     """Bind the next event that the selection takes."""
     entry, end = peek(cursor, Cursor.ENTRY), peek(cursor, Cursor.END)
@@ -272,13 +335,13 @@ def _next(context: int, step: int, cursor: int) -> bool:
     return False
 
 
-@compiled
+@inlined
 def _scope(context: int, step: int) -> tuple[int, int]:
     """Give the times that an aggregate or an absence looks at: from the first, up to and without the second."""
-    until = word(context, At.STORE, word(context, At.BOUND, peek(step, StepField.REFERENCE)) + SLOT_TIME)
-    other = peek(step, StepField.OTHER_REFERENCE)
+    until = word(context, At.STORE, word(context, At.BOUND, fixed(step, StepField.REFERENCE)) + SLOT_TIME)
+    other = fixed(step, StepField.OTHER_REFERENCE)
     if other < 0:
-        return before(until, peek(step, StepField.WINDOW)), until
+        return before(until, fixed(step, StepField.WINDOW)), until
     since = word(context, At.STORE, word(context, At.BOUND, other) + SLOT_TIME)
     return min(since, until) + 1, max(since, until)
 
@@ -289,14 +352,14 @@ def _compute(context: int, step: int) -> None:
     lane = _lane_of(context, step)
     if lane < 0:
         empty_aggregate(context, step)
-    elif peek(step, StepField.INCREMENTAL):
-        running_aggregate(context, step, lane, word(context, At.STORE, SLOT_TIME))
+    elif fixed(step, StepField.INCREMENTAL):
+        running_aggregate(context, step, lane, word(context, At.STORE, word(context, At.BOUND, 0) + SLOT_TIME))
     else:
         start, end = _scope(context, step)
         scanned_aggregate(context, step, lane, start, end)
 
 
-@compiled
+@inlined
 def _occurred(context: int, step: int) -> bool:
     """Tell whether an event that must be absent is there."""
     lane = _lane_of(context, step)
@@ -313,36 +376,37 @@ def _occurred(context: int, step: int) -> bool:
     return False
 
 
-@compiled
+@inlined
 def _emit(context: int, rule: int, rule_number: int, events_before: int) -> int:
     """Check the absences, compute the attributes and write a composite event."""
-    for at in range(peek(rule, RuleField.ABSENCES), peek(rule, RuleField.ABSENCES_END)):
-        if _occurred(context, peek(context, At.STEPS) + _STEP_BYTES * at):
+    for at in range(fixed(rule, RuleField.ABSENCES), fixed(rule, RuleField.ABSENCES_END)):
+        if _occurred(context, fixed(context, At.STEPS) + _STEP_BYTES * at):
             return np.int64(Status.DONE)
-    events, words = peek(context, At.OUTPUT_EVENTS), peek(context, At.OUTPUT_WORDS)
-    if events - events_before >= peek(context, At.LIMIT):
+    events, words = peek(context, At.FOUND_EVENTS), peek(context, At.FOUND_WORDS)
+    if events - events_before >= fixed(context, At.LIMIT):
         poke(context, At.CULPRIT, rule_number)
         return np.int64(Status.LIMIT)
-    if words + OUTPUT_HEADER + peek(rule, RuleField.STRIDE) > peek(context, At.OUTPUT_SIZE):
+    if words + OUTPUT_HEADER + fixed(rule, RuleField.STRIDE) > fixed(context, At.OUTPUT_SIZE):
         return np.int64(Status.OUTPUT_FULL)
-    output, store, bound = peek(context, At.OUTPUT), peek(context, At.STORE), peek(context, At.BOUND)
+    output, store, bound = fixed(context, At.OUTPUT), fixed(context, At.STORE), fixed(context, At.BOUND)
     record = output + 8 * words
     at = OUTPUT_HEADER
-    start = peek(store, SLOT_START)
-    for position in range(peek(rule, RuleField.POSITIONS)):
+    terminator = peek(bound, 0)
+    start = peek(store, terminator + SLOT_START)
+    for position in range(fixed(rule, RuleField.POSITIONS)):
         base = peek(bound, position)
         poke(record, at, peek(store, base + SLOT_ID))
         start = min(start, peek(store, base + SLOT_START))
         at += 1
-    for k in range(peek(rule, RuleField.OUTPUTS), peek(rule, RuleField.OUTPUTS_END)):
-        value = peek(context, At.OUTPUTS) + _OUTPUT_BYTES * k
-        code = peek(value, OutputField.CODE)
+    for k in range(fixed(rule, RuleField.OUTPUTS), fixed(rule, RuleField.OUTPUTS_END)):
+        value = fixed(context, At.OUTPUTS) + _OUTPUT_BYTES * k
+        code = fixed(value, OutputField.CODE)
         if code < 0:
-            base = peek(bound, peek(value, OutputField.POSITION))
-            poke(record, at, peek(store, base + peek(value, OutputField.SLOT)))
+            base = peek(bound, fixed(value, OutputField.POSITION))
+            poke(record, at, peek(store, base + fixed(value, OutputField.SLOT)))
         else:
             defined = compute(context, code)
-            optional = peek(value, OutputField.OPTIONAL)
+            optional = fixed(value, OutputField.OPTIONAL)
             if not defined and not optional:
                 return np.int64(Status.DONE)
             poke(record, at, word(context, At.STACK, 0))
@@ -353,10 +417,10 @@ def _emit(context: int, rule: int, rule_number: int, events_before: int) -> int:
     if not _mark(context, rule):
         return np.int64(Status.MARKS_FULL)
     poke(record, OutputRecord.RULE, rule_number)
-    poke(record, OutputRecord.TIME, peek(store, SLOT_TIME))
+    poke(record, OutputRecord.TIME, peek(store, terminator + SLOT_TIME))
     poke(record, OutputRecord.START, start)
-    poke(context, At.OUTPUT_EVENTS, events + 1)
-    poke(context, At.OUTPUT_WORDS, words + at)
+    poke(context, At.FOUND_EVENTS, events + 1)
+    poke(context, At.FOUND_WORDS, words + at)
     return np.int64(Status.DONE)
 
 
@@ -364,12 +428,12 @@ def _emit(context: int, rule: int, rule_number: int, events_before: int) -> int:
 def _mark(context: int, rule: int) -> bool:
     """Note which events this firing consumes; they are marked when the terminator is done. False if out of room."""
     marks = peek(context, At.MARK_COUNT)
-    for at in range(peek(rule, RuleField.CONSUMING), peek(rule, RuleField.CONSUMING_END)):
-        if marks >= peek(context, At.MARKS_SIZE):
+    for at in range(fixed(rule, RuleField.CONSUMING), fixed(rule, RuleField.CONSUMING_END)):
+        if marks >= fixed(context, At.MARKS_SIZE):
             return False
-        base = word(context, At.BOUND, word(context, At.CONSUMING, 3 * at))
-        put(context, At.MARKS, 2 * marks, base + word(context, At.CONSUMING, 3 * at + 1))
-        put(context, At.MARKS, 2 * marks + 1, np.int64(1) << word(context, At.CONSUMING, 3 * at + 2))
+        base = word(context, At.BOUND, table(context, At.CONSUMING, 3 * at))
+        put(context, At.MARKS, 2 * marks, base + table(context, At.CONSUMING, 3 * at + 1))
+        put(context, At.MARKS, 2 * marks + 1, np.int64(1) << table(context, At.CONSUMING, 3 * at + 2))
         marks += 1
     poke(context, At.MARK_COUNT, marks)
     return True
@@ -380,15 +444,15 @@ def _enqueue(context: int, words_before: int) -> int:
     """Put the composite events that some rule listens to at the end of the queue, in order."""
     next_record = peek(context, At.QUEUE_NEXT)
     words = words_before
-    while words < peek(context, At.OUTPUT_WORDS):
-        record = peek(context, At.OUTPUT) + 8 * words
-        rule = peek(context, At.RULES) + _RULE_BYTES * peek(record, OutputRecord.RULE)
-        if peek(rule, RuleField.FEEDS):
-            if next_record + peek(context, At.RECORD_WIDTH) > peek(context, At.QUEUE_SIZE):
+    while words < peek(context, At.FOUND_WORDS):
+        record = fixed(context, At.OUTPUT) + 8 * words
+        rule = fixed(context, At.RULES) + _RULE_BYTES * peek(record, OutputRecord.RULE)
+        if fixed(rule, RuleField.FEEDS):
+            if next_record + fixed(context, At.RECORD_WIDTH) > fixed(context, At.QUEUE_SIZE):
                 return np.int64(Status.QUEUE_FULL)
-            _write_record(context, rule, record, peek(context, At.QUEUE) + 8 * next_record)
-            next_record += peek(context, At.RECORD_WIDTH)
-        words += OUTPUT_HEADER + peek(rule, RuleField.STRIDE)
+            _write_record(context, rule, record, fixed(context, At.QUEUE) + 8 * next_record)
+            next_record += fixed(context, At.RECORD_WIDTH)
+        words += OUTPUT_HEADER + fixed(rule, RuleField.STRIDE)
     poke(context, At.QUEUE_NEXT, next_record)
     return np.int64(Status.DONE)
 
@@ -396,11 +460,11 @@ def _enqueue(context: int, words_before: int) -> int:
 @compiled
 def _write_record(context: int, rule: int, found: int, record: int) -> None:
     """Write a composite event of the output as a row of its type, its type before it."""
-    for k in range(peek(context, At.RECORD_WIDTH)):
+    for k in range(fixed(context, At.RECORD_WIDTH)):
         poke(record, k, 0)
-    digest = np.uint64(peek(rule, RuleField.SEED))
+    digest = np.uint64(fixed(rule, RuleField.SEED))
     at = OUTPUT_HEADER
-    for _ in range(peek(rule, RuleField.POSITIONS)):
+    for _ in range(fixed(rule, RuleField.POSITIONS)):
         part = peek(found, at)
         if part < STRING_ID_FLOOR:
             part -= COMPOSITE_ID_BASE
@@ -408,32 +472,31 @@ def _write_record(context: int, rule: int, found: int, record: int) -> None:
             part = word(context, At.ID_DIGESTS, ~part)
         digest = mix(digest, part)
         at += 1
-    poke(record, 0, peek(rule, RuleField.TYPE))
+    poke(record, 0, fixed(rule, RuleField.TYPE))
     row = record + 8
     poke(row, SLOT_ID, np.int64(digest & _DIGEST_MASK) + COMPOSITE_ID_BASE)
     poke(row, SLOT_TIME, peek(found, OutputRecord.TIME))
     poke(row, SLOT_START, peek(found, OutputRecord.START))
-    for k in range(peek(rule, RuleField.OUTPUTS), peek(rule, RuleField.OUTPUTS_END)):
-        value = peek(context, At.OUTPUTS) + _OUTPUT_BYTES * k
-        slot, flag = peek(value, OutputField.TYPE_SLOT), peek(value, OutputField.FLAG_SLOT)
+    for k in range(fixed(rule, RuleField.OUTPUTS), fixed(rule, RuleField.OUTPUTS_END)):
+        value = fixed(context, At.OUTPUTS) + _OUTPUT_BYTES * k
+        slot, flag = fixed(value, OutputField.TYPE_SLOT), fixed(value, OutputField.FLAG_SLOT)
         if slot >= 0:
             poke(row, slot, peek(found, at))
-        if peek(value, OutputField.OPTIONAL):
+        if fixed(value, OutputField.OPTIONAL):
             at += 1
         if flag >= 0:
-            poke(row, flag, peek(found, at) if peek(value, OutputField.OPTIONAL) else 1)
+            poke(row, flag, peek(found, at) if fixed(value, OutputField.OPTIONAL) else 1)
         at += 1
 
 
 @compiled
-def split(output: int, strides: int, count: int, places: int, rules: int, times: int, starts: int) -> None:
-    """Write, for each composite event of the output, where its parts begin, its rule, time and start."""
-    at = 0
-    for event in range(count):
-        record = output + 8 * at
-        rule = peek(record, OutputRecord.RULE)
-        poke(places, event, at + OUTPUT_HEADER)
-        poke(rules, event, rule)
-        poke(times, event, peek(record, OutputRecord.TIME))
-        poke(starts, event, peek(record, OutputRecord.START))
+def split(output: int, strides: int, words: int, places: int, rules: int) -> int:
+    """Write, for each record of the output, where it begins and its rule; give how many there are."""
+    at, count = 0, 0
+    while at < words:
+        rule = peek(output, at + OutputRecord.RULE)
+        poke(places, count, at)
+        poke(rules, count, rule)
         at += OUTPUT_HEADER + peek(strides, rule)
+        count += 1
+    return count

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cepheus.engine.columns.compiled import compiled
-from cepheus.engine.columns.memory import At, number, peek, poke, put, word
+from cepheus.engine.columns.compiled import compiled, inlined
+from cepheus.engine.columns.memory import At, fixed, number, peek, poke, put, word
 from cepheus.engine.columns.state import LANE_WORDS, SMALLEST_LANE, LaneState, Status, TypeState
 from cepheus.engine.columns.sums import LIMBS, add_float, add_integer, clear
 from cepheus.plan.program import SLOT_TIME, ColumnField, TypeField, ValueKind
@@ -23,13 +23,13 @@ _TYPE_STATE_BYTES = 8 * len(TypeState)
 _SUM_BYTES = 8 * LIMBS
 
 
-@compiled
+@inlined
 def before(time: int, duration: int) -> int:
     """Give ``time - duration``, or the beginning of time where that does not fit."""
     return _INT_MIN if time < _INT_MIN + duration else time - duration
 
 
-@compiled
+@inlined
 def mix(digest: np.uint64, stirred: int) -> np.uint64:
     """Stir a word into a hash (one step of splitmix64)."""
     digest = (digest ^ np.uint64(stirred)) + np.uint64(0x9E3779B97F4A7C15)
@@ -38,31 +38,31 @@ def mix(digest: np.uint64, stirred: int) -> np.uint64:
     return digest ^ (digest >> np.uint64(31))
 
 
-@compiled
+@inlined
 def lane_at(context: int, lane: int) -> int:
     """Give the address of a lane."""
-    return peek(context, At.LANES) + _LANE_BYTES * lane
+    return fixed(context, At.LANES) + _LANE_BYTES * lane
 
 
-@compiled
+@inlined
 def column_at(context: int, column: int) -> int:
     """Give the address of a column's row."""
-    return peek(context, At.COLUMNS) + _COLUMN_BYTES * column
+    return fixed(context, At.COLUMNS) + _COLUMN_BYTES * column
 
 
-@compiled
+@inlined
 def type_at(context: int, kind: int) -> int:
     """Give the address of a type's row."""
-    return peek(context, At.TYPES) + _TYPE_BYTES * kind
+    return fixed(context, At.TYPES) + _TYPE_BYTES * kind
 
 
-@compiled
+@inlined
 def type_state_at(context: int, kind: int) -> int:
     """Give the address of a type's state."""
-    return peek(context, At.TYPE_STATE) + _TYPE_STATE_BYTES * kind
+    return fixed(context, At.TYPE_STATE) + _TYPE_STATE_BYTES * kind
 
 
-@compiled
+@inlined
 def _hash(column: int, key: int, count: int) -> int:
     """Give the hash of a key, the words at an address, within a column."""
     digest = np.uint64(column)
@@ -71,14 +71,14 @@ def _hash(column: int, key: int, count: int) -> int:
     return np.int64(digest >> np.uint64(1))
 
 
-@compiled
+@inlined
 def find_lane(context: int, column: int, key: int) -> int:
     """Give the lane of a key, the words at an address, in a column; -1 if there is none."""
-    count = peek(column_at(context, column), ColumnField.KEYS)
+    count = fixed(column_at(context, column), ColumnField.KEYS)
     if count == 0:
         return word(context, At.COLUMN_LANE, column)
     hashed = _hash(column, key, count)
-    mask = peek(context, At.HASH_SIZE) - 1
+    mask = fixed(context, At.HASH_SIZE) - 1
     at = hashed & mask
     while True:
         lane = word(context, At.HASH, at)
@@ -97,7 +97,7 @@ def find_lane(context: int, column: int, key: int) -> int:
 @compiled
 def _enter_lane(context: int, lane: int) -> None:
     """Put a lane into the hash table."""
-    mask = peek(context, At.HASH_SIZE) - 1
+    mask = fixed(context, At.HASH_SIZE) - 1
     at = peek(lane_at(context, lane), LaneState.HASH) & mask
     while word(context, At.HASH, at) >= 0:
         at = (at + 1) & mask
@@ -112,7 +112,7 @@ def _take_block(context: int, power: int) -> int:
         put(context, At.FREE, power, word(context, At.ENTRY_ROW, offset))
         return offset
     used = peek(context, At.ENTRIES_USED)
-    if used + (1 << power) > peek(context, At.ENTRIES_SIZE):
+    if used + (1 << power) > fixed(context, At.ENTRIES_SIZE):
         return -1
     poke(context, At.ENTRIES_USED, used + (1 << power))
     return used
@@ -137,9 +137,9 @@ def _power(size: int) -> int:
 def add_to_sum(context: int, lane: int, entry: int, subtract: bool) -> None:
     """Add the value of an entry to (or take it from) the running sum of its lane."""
     row = lane_at(context, lane)
-    kind = peek(column_at(context, peek(row, LaneState.COLUMN)), ColumnField.SUM_KIND)
+    kind = fixed(column_at(context, peek(row, LaneState.COLUMN)), ColumnField.SUM_KIND)
     at = peek(row, LaneState.OFFSET) + (entry & peek(row, LaneState.MASK))
-    limbs = peek(context, At.SUMS) + _SUM_BYTES * lane
+    limbs = fixed(context, At.SUMS) + _SUM_BYTES * lane
     if kind == ValueKind.INT:
         add_integer(limbs, word(context, At.ENTRY_VALUE, at), subtract)
     elif kind == ValueKind.FLOAT and not add_float(limbs, number(context, At.ENTRY_VALUE, at), subtract):
@@ -166,7 +166,7 @@ def _forget_entries(context: int, lane: int, horizon: int) -> None:
 def _new_lane(context: int, column: int, key: int) -> int:
     """Make a lane; minus a status if there is no room."""
     lane = peek(context, At.LANE_COUNT)
-    if lane >= peek(context, At.LANES_SIZE):
+    if lane >= fixed(context, At.LANES_SIZE):
         return -np.int64(Status.LANES_FULL)
     offset = _take_block(context, SMALLEST_LANE)
     if offset < 0:
@@ -177,9 +177,9 @@ def _new_lane(context: int, column: int, key: int) -> int:
     poke(row, LaneState.OFFSET, offset)
     poke(row, LaneState.MASK, (1 << SMALLEST_LANE) - 1)
     poke(row, LaneState.COLUMN, column)
-    clear(peek(context, At.SUMS) + _SUM_BYTES * lane)
+    clear(fixed(context, At.SUMS) + _SUM_BYTES * lane)
     poke(context, At.LANE_COUNT, lane + 1)
-    count = peek(column_at(context, column), ColumnField.KEYS)
+    count = fixed(column_at(context, column), ColumnField.KEYS)
     if count == 0:
         put(context, At.COLUMN_LANE, column, lane)
         return lane
@@ -190,7 +190,7 @@ def _new_lane(context: int, column: int, key: int) -> int:
     return lane
 
 
-@compiled
+@inlined
 def reserve_lane(context: int, column: int, key: int, now: int) -> int:
     """Give the lane of a key with room for one more entry, made if need be; minus a status if space must grow."""
     lane = find_lane(context, column, key)
@@ -199,7 +199,7 @@ def reserve_lane(context: int, column: int, key: int, now: int) -> int:
     row = lane_at(context, lane)
     size = peek(row, LaneState.MASK) + 1
     if peek(row, LaneState.NEXT) - peek(row, LaneState.FIRST) == size:
-        _forget_entries(context, lane, before(now, peek(column_at(context, column), ColumnField.REACH)))
+        _forget_entries(context, lane, before(now, fixed(column_at(context, column), ColumnField.REACH)))
         live = peek(row, LaneState.NEXT) - peek(row, LaneState.FIRST)
         if 4 * live > 3 * size and not _grow_lane(context, lane):
             return -np.int64(Status.ENTRIES_FULL)
@@ -226,16 +226,30 @@ def _grow_lane(context: int, lane: int) -> bool:
     return True
 
 
+@inlined
+def place_row(context: int, kind: int, now: int) -> int:
+    """Give the place in the store where the next row of a type goes; -1 if the store must grow first.
+
+    The row does not count before ``append_row``. A type that nothing stores has its only row at the beginning.
+    """
+    if not fixed(type_at(context, kind), TypeField.STORED):
+        return 0
+    row = type_state_at(context, kind)
+    if peek(row, TypeState.NEXT) - peek(row, TypeState.FIRST) > peek(row, TypeState.MASK) and not _make_room(
+        context, kind, now
+    ):
+        return -1
+    return row_offset(context, kind, peek(row, TypeState.NEXT))
+
+
 @compiled
-def reserve_row(context: int, kind: int, now: int) -> bool:
-    """Make room for one more row of a type; False if the store must grow."""
+def _make_room(context: int, kind: int, now: int) -> bool:
+    """Free rows that no window can reach, or move to a ring twice as large; False if the store is too small."""
     row = type_state_at(context, kind)
     offset, mask = peek(row, TypeState.OFFSET), peek(row, TypeState.MASK)
     first, end = peek(row, TypeState.FIRST), peek(row, TypeState.NEXT)
-    if end - first <= mask:
-        return True
-    width = peek(type_at(context, kind), TypeField.WIDTH)
-    horizon = before(now, peek(type_at(context, kind), TypeField.REACH))
+    width = fixed(type_at(context, kind), TypeField.WIDTH)
+    horizon = before(now, fixed(type_at(context, kind), TypeField.REACH))
     while first < end and word(context, At.STORE, offset + (first & mask) * width + SLOT_TIME) < horizon:
         first += 1
     poke(row, TypeState.FIRST, first)
@@ -244,7 +258,7 @@ def reserve_row(context: int, kind: int, now: int) -> bool:
         return True
     larger = max(4, 2 * size)
     used = peek(context, At.STORE_USED)
-    if used + larger * width > peek(context, At.STORE_SIZE):
+    if used + larger * width > fixed(context, At.STORE_SIZE):
         return end - first <= mask
     for entry in range(first, end):
         source = offset + (entry & mask) * width
@@ -257,41 +271,36 @@ def reserve_row(context: int, kind: int, now: int) -> bool:
     return True
 
 
-@compiled
+@inlined
 def append_row(context: int, kind: int) -> int:
-    """Store the current event as the next row of its type; room was reserved."""
+    """Make the row that was placed last count, and give its number."""
     row = type_state_at(context, kind)
-    width = peek(type_at(context, kind), TypeField.WIDTH)
     entry = peek(row, TypeState.NEXT)
-    store = peek(context, At.STORE)
-    target = peek(row, TypeState.OFFSET) + (entry & peek(row, TypeState.MASK)) * width
-    for k in range(width):
-        poke(store, target + k, peek(store, k))
     poke(row, TypeState.NEXT, entry + 1)
     return entry
 
 
-@compiled
-def append_entry(context: int, lane: int, time: int, row_number: int) -> None:
-    """Put an event at the end of a lane; room was reserved."""
+@inlined
+def append_entry(context: int, lane: int, base: int, time: int, row_number: int) -> None:
+    """Put the event at ``base`` at the end of a lane; room was reserved."""
     row = lane_at(context, lane)
     entry = peek(row, LaneState.NEXT)
     at = peek(row, LaneState.OFFSET) + (entry & peek(row, LaneState.MASK))
     put(context, At.ENTRY_TIME, at, time)
     put(context, At.ENTRY_ROW, at, row_number)
     column = column_at(context, peek(row, LaneState.COLUMN))
-    if peek(column, ColumnField.SUM_KIND) != ValueKind.NONE:
-        put(context, At.ENTRY_VALUE, at, word(context, At.STORE, peek(column, ColumnField.SUM_SLOT)))
+    if fixed(column, ColumnField.SUM_KIND) != ValueKind.NONE:
+        put(context, At.ENTRY_VALUE, at, word(context, At.STORE, base + fixed(column, ColumnField.SUM_SLOT)))
     poke(row, LaneState.NEXT, entry + 1)
 
 
-@compiled
+@inlined
 def first_not_before(context: int, lane: int, time: int) -> int:
     """Give the first entry of a lane whose time is not before ``time``."""
     row = lane_at(context, lane)
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
     low, high = peek(row, LaneState.FIRST), peek(row, LaneState.NEXT)
-    times = peek(context, At.ENTRY_TIME)
+    times = fixed(context, At.ENTRY_TIME)
     if low < high and peek(times, offset + ((high - 1) & mask)) < time:
         return high
     while low < high:
@@ -303,18 +312,18 @@ def first_not_before(context: int, lane: int, time: int) -> int:
     return low
 
 
-@compiled
+@inlined
 def row_offset(context: int, kind: int, row_number: int) -> int:
     """Give the place of a row in the store."""
     row = type_state_at(context, kind)
-    width = peek(type_at(context, kind), TypeField.WIDTH)
+    width = fixed(type_at(context, kind), TypeField.WIDTH)
     return peek(row, TypeState.OFFSET) + (row_number & peek(row, TypeState.MASK)) * width
 
 
 @compiled
 def rebuild_hash(context: int) -> None:
     """Enter all lanes into an emptied hash table."""
-    for at in range(peek(context, At.HASH_SIZE)):
+    for at in range(fixed(context, At.HASH_SIZE)):
         put(context, At.HASH, at, -1)
     for lane in range(peek(context, At.LANE_COUNT)):
         if peek(column_at(context, peek(lane_at(context, lane), LaneState.COLUMN)), ColumnField.KEYS) > 0:
@@ -331,10 +340,10 @@ def sweep(context: int, now: int, dropped: int) -> None:
     for lane in range(peek(context, At.LANE_COUNT)):
         row = lane_at(context, lane)
         column = peek(row, LaneState.COLUMN)
-        keyed = peek(column_at(context, column), ColumnField.KEYS) > 0
+        keyed = fixed(column_at(context, column), ColumnField.KEYS) > 0
         gone = peek(dropped, column) != 0
         if not gone:
-            _forget_entries(context, lane, before(now, peek(column_at(context, column), ColumnField.REACH)))
+            _forget_entries(context, lane, before(now, fixed(column_at(context, column), ColumnField.REACH)))
             gone = keyed and peek(row, LaneState.FIRST) == peek(row, LaneState.NEXT)
         if gone:
             _free_block(context, peek(row, LaneState.OFFSET), _power(peek(row, LaneState.MASK) + 1))

@@ -6,10 +6,12 @@ import math
 
 import numpy as np
 
-from cepheus.engine.columns.compiled import compiled
+from cepheus.engine.columns.compiled import compiled, inlined
 from cepheus.engine.columns.memory import (
     At,
     add_overflows,
+    fixed,
+    fixed_float,
     multiply_overflows,
     number,
     peek,
@@ -29,7 +31,7 @@ _YEAR_10000 = 253402300800000000
 _DAY = 86_400_000_000
 
 
-@compiled
+@inlined
 def compare_ints(operator: int, left: int, right: int) -> bool:
     """Compare two integers by operator code."""
     if operator == 0:
@@ -45,7 +47,7 @@ def compare_ints(operator: int, left: int, right: int) -> bool:
     return left >= right
 
 
-@compiled
+@inlined
 def compare_floats(operator: int, left: float, right: float) -> bool:
     """Compare two floats by operator code."""
     if operator == 0:
@@ -94,12 +96,12 @@ def calendar(part: int, time: int) -> tuple[int, bool]:
 @compiled
 def compute(context: int, start: int) -> bool:
     """Run the code from ``start``; the result is left at the bottom of the stack. False if it is undefined."""
-    stack, defined = peek(context, At.STACK), peek(context, At.STACK_DEFINED)
-    bound, store, code = peek(context, At.BOUND), peek(context, At.STORE), peek(context, At.CODE)
+    stack, defined = fixed(context, At.STACK), fixed(context, At.STACK_DEFINED)
+    bound, store, code = fixed(context, At.BOUND), fixed(context, At.STORE), fixed(context, At.CODE)
     top = -1
     at = start
     while True:
-        op, a, b = peek(code, 3 * at), peek(code, 3 * at + 1), peek(code, 3 * at + 2)
+        op, a, b = fixed(code, 3 * at), fixed(code, 3 * at + 1), fixed(code, 3 * at + 2)
         at += 1
         if op == Op.END:
             return peek(defined, 0) != 0
@@ -128,7 +130,7 @@ def compute(context: int, start: int) -> bool:
                 top -= 1
         elif op == Op.TABLE:
             if peek(defined, top):
-                entry = word(context, At.TABLES, a * peek(context, At.TABLE_WIDTH) + peek(stack, top))
+                entry = word(context, At.TABLES, a * fixed(context, At.TABLE_WIDTH) + peek(stack, top))
                 if entry == UNFILLED:  # ask for it; the event is taken again once it is there
                     poke(context, At.NEEDED_TABLE, a)
                     poke(context, At.NEEDED_CODE, peek(stack, top))
@@ -229,26 +231,26 @@ def _floats(op: int, left: float, right: float) -> float:
     return left / right if op == Op.DIV_FLOAT else left % right
 
 
-@compiled
+@inlined
 def holds(context: int, at: int) -> bool:
     """Tell whether one constraint holds for the events bound so far."""
-    row = peek(context, At.CONSTRAINTS) + _CONSTRAINT_BYTES * at
-    kind = peek(row, ConstraintField.KIND)
+    row = fixed(context, At.CONSTRAINTS) + _CONSTRAINT_BYTES * at
+    kind = fixed(row, ConstraintField.KIND)
     if kind == ConstraintKind.CODE:
-        return compute(context, peek(row, ConstraintField.CODE)) and word(context, At.STACK, 0) != 0
-    operator = peek(row, ConstraintField.OPERATOR)
-    place = word(context, At.BOUND, peek(row, ConstraintField.POSITION)) + peek(row, ConstraintField.SLOT)
+        return compute(context, fixed(row, ConstraintField.CODE)) and word(context, At.STACK, 0) != 0
+    operator = fixed(row, ConstraintField.OPERATOR)
+    place = word(context, At.BOUND, fixed(row, ConstraintField.POSITION)) + fixed(row, ConstraintField.SLOT)
     if kind == ConstraintKind.FLOAT_CONSTANT:
-        return compare_floats(operator, number(context, At.STORE, place), peek_float(row, ConstraintField.CONSTANT))
+        return compare_floats(operator, number(context, At.STORE, place), fixed_float(row, ConstraintField.CONSTANT))
     if kind == ConstraintKind.INT_CONSTANT:
-        return compare_ints(operator, word(context, At.STORE, place), peek(row, ConstraintField.CONSTANT))
-    other = word(context, At.BOUND, peek(row, ConstraintField.OTHER_POSITION)) + peek(row, ConstraintField.OTHER_SLOT)
+        return compare_ints(operator, word(context, At.STORE, place), fixed(row, ConstraintField.CONSTANT))
+    other = word(context, At.BOUND, fixed(row, ConstraintField.OTHER_POSITION)) + fixed(row, ConstraintField.OTHER_SLOT)
     if kind == ConstraintKind.INT_SLOT:
         return compare_ints(operator, word(context, At.STORE, place), word(context, At.STORE, other))
     return compare_floats(operator, number(context, At.STORE, place), number(context, At.STORE, other))
 
 
-@compiled
+@inlined
 def all_hold(context: int, start: int, end: int) -> bool:
     """Tell whether all constraints of a range hold."""
     for at in range(start, end):

@@ -16,18 +16,20 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from cepheus.engine.columns.compiled import compiled
+from cepheus.engine.columns.compiled import inlined
 
 _WORD = ir.IntType(64)
 _HALF = ir.IntType(32)
 _DOUBLE = ir.DoubleType()
 
 
-def _reader(kind: ir.Type, result: types.Type) -> Callable[[int, int], Any]:
+def _reader(kind: ir.Type, result: types.Type, *, constant: bool = False) -> Callable[[int, int], Any]:
     def typing(_context: Any, _address: Any, _index: Any) -> Any:
         def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
             pointer = builder.inttoptr(arguments[0], kind.as_pointer())
             value = builder.load(builder.gep(pointer, [arguments[1]]))
+            if constant:
+                value.set_metadata("invariant.load", builder.module.add_metadata([]))
             return builder.sext(value, _WORD) if kind is _HALF else value
 
         return result(types.int64, types.int64), generate
@@ -49,6 +51,12 @@ def _writer(kind: ir.Type, value_type: types.Type) -> Callable[[int, int, Any], 
 
 peek: Callable[[int, int], int] = _reader(_WORD, types.int64)
 """Read the word at an index from an address."""
+
+fixed: Callable[[int, int], int] = _reader(_WORD, types.int64, constant=True)
+"""Read a word that does not change while the kernel runs: an array's address, a field of the program."""
+
+fixed_float: Callable[[int, int], float] = _reader(_DOUBLE, types.float64, constant=True)
+"""Read a float that does not change while the kernel runs."""
 
 peek_half: Callable[[int, int], int] = _reader(_HALF, types.int64)
 """Read the 32-bit integer at an index from an address."""
@@ -137,6 +145,7 @@ class At(IntEnum):
     SLOTS = 55
     ID_DIGESTS = 56
     OUTPUT = 57
+    ROWS = 59
     # sizes
     STORE_SIZE = 60
     ENTRIES_SIZE = 61
@@ -159,8 +168,8 @@ class At(IntEnum):
     CULPRIT = 78
     TIME = 79
     MARK_COUNT = 80
-    RULE_COUNT = 81
-    COLUMN_COUNT = 82
+    FOUND_EVENTS = 81
+    FOUND_WORDS = 82
     NEEDED_TABLE = 83
     NEEDED_CODE = 84
 
@@ -168,28 +177,34 @@ class At(IntEnum):
 CONTEXT_SIZE = 96
 
 
-@compiled
+@inlined
 def word(context: int, array: int, index: int) -> int:
     """Read a word of one of the context's arrays."""
-    return peek(peek(context, array), index)
+    return peek(fixed(context, array), index)
 
 
-@compiled
+@inlined
 def number(context: int, array: int, index: int) -> float:
     """Read a float of one of the context's arrays."""
-    return peek_float(peek(context, array), index)
+    return peek_float(fixed(context, array), index)
 
 
-@compiled
+@inlined
 def put(context: int, array: int, index: int, value: int) -> None:
     """Write a word of one of the context's arrays."""
-    poke(peek(context, array), index, value)
+    poke(fixed(context, array), index, value)
 
 
-@compiled
+@inlined
 def put_number(context: int, array: int, index: int, value: float) -> None:
     """Write a float of one of the context's arrays."""
-    poke_float(peek(context, array), index, value)
+    poke_float(fixed(context, array), index, value)
+
+
+@inlined
+def table(context: int, array: int, index: int) -> int:
+    """Read a word of one of the program's tables."""
+    return fixed(fixed(context, array), index)
 
 
 def address(array: np.ndarray[Any, Any]) -> int:

@@ -10,48 +10,73 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cepheus.core.batch import ColumnKey, EventBatch, Provenance
-from cepheus.core.event import EventId, composite_digest, id_word, text_digest
+from cepheus.core.event import EventId, composite_digest, id_word
 from cepheus.core.values import ValueType
 from cepheus.engine.columns.intake import id_of_word
 from cepheus.engine.columns.kernel import split
 from cepheus.engine.columns.memory import address
-from cepheus.engine.columns.state import COMPOSITE_ID_BASE, STRING_ID_FLOOR
+from cepheus.engine.columns.state import COMPOSITE_ID_BASE, OUTPUT_HEADER, STRING_ID_FLOOR, OutputRecord
 from cepheus.plan.lower import LoweredRule
 from cepheus.plan.program import Words
 from cepheus.plan.strings import StringTable
 
 
 class Found:
-    """What one call of the kernel found, copied out of its buffer."""
+    """What one feeding found: the records that the kernel wrote, and the fields that all of them have."""
 
-    def __init__(self, rules: Sequence[LoweredRule], strings: StringTable, words: Words, count: int) -> None:
+    def __init__(self, rules: Sequence[LoweredRule], strings: StringTable, chunks: Sequence[Words]) -> None:
         self.rules = rules
         self.strings = strings
-        self.words = words
-        self.offsets = np.empty(count, np.int64)
-        self.rule = np.empty(count, np.int64)
-        self.times = np.empty(count, np.int64)
-        self.starts = np.empty(count, np.int64)
-        strides = np.array([rule.stride for rule in rules], np.int64)
-        split(
-            address(words),
-            address(strides),
-            count,
-            address(self.offsets),
-            address(self.rule),
-            address(self.times),
-            address(self.starts),
-        )
+        widths = {OUTPUT_HEADER + rule.stride for rule in rules}
+        if len(widths) == 1:  # records of one width are the rows of a matrix
+            (width,) = widths
+            tables = [chunk.reshape(-1, width) for chunk in chunks]
+            self._starts_at = np.cumsum([0, *(len(table) for table in tables)])
+            self._tables = tables
+            self.rule = self.field(OutputRecord.RULE)
+        else:
+            self._tables = [np.concatenate(chunks)]
+            self._split()
+
+    def _split(self) -> None:
+        """Find the records of different widths."""
+        (words,) = self._tables
+        strides = np.array([rule.stride for rule in self.rules], np.int64)
+        room = len(words) // (OUTPUT_HEADER + int(strides.min())) + 1
+        self._places = np.empty(room, np.int64)
+        rules = np.empty(room, np.int64)
+        count = split(address(words), address(strides), len(words), address(self._places), address(rules))
+        self._places = self._places[:count]
+        self.rule = rules[:count]
+
+    def __len__(self) -> int:
+        return len(self.rule)
+
+    def field(self, at: int | Words) -> Words:
+        """Give the word at a place of every record; the place may depend on the record where widths differ."""
+        if self._tables[0].ndim == 1:
+            return self._tables[0][self._places + at]
+        if isinstance(at, np.ndarray):
+            return np.concatenate(
+                [
+                    table[np.arange(len(table)), at[begin : begin + len(table)]]
+                    for table, begin in zip(self._tables, self._starts_at.tolist(), strict=False)
+                ]
+            )
+        return np.concatenate([table[:, at] for table in self._tables])
+
+    def _record(self, at: int) -> Words:
+        if self._tables[0].ndim == 1:
+            return self._tables[0][self._places[at] :]
+        table = int(np.searchsorted(self._starts_at, at, side="right")) - 1
+        row: Words = self._tables[table][at - self._starts_at[table]]
+        return row
 
     def made_of(self, at: int) -> tuple[EventId, ...]:
         """Give the ids of the events that a composite event was made of."""
-        rule = self.rules[self.rule[at]]
-        positions = rule.resolved.positions
-        begin = int(self.offsets[at])
-        return tuple(
-            self._id(int(word), position.type)
-            for word, position in zip(self.words[begin : begin + len(positions)], positions, strict=True)
-        )
+        positions = self.rules[self.rule[at]].resolved.positions
+        words = self._record(at)[OUTPUT_HEADER : OUTPUT_HEADER + len(positions)].tolist()
+        return tuple(self._id(word, position.type) for word, position in zip(words, positions, strict=True))
 
     def _id(self, word: int, event_type: str) -> EventId:
         if word >= STRING_ID_FLOOR:
@@ -61,7 +86,7 @@ class Found:
     def id(self, at: int) -> str:
         """Give the id of a composite event."""
         rule = self.rules[self.rule[at]]
-        digest = composite_digest(text_digest(rule.name), map(id_word, self.made_of(at)))
+        digest = composite_digest(rule.seed, map(id_word, self.made_of(at)))
         return f"{rule.resolved.composite.name}:{digest:016x}"
 
 
@@ -72,7 +97,7 @@ class _Lazy(Sequence[tuple[EventId, ...]]):
         self._found = found
 
     def __len__(self) -> int:
-        return len(self._found.rule)
+        return len(self._found)
 
     @overload
     def __getitem__(self, at: int) -> tuple[EventId, ...]: ...
@@ -94,7 +119,7 @@ class _LazyIds(Sequence[EventId]):
         self._found = found
 
     def __len__(self) -> int:
-        return len(self._found.rule)
+        return len(self._found)
 
     @overload
     def __getitem__(self, at: int) -> EventId: ...
@@ -116,42 +141,43 @@ def to_batch(found: Found) -> EventBatch:
     return EventBatch(
         types=tuple(types),
         codes=np.array(codes, np.int32)[found.rule],
-        times=found.times,
+        times=found.field(OutputRecord.TIME),
         columns=_columns(found),
         ids=_LazyIds(found),
-        starts=found.starts,
+        starts=found.field(OutputRecord.START),
         provenance=Provenance(tuple(rule.name for rule in found.rules), found.rule.astype(np.int32), _Lazy(found)),
     )
 
 
 def _columns(found: Found) -> dict[ColumnKey, pa.Array]:
-    """Give the attributes; which word holds an attribute depends on the rule, so look that up for all rows at once."""
-    places: dict[ColumnKey, NDArray[np.int64]] = {}
-    flags: dict[ColumnKey, NDArray[np.bool_]] = {}
+    """Give the attributes; which word holds an attribute depends on the rule."""
+    places: dict[ColumnKey, Words] = {}
+    optional: dict[ColumnKey, NDArray[np.bool_]] = {}
     for number, rule in enumerate(found.rules):
-        place = len(rule.resolved.positions)
+        place = OUTPUT_HEADER + len(rule.resolved.positions)
         for output in rule.outputs:
             key = (output.attribute, output.type)
             places.setdefault(key, np.full(len(found.rules), -1, np.int64))[number] = place
-            flags.setdefault(key, np.zeros(len(found.rules), np.bool_))[number] = output.optional
+            optional.setdefault(key, np.zeros(len(found.rules), np.bool_))[number] = output.optional
             place += 2 if output.optional else 1
-    columns = {}
-    for key, by_rule in places.items():
-        at = by_rule[found.rule] if len(found.rules) > 1 else by_rule[0]
-        present = at >= 0
-        index = found.offsets + at
-        valid: NDArray[np.bool_] | None = None
-        if not np.all(present):
-            valid = present
-            index = np.where(present, index, 0)
-        if flags[key].any():
-            flagged = flags[key][found.rule]
-            beside = np.minimum(index + 1, len(found.words) - 1)
-            defined = ~flagged | (found.words[beside] != 0)
-            valid = defined if valid is None else valid & defined
-        if len(found.words):
-            columns[key] = _array(found.words[index], key[1], valid, found.strings)
-    return columns
+    return {key: _column(found, key[1], by_rule, optional[key]) for key, by_rule in places.items()}
+
+
+def _column(found: Found, value_type: ValueType, by_rule: Words, optional: NDArray[np.bool_]) -> pa.Array:
+    """Give one attribute of all records, null where a record has none or an undefined one."""
+    valid: NDArray[np.bool_] | None = None
+    place: int | Words
+    if (by_rule == by_rule[0]).all():
+        place = int(by_rule[0])
+    else:
+        place = by_rule[found.rule]
+        valid = place >= 0
+        place = np.maximum(place, 0)
+    if optional.any():
+        flagged = optional[found.rule]
+        beside = found.field(np.where(flagged, place + 1, 0)) != 0
+        valid = (~flagged | beside) if valid is None else valid & (~flagged | beside)
+    return _array(found.field(place), value_type, valid, found.strings)
 
 
 def _array(words: Words, value_type: ValueType, valid: NDArray[np.bool_] | None, strings: StringTable) -> pa.Array:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from cepheus.engine.columns.compiled import compiled
-from cepheus.engine.columns.index import accept_indexed, accept_listener
-from cepheus.engine.columns.kernel import reserve
-from cepheus.engine.columns.lanes import append_entry, append_row, type_at, type_state_at
-from cepheus.engine.columns.memory import At, peek, poke, put, word
+from cepheus.engine.columns.kernel import accept, reserve
+from cepheus.engine.columns.lanes import append_entry, append_row, place_row, type_at, type_state_at
+from cepheus.engine.columns.memory import At, fixed, peek, poke, put, word
 from cepheus.engine.columns.state import Status, TypeState
 from cepheus.plan.program import SLOT_TIME, TypeField
 
@@ -20,35 +19,31 @@ def replay(context: int, kind: int, rows: int, count: int, born: int) -> int:
     ``born`` is the address of a word per column: the first row that the column may hold. The type's next row number
     tells where to go on after the caller has grown what was full.
     """
-    width = peek(type_at(context, kind), TypeField.WIDTH)
-    first = peek(context, At.INPUT_NEXT)
-    for at in range(first, count):
+    width = fixed(type_at(context, kind), TypeField.WIDTH)
+    for at in range(peek(context, At.INPUT_NEXT), count):
+        row = rows + 8 * at * width
+        time = peek(row, SLOT_TIME)
+        base = place_row(context, kind, time)
+        if base < 0:
+            return np.int64(Status.STORE_FULL)
         for k in range(width):
-            put(context, At.STORE, k, peek(rows, at * width + k))
-        poke(context, At.NEEDED_TABLE, -1)
-        poke(context, At.RULE_COUNT, 0)
-        poke(context, At.COLUMN_COUNT, 0)
-        put(context, At.BOUND, 0, 0)
-        row = type_at(context, kind)
-        for listener in range(peek(row, TypeField.LISTENERS), peek(row, TypeField.LISTENERS_END)):
-            accept_listener(context, listener)
-        if peek(row, TypeField.INDEXES) < peek(row, TypeField.INDEXES_END):
-            accept_indexed(context, kind)
+            put(context, At.STORE, base + k, peek(row, k))
+        put(context, At.BOUND, 0, base)
+        _, columns = accept(context, kind)
         if peek(context, At.NEEDED_TABLE) >= 0:
             return np.int64(Status.STRING_NEEDED)
         number = peek(type_state_at(context, kind), TypeState.NEXT)
         kept = 0
-        for k in range(peek(context, At.COLUMN_COUNT)):
+        for k in range(columns):
             column = word(context, At.ACCEPTED_COLUMNS, k)
             if peek(born, column) <= number:
                 put(context, At.ACCEPTED_COLUMNS, kept, column)
                 kept += 1
-        time = word(context, At.STORE, SLOT_TIME)
-        status = reserve(context, kind, kept, time)
+        status = reserve(context, base, kept, time)
         if status != Status.DONE:
             return status
         append_row(context, kind)
         for k in range(kept):
-            append_entry(context, word(context, At.ACCEPTED_LANES, k), time, number)
+            append_entry(context, word(context, At.ACCEPTED_LANES, k), base, time, number)
         poke(context, At.INPUT_NEXT, at + 1)
     return np.int64(Status.DONE)

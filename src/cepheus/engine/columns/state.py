@@ -140,7 +140,10 @@ class Scratch:
 
 @dataclass(slots=True)
 class Input:
-    """The events to process: type codes, times, ids, and where the words of each type's slots are read."""
+    """The events to process: type codes, times, ids, and where the words of each type's slots are read.
+
+    ``rows`` names those that can concern some rule, where that was found out beforehand.
+    """
 
     codes: np.ndarray[tuple[int], np.dtype[np.int32]]
     kinds: Words
@@ -149,6 +152,7 @@ class Input:
     addresses: Words
     slots: Words
     id_digests: Words
+    rows: Words | None = None
 
 
 class Context:
@@ -157,6 +161,7 @@ class Context:
     def __init__(self) -> None:
         self.words = np.zeros(CONTEXT_SIZE, np.int64)
         self.words[At.TIME] = np.iinfo(np.int64).min
+        self.words[At.NEEDED_TABLE] = -1
         self.address = address(self.words)
 
     def __getitem__(self, at: At) -> int:
@@ -248,5 +253,6 @@ class Context:
             (At.SLOTS, given.slots),
             (At.ID_DIGESTS, given.id_digests),
         )
-        self[At.INPUT_SIZE] = len(given.times)
+        self.words[At.ROWS] = 0 if given.rows is None else address(given.rows)
+        self[At.INPUT_SIZE] = len(given.times if given.rows is None else given.rows)
         self[At.INPUT_NEXT] = 0
