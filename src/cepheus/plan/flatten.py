@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -94,13 +94,23 @@ class _Tables:
         )
 
 
-def flatten(lowering: Lowering) -> Program:
-    """Write all rules of a lowering as one program."""
+def flatten(
+    lowering: Lowering,
+    listeners: Mapping[int, Sequence[Listener]] | None = None,
+    groups: Iterable[Sequence[LoweredConstraint]] = (),
+) -> Program:
+    """Write all rules of a lowering as one program.
+
+    An engine that does not fill every column names its own listeners, by type; ``groups`` are constraints that it tests
+    at moments of its own.
+    """
     tables = _Tables()
-    listeners = _listeners(lowering)
+    if listeners is None:
+        listeners = column_listeners(lowering)
     rules = [_rule(lowering, rule, tables, listeners) for rule in lowering.rules.values()]
     indexes = Indexes()
     types = _types(lowering, tables, listeners, indexes)
+    ranges = [tables.add_constraints(group) for group in groups]
     return Program(
         types=types,
         listeners=_table(tables.listeners, len(ListenerField)),
@@ -116,6 +126,7 @@ def flatten(lowering: Lowering) -> Program:
         points=np.array(indexes.points, np.int64),
         nodes=_table(indexes.nodes, 2),
         members=np.array(indexes.members, np.int64),
+        groups=_table(ranges, 2),
         record_width=1 + max((layout.width for layout in lowering.types.values()), default=0),
     )
 
@@ -124,7 +135,7 @@ def _table(rows: Sequence[Sequence[int]], width: int) -> Words:
     return np.array(rows, np.int64).reshape(len(rows), width)
 
 
-def _listeners(lowering: Lowering) -> dict[int, list[Listener]]:
+def column_listeners(lowering: Lowering) -> dict[int, list[Listener]]:
     """Give the listeners of each type: rules in order of deployment, then columns."""
     found: dict[int, list[Listener]] = defaultdict(list)
     for number, rule in enumerate(lowering.rules.values()):
@@ -135,7 +146,7 @@ def _listeners(lowering: Lowering) -> dict[int, list[Listener]]:
 
 
 def _rule(
-    lowering: Lowering, rule: LoweredRule, tables: _Tables, listeners: dict[int, list[Listener]]
+    lowering: Lowering, rule: LoweredRule, tables: _Tables, listeners: Mapping[int, Sequence[Listener]]
 ) -> tuple[int, ...]:
     steps = len(tables.steps)
     for step in rule.steps:
@@ -169,7 +180,7 @@ def _rule(
     )
 
 
-def _types(lowering: Lowering, tables: _Tables, listeners: dict[int, list[Listener]], indexes: Indexes) -> Words:
+def _types(lowering: Lowering, tables: _Tables, listeners: Mapping[int, Sequence[Listener]], indexes: Indexes) -> Words:
     reach: dict[int, int] = defaultdict(int)
     for column in lowering.columns.values():
         reach[column.key.type] = max(reach[column.key.type], column.reach)

@@ -252,4 +252,5 @@ class Program(NamedTuple):
     points: Words
     nodes: Words
     members: Words
+    groups: Words
     record_width: int

@@ -23,7 +23,7 @@ from cepheus.engine.columns.state import Context, Input, Scratch, State, Status,
 from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites
 from cepheus.plan.flatten import flatten
 from cepheus.plan.lower import LoweredRule, Lowering, TypeLayout
-from cepheus.plan.program import HEADER, TypeField, Words
+from cepheus.plan.program import HEADER, Program, TypeField, Words
 from cepheus.plan.strings import StringTable
 from cepheus.rules.model import Rule
 from cepheus.rules.resolve import resolve
@@ -96,7 +96,7 @@ class ColumnsEngine:
         """Bring program, state and working space in line with the rules."""
         if not self._stale:
             return
-        self._program = flatten(self._lowering)
+        self._program = self._flatten()
         self._context.use_program(self._program)
         adapt(self._context, self._state, self._program, self._lowering)
         self._context[At.LIMIT] = self._limit
@@ -111,6 +111,10 @@ class ColumnsEngine:
         self._single = None
         self._fit_strings()
         self._stale = False
+
+    def _flatten(self) -> Program:
+        """Write the rules as the tables that the kernel reads."""
+        return flatten(self._lowering)
 
     def feed(self, batch: EventBatch) -> EventBatch:
         """Process events in total order."""
@@ -127,7 +131,7 @@ class ColumnsEngine:
         context.use_input(given)
         chunks: list[Words] = []
         while True:
-            status = Status(run(context.address))
+            status = self._kernel()
             if status is Status.LIMIT:
                 self._abandon()
                 rule = self._order[context[At.CULPRIT]]
@@ -139,6 +143,10 @@ class ColumnsEngine:
                 chunks.append(self._drain(last=status is Status.DONE))
             if status is Status.DONE:
                 return to_batch(Found(self._order, self._lowering.strings, chunks)) if chunks else EventBatch.empty()
+
+    def _kernel(self) -> Status:
+        """Run the kernel until the input is done or something is missing."""
+        return Status(run(self._context.address))
 
     def _provide(self, status: Status) -> None:
         """Give the kernel what it came back for."""
