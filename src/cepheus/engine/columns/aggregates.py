@@ -7,10 +7,19 @@ import math
 import numpy as np
 
 from cepheus.engine.columns.compiled import compiled, inlined
-from cepheus.engine.columns.lanes import add_to_sum, before, first_not_before, lane_at, row_offset
+from cepheus.engine.columns.lanes import (
+    before,
+    entry_at,
+    entry_row,
+    entry_time,
+    first_not_before,
+    lane_at,
+    row_offset,
+    slide_sum,
+)
 from cepheus.engine.columns.machine import all_hold, compute
-from cepheus.engine.columns.memory import At, fixed, number, peek, poke, put, put_number, word
-from cepheus.engine.columns.state import LaneState
+from cepheus.engine.columns.memory import At, fixed, number, peek, peek_float, poke, put, put_number, word
+from cepheus.engine.columns.state import EntryField, LaneState
 from cepheus.engine.columns.sums import LIMBS, add_float, add_integer, clear, read_float, read_integer, sum_floats
 from cepheus.plan.program import Floats, FunctionCode, StepField, ValueKind
 
@@ -33,22 +42,24 @@ def candidate(context: int, step: int, row_number: int) -> bool:
     return all_hold(context, fixed(step, StepField.CONSTRAINTS), fixed(step, StepField.CONSTRAINTS_END))
 
 
-@inlined
+@compiled
 def running_aggregate(context: int, step: int, lane: int, now: int) -> None:
     """Slide the sum of a lane to the window that ends now and read it."""
     row = lane_at(context, lane)
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
     start = before(now, fixed(step, StepField.WINDOW))
-    entry, end = peek(row, LaneState.SUM_NEXT), peek(row, LaneState.NEXT)
-    while entry < end and word(context, At.ENTRY_TIME, offset + (entry & mask)) < now:
-        add_to_sum(context, lane, entry, False)
+    begin, end = peek(row, LaneState.SUM_NEXT), peek(row, LaneState.NEXT)
+    entry = begin
+    while entry < end and entry_time(context, offset + (entry & mask)) < now:
         entry += 1
+    slide_sum(context, lane, begin, entry, False)
     poke(row, LaneState.SUM_NEXT, entry)
     end = entry
-    entry = peek(row, LaneState.SUM_FIRST)
-    while entry < end and word(context, At.ENTRY_TIME, offset + (entry & mask)) < start:
-        add_to_sum(context, lane, entry, True)
+    begin = peek(row, LaneState.SUM_FIRST)
+    entry = begin
+    while entry < end and entry_time(context, offset + (entry & mask)) < start:
         entry += 1
+    slide_sum(context, lane, begin, entry, True)
     poke(row, LaneState.SUM_FIRST, entry)
     count = end - entry
     if peek(row, LaneState.INEXACT) == 0:
@@ -56,7 +67,7 @@ def running_aggregate(context: int, step: int, lane: int, now: int) -> None:
         return
     values = np.empty(count, np.float64)
     for k in range(count):
-        values[k] = number(context, At.ENTRY_VALUE, offset + ((entry + k) & mask))
+        values[k] = peek_float(entry_at(context, offset + ((entry + k) & mask)), EntryField.VALUE)
     _finish_floats(context, step, values)
 
 
@@ -127,7 +138,7 @@ def scanned_aggregate(context: int, step: int, lane: int, start: int, end: int) 
     best = 0
     best_float = 0.0
     for entry in range(first, last):
-        if not candidate(context, step, word(context, At.ENTRY_ROW, offset + (entry & mask))):
+        if not candidate(context, step, entry_row(context, offset + (entry & mask))):
             continue
         if not _value(context, step):
             continue
@@ -143,7 +154,7 @@ def scanned_aggregate(context: int, step: int, lane: int, start: int, end: int) 
         elif kind == ValueKind.INT:
             add_integer(limbs, integer, False)
         elif kind == ValueKind.FLOAT:
-            exact = add_float(limbs, floating, False) and exact
+            exact = add_float(limbs, integer, False) and exact
     if function == FunctionCode.STDDEV:
         _deviation(context, step, lane, first, last, count)
     elif function >= FunctionCode.MIN:
@@ -163,7 +174,7 @@ def _collect(context: int, step: int, lane: int, first: int, last: int, count: i
     values = np.empty(count, np.float64)
     at = 0
     for entry in range(first, last):
-        if candidate(context, step, word(context, At.ENTRY_ROW, offset + (entry & mask))) and _value(context, step):
+        if candidate(context, step, entry_row(context, offset + (entry & mask))) and _value(context, step):
             values[at] = float(word(context, At.STACK, 0)) if integers else number(context, At.STACK, 0)
             at += 1
     return values

@@ -47,9 +47,7 @@ def grow(status: Status, context: Context, state: State, scratch: Scratch, progr
         case Status.STORE_FULL:
             _grow_store(context, state, program)
         case Status.ENTRIES_FULL:
-            state.entry_time = _larger(state.entry_time)
-            state.entry_row = _larger(state.entry_row)
-            state.entry_value = _larger(state.entry_value)
+            state.entries = _larger(state.entries)
         case Status.LANES_FULL:
             _grow_lanes(context, state)
         case Status.QUEUE_FULL:

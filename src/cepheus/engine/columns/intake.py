@@ -93,6 +93,8 @@ _NUMBER = "\0number:"  # marks an id that is a number out of the range of plain 
 _WORTH_A_LOOK = 4096
 """Smaller batches go to the kernel as they are."""
 
+_FEW_TYPES = 8
+
 
 class _View(Enum):
     """What the kernel reads of a column: its values, its values with -0.0 as 0.0, or which of them are defined."""
@@ -149,30 +151,20 @@ class Intake:
         """
         if len(batch) < _WORTH_A_LOOK:
             return None
-        keep = np.zeros(len(given.kinds), np.bool_)
-        masks: list[NDArray[np.bool_]] = []
-        begins = np.cumsum([0, *(layout.width for layout in self._lowering.types.values())]).tolist()
         layouts = list(self._lowering.types.values())
-        for code, kind in enumerate(given.kinds[: len(batch.types)].tolist()):
-            if kind < 0:
-                continue
-            choices = self._lowering.simple_filters(layouts[kind])
-            if choices is None:
-                keep[code] = True
-                continue
-            places = given.slots[begins[kind] : begins[kind] + layouts[kind].width]
-            chosen = np.zeros(len(batch), np.bool_)
-            for filters in choices:
-                fits = batch.codes == code
-                for constraint in filters:
-                    fits &= _compare(self._keep[places[constraint.slot]], constraint)
-                chosen |= fits
-            masks.append(chosen)
-        if keep[: len(batch.types)].all():
+        begins = np.cumsum([0, *(layout.width for layout in layouts)]).tolist()
+        kinds = [(code, kind) for code, kind in enumerate(given.kinds[: len(batch.types)].tolist()) if kind >= 0]
+        choices = [self._lowering.simple_filters(layouts[kind]) for _, kind in kinds]
+        if len(kinds) > _FEW_TYPES or not any(choices):
             return None
-        relevant = keep[batch.codes]
-        for mask in masks:
-            relevant |= mask
+        relevant = np.zeros(len(batch), np.bool_)
+        for (code, kind), filters in zip(kinds, choices, strict=True):
+            places = given.slots[begins[kind] : begins[kind] + layouts[kind].width]
+            for constraints in [[]] if filters is None else filters:
+                fits = batch.codes == code
+                for constraint in constraints:
+                    fits &= _compare(self._keep[places[constraint.slot]], constraint)
+                relevant |= fits
         return np.flatnonzero(relevant)
 
     def _column(

@@ -18,6 +18,8 @@ from cepheus.engine.columns.lanes import (
     append_row,
     before,
     column_at,
+    entry_row,
+    entry_time,
     find_lane,
     first_not_before,
     lane_at,
@@ -67,6 +69,7 @@ def run(context: int) -> int:
     rows = fixed(context, At.ROWS)
     next_row = peek(context, At.INPUT_NEXT)
     status = _process_queue(context)
+    at = -1
     while status == Status.DONE and next_row < count:
         at = next_row if rows == 0 else peek(rows, next_row)
         kind = table(context, At.KINDS, peek_half(fixed(context, At.CODES), at))
@@ -82,12 +85,12 @@ def run(context: int) -> int:
 
 
 @inlined
-def _process_input(context: int, kind: int, at: int) -> int:
-    """Load an input event into the place where its row would be stored, and process it."""
+def load_input(context: int, kind: int, at: int) -> int:
+    """Load an input event into the place where its row would be stored; give the place, -1 if the store must grow."""
     time = peek(fixed(context, At.TIMES), at)
     base = place_row(context, kind, time)
     if base < 0:
-        return np.int64(Status.STORE_FULL)
+        return base
     row = fixed(context, At.STORE) + 8 * base
     poke(row, SLOT_ID, peek(fixed(context, At.IDS), at))
     poke(row, SLOT_TIME, time)
@@ -97,7 +100,27 @@ def _process_input(context: int, kind: int, at: int) -> int:
     for slot in range(HEADER, fixed(layout, TypeField.WIDTH)):
         column = table(context, At.SLOTS, inputs + slot)
         poke(row, slot, 0 if column < 0 else peek(table(context, At.ADDRESSES, column), at))
-    return _process(context, kind, base, time)
+    return base
+
+
+@inlined
+def load_queued(context: int, record: int) -> int:
+    """Load a composite event of the queue into the place where its row would be stored; -1 if the store must grow."""
+    kind = peek(record, 0)
+    base = place_row(context, kind, peek(record, 1 + SLOT_TIME))
+    if base >= 0:
+        for k in range(fixed(type_at(context, kind), TypeField.WIDTH)):
+            put(context, At.STORE, base + k, peek(record, 1 + k))
+    return base
+
+
+@inlined
+def _process_input(context: int, kind: int, at: int) -> int:
+    """Process an input event."""
+    base = load_input(context, kind, at)
+    if base < 0:
+        return np.int64(Status.STORE_FULL)
+    return _process(context, kind, base, peek(fixed(context, At.TIMES), at))
 
 
 @compiled
@@ -106,13 +129,10 @@ def _process_queue(context: int) -> int:
     at = peek(context, At.QUEUE_FIRST)
     while at < peek(context, At.QUEUE_NEXT):
         record = fixed(context, At.QUEUE) + 8 * at
-        kind, time = peek(record, 0), peek(record, 1 + SLOT_TIME)
-        base = place_row(context, kind, time)
+        base = load_queued(context, record)
         status = np.int64(Status.STORE_FULL)
         if base >= 0:
-            for k in range(fixed(type_at(context, kind), TypeField.WIDTH)):
-                put(context, At.STORE, base + k, peek(record, 1 + k))
-            status = _process(context, kind, base, time)
+            status = _process(context, peek(record, 0), base, peek(record, 1 + SLOT_TIME))
         if status != Status.DONE:
             poke(context, At.QUEUE_FIRST, at)
             return status
@@ -137,12 +157,11 @@ def _process(context: int, kind: int, base: int, now: int) -> int:
     if status != Status.DONE:
         return status
     if rules > 0:
-        _commit_output(context)
+        commit_output(context)
     if columns > 0:
         row_number = append_row(context, kind)
         for k in range(columns):
             append_entry(context, word(context, At.ACCEPTED_LANES, k), base, now, row_number)
-    poke(context, At.TIME, now)
     return status
 
 
@@ -182,11 +201,11 @@ def _evaluate_all(context: int, rules: int) -> int:
             return status
     if peek(context, At.NEEDED_TABLE) >= 0:
         return np.int64(Status.STRING_NEEDED)
-    return _enqueue(context, words) if peek(context, At.FOUND_EVENTS) > events else np.int64(Status.DONE)
+    return enqueue(context, words) if peek(context, At.FOUND_EVENTS) > events else np.int64(Status.DONE)
 
 
 @inlined
-def _commit_output(context: int) -> None:
+def commit_output(context: int) -> None:
     """Make what was found part of the output, queue what feeds other rules, mark what was consumed."""
     poke(context, At.OUTPUT_EVENTS, peek(context, At.FOUND_EVENTS))
     poke(context, At.OUTPUT_WORDS, peek(context, At.FOUND_WORDS))
@@ -241,7 +260,7 @@ def _evaluate(context: int, rule_number: int, events_before: int) -> int:
     forward = True
     while at >= begin:
         if at == end:
-            status = _emit(context, rule, rule_number, events_before)
+            status = emit(context, rule, rule_number, events_before)
             if status != Status.DONE:
                 return status
             forward = False
@@ -260,7 +279,7 @@ def _evaluate(context: int, rule_number: int, events_before: int) -> int:
                     _open(context, step, cursor)
                 forward = _next(context, step, cursor)
         elif forward and kind == StepKind.COMPUTE:
-            _compute(context, step)
+            compute_aggregate(context, step)
         elif forward:
             forward = all_hold(context, fixed(step, StepField.CONSTRAINTS), fixed(step, StepField.CONSTRAINTS_END))
         at += 1 if forward else -1
@@ -278,9 +297,9 @@ def _bind_last(context: int, step: int) -> bool:
     row = lane_at(context, lane)
     offset, mask, first = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK), peek(row, LaneState.FIRST)
     entry = first_not_before(context, lane, until)
-    while entry > first and word(context, At.ENTRY_TIME, offset + ((entry - 1) & mask)) >= since:
+    while entry > first and entry_time(context, offset + ((entry - 1) & mask)) >= since:
         entry -= 1
-        if candidate(context, step, word(context, At.ENTRY_ROW, offset + (entry & mask))):
+        if candidate(context, step, entry_row(context, offset + (entry & mask))):
             return True
     return False
 
@@ -301,9 +320,9 @@ def _open(context: int, step: int, cursor: int) -> None:
         row = lane_at(context, lane)
         offset, mask, first = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK), peek(row, LaneState.FIRST)
         entry, left = end, wanted
-        while left > 0 and entry > first and word(context, At.ENTRY_TIME, offset + ((entry - 1) & mask)) >= since:
+        while left > 0 and entry > first and entry_time(context, offset + ((entry - 1) & mask)) >= since:
             entry -= 1
-            if candidate(context, step, word(context, At.ENTRY_ROW, offset + (entry & mask))):
+            if candidate(context, step, entry_row(context, offset + (entry & mask))):
                 left -= 1
         if left == wanted:
             return
@@ -324,7 +343,7 @@ def _next(context: int, step: int, cursor: int) -> bool:
     row = lane_at(context, peek(cursor, Cursor.LANE))
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
     while entry < end:
-        row_number = word(context, At.ENTRY_ROW, offset + (entry & mask))
+        row_number = entry_row(context, offset + (entry & mask))
         entry += 1
         if candidate(context, step, row_number):
             left = peek(cursor, Cursor.LEFT) - 1
@@ -347,7 +366,7 @@ def _scope(context: int, step: int) -> tuple[int, int]:
 
 
 @compiled
-def _compute(context: int, step: int) -> None:
+def compute_aggregate(context: int, step: int) -> None:
     """Compute an aggregate."""
     lane = _lane_of(context, step)
     if lane < 0:
@@ -369,15 +388,15 @@ def _occurred(context: int, step: int) -> bool:
     row = lane_at(context, lane)
     offset, mask, first = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK), peek(row, LaneState.FIRST)
     entry = first_not_before(context, lane, end)
-    while entry > first and word(context, At.ENTRY_TIME, offset + ((entry - 1) & mask)) >= start:
+    while entry > first and entry_time(context, offset + ((entry - 1) & mask)) >= start:
         entry -= 1
-        if candidate(context, step, word(context, At.ENTRY_ROW, offset + (entry & mask))):
+        if candidate(context, step, entry_row(context, offset + (entry & mask))):
             return True
     return False
 
 
 @inlined
-def _emit(context: int, rule: int, rule_number: int, events_before: int) -> int:
+def emit(context: int, rule: int, rule_number: int, events_before: int) -> int:
     """Check the absences, compute the attributes and write a composite event."""
     for at in range(fixed(rule, RuleField.ABSENCES), fixed(rule, RuleField.ABSENCES_END)):
         if _occurred(context, fixed(context, At.STEPS) + _STEP_BYTES * at):
@@ -440,7 +459,7 @@ def _mark(context: int, rule: int) -> bool:
 
 
 @compiled
-def _enqueue(context: int, words_before: int) -> int:
+def enqueue(context: int, words_before: int) -> int:
     """Put the composite events that some rule listens to at the end of the queue, in order."""
     next_record = peek(context, At.QUEUE_NEXT)
     words = words_before
@@ -500,3 +519,14 @@ def split(output: int, strides: int, words: int, places: int, rules: int) -> int
         at += OUTPUT_HEADER + peek(strides, rule)
         count += 1
     return count
+
+
+@compiled
+def turn(records: int, width: int, count: int, matrix: int, total: int) -> None:
+    """Write records of one width as columns: field ``k`` of record ``i`` goes to ``k * total + i``."""
+    for begin in range(0, count, 64):  # a few records at a time, so that they are read from the cache
+        end = min(begin + 64, count)
+        for k in range(width):
+            column = matrix + 8 * k * total
+            for i in range(begin, end):
+                poke(column, i, peek(records, i * width + k))

@@ -10,8 +10,16 @@ from __future__ import annotations
 import numpy as np
 
 from cepheus.engine.columns.compiled import compiled, inlined
-from cepheus.engine.columns.memory import At, fixed, number, peek, poke, put, word
-from cepheus.engine.columns.state import LANE_WORDS, SMALLEST_LANE, LaneState, Status, TypeState
+from cepheus.engine.columns.memory import At, fixed, peek, poke, put, word
+from cepheus.engine.columns.state import (
+    ENTRY_WORDS,
+    LANE_WORDS,
+    SMALLEST_LANE,
+    EntryField,
+    LaneState,
+    Status,
+    TypeState,
+)
 from cepheus.engine.columns.sums import LIMBS, add_float, add_integer, clear
 from cepheus.plan.program import SLOT_TIME, ColumnField, TypeField, ValueKind
 
@@ -21,6 +29,7 @@ _COLUMN_BYTES = 8 * len(ColumnField)
 _TYPE_BYTES = 8 * len(TypeField)
 _TYPE_STATE_BYTES = 8 * len(TypeState)
 _SUM_BYTES = 8 * LIMBS
+_ENTRY_BYTES = 8 * ENTRY_WORDS
 
 
 @inlined
@@ -36,6 +45,24 @@ def mix(digest: np.uint64, stirred: int) -> np.uint64:
     digest = (digest ^ (digest >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     digest = (digest ^ (digest >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return digest ^ (digest >> np.uint64(31))
+
+
+@inlined
+def entry_at(context: int, at: int) -> int:
+    """Give the address of an entry."""
+    return fixed(context, At.ENTRIES) + _ENTRY_BYTES * at
+
+
+@inlined
+def entry_time(context: int, at: int) -> int:
+    """Give the time of an entry."""
+    return peek(entry_at(context, at), EntryField.TIME)
+
+
+@inlined
+def entry_row(context: int, at: int) -> int:
+    """Give the row of an entry."""
+    return peek(entry_at(context, at), EntryField.ROW)
 
 
 @inlined
@@ -67,7 +94,8 @@ def _hash(column: int, key: int, count: int) -> int:
     """Give the hash of a key, the words at an address, within a column."""
     digest = np.uint64(column)
     for k in range(count):
-        digest = mix(digest, peek(key, k))
+        digest = (digest ^ np.uint64(peek(key, k))) * np.uint64(0x9E3779B97F4A7C15)
+        digest ^= digest >> np.uint64(29)
     return np.int64(digest >> np.uint64(1))
 
 
@@ -109,7 +137,7 @@ def _take_block(context: int, power: int) -> int:
     """Get a block of ``2**power`` entries: a freed one or fresh space; -1 if there is none."""
     offset = word(context, At.FREE, power)
     if offset >= 0:
-        put(context, At.FREE, power, word(context, At.ENTRY_ROW, offset))
+        put(context, At.FREE, power, entry_row(context, offset))
         return offset
     used = peek(context, At.ENTRIES_USED)
     if used + (1 << power) > fixed(context, At.ENTRIES_SIZE):
@@ -121,7 +149,7 @@ def _take_block(context: int, power: int) -> int:
 @compiled
 def _free_block(context: int, offset: int, power: int) -> None:
     """Give a block back."""
-    put(context, At.ENTRY_ROW, offset, word(context, At.FREE, power))
+    poke(entry_at(context, offset), EntryField.ROW, word(context, At.FREE, power))
     put(context, At.FREE, power, offset)
 
 
@@ -134,16 +162,20 @@ def _power(size: int) -> int:
 
 
 @compiled
-def add_to_sum(context: int, lane: int, entry: int, subtract: bool) -> None:
-    """Add the value of an entry to (or take it from) the running sum of its lane."""
+def slide_sum(context: int, lane: int, first: int, end: int, subtract: bool) -> None:
+    """Add the values of entries to (or take them from) the running sum of their lane."""
     row = lane_at(context, lane)
     kind = fixed(column_at(context, peek(row, LaneState.COLUMN)), ColumnField.SUM_KIND)
-    at = peek(row, LaneState.OFFSET) + (entry & peek(row, LaneState.MASK))
+    offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
     limbs = fixed(context, At.SUMS) + _SUM_BYTES * lane
-    if kind == ValueKind.INT:
-        add_integer(limbs, word(context, At.ENTRY_VALUE, at), subtract)
-    elif kind == ValueKind.FLOAT and not add_float(limbs, number(context, At.ENTRY_VALUE, at), subtract):
-        poke(row, LaneState.INEXACT, peek(row, LaneState.INEXACT) + (-1 if subtract else 1))
+    inexact = 0
+    for entry in range(first, end):
+        value = peek(entry_at(context, offset + (entry & mask)), EntryField.VALUE)
+        if kind == ValueKind.INT:
+            add_integer(limbs, value, subtract)
+        elif kind == ValueKind.FLOAT and not add_float(limbs, value, subtract):
+            inexact += 1
+    poke(row, LaneState.INEXACT, peek(row, LaneState.INEXACT) + (-inexact if subtract else inexact))
 
 
 @compiled
@@ -152,14 +184,14 @@ def _forget_entries(context: int, lane: int, horizon: int) -> None:
     row = lane_at(context, lane)
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
     first, end = peek(row, LaneState.FIRST), peek(row, LaneState.NEXT)
-    while first < end and word(context, At.ENTRY_TIME, offset + (first & mask)) < horizon:
-        if peek(row, LaneState.SUM_FIRST) <= first < peek(row, LaneState.SUM_NEXT):
-            add_to_sum(context, lane, first, True)
-            poke(row, LaneState.SUM_FIRST, first + 1)
+    while first < end and entry_time(context, offset + (first & mask)) < horizon:
         first += 1
     poke(row, LaneState.FIRST, first)
-    poke(row, LaneState.SUM_FIRST, max(peek(row, LaneState.SUM_FIRST), first))
-    poke(row, LaneState.SUM_NEXT, max(peek(row, LaneState.SUM_NEXT), first))
+    sum_first, sum_next = peek(row, LaneState.SUM_FIRST), peek(row, LaneState.SUM_NEXT)
+    if sum_first < first:
+        slide_sum(context, lane, sum_first, min(sum_next, first), True)
+        poke(row, LaneState.SUM_FIRST, first)
+        poke(row, LaneState.SUM_NEXT, max(sum_next, first))
 
 
 @compiled
@@ -216,10 +248,10 @@ def _grow_lane(context: int, lane: int) -> bool:
     if larger < 0:
         return end - first <= mask
     for entry in range(first, end):
-        source, target = offset + (entry & mask), larger + (entry & (2 * mask + 1))
-        put(context, At.ENTRY_TIME, target, word(context, At.ENTRY_TIME, source))
-        put(context, At.ENTRY_ROW, target, word(context, At.ENTRY_ROW, source))
-        put(context, At.ENTRY_VALUE, target, word(context, At.ENTRY_VALUE, source))
+        source = entry_at(context, offset + (entry & mask))
+        target = entry_at(context, larger + (entry & (2 * mask + 1)))
+        for k in range(ENTRY_WORDS):
+            poke(target, k, peek(source, k))
     _free_block(context, offset, power)
     poke(row, LaneState.OFFSET, larger)
     poke(row, LaneState.MASK, 2 * mask + 1)
@@ -285,12 +317,12 @@ def append_entry(context: int, lane: int, base: int, time: int, row_number: int)
     """Put the event at ``base`` at the end of a lane; room was reserved."""
     row = lane_at(context, lane)
     entry = peek(row, LaneState.NEXT)
-    at = peek(row, LaneState.OFFSET) + (entry & peek(row, LaneState.MASK))
-    put(context, At.ENTRY_TIME, at, time)
-    put(context, At.ENTRY_ROW, at, row_number)
+    place = entry_at(context, peek(row, LaneState.OFFSET) + (entry & peek(row, LaneState.MASK)))
+    poke(place, EntryField.TIME, time)
+    poke(place, EntryField.ROW, row_number)
     column = column_at(context, peek(row, LaneState.COLUMN))
     if fixed(column, ColumnField.SUM_KIND) != ValueKind.NONE:
-        put(context, At.ENTRY_VALUE, at, word(context, At.STORE, base + fixed(column, ColumnField.SUM_SLOT)))
+        poke(place, EntryField.VALUE, word(context, At.STORE, base + fixed(column, ColumnField.SUM_SLOT)))
     poke(row, LaneState.NEXT, entry + 1)
 
 
@@ -300,12 +332,11 @@ def first_not_before(context: int, lane: int, time: int) -> int:
     row = lane_at(context, lane)
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
     low, high = peek(row, LaneState.FIRST), peek(row, LaneState.NEXT)
-    times = fixed(context, At.ENTRY_TIME)
-    if low < high and peek(times, offset + ((high - 1) & mask)) < time:
+    if low < high and entry_time(context, offset + ((high - 1) & mask)) < time:
         return high
     while low < high:
         middle = (low + high) >> 1
-        if peek(times, offset + (middle & mask)) < time:
+        if entry_time(context, offset + (middle & mask)) < time:
             low = middle + 1
         else:
             high = middle

@@ -117,9 +117,7 @@ class At(IntEnum):
     TYPE_STATE = 21
     LANES = 22
     SUMS = 23
-    ENTRY_TIME = 24
-    ENTRY_ROW = 25
-    ENTRY_VALUE = 26
+    ENTRIES = 24
     HASH = 27
     COLUMN_LANE = 28
     FREE = 29

@@ -13,7 +13,7 @@ from cepheus.core.batch import ColumnKey, EventBatch, Provenance
 from cepheus.core.event import EventId, composite_digest, id_word
 from cepheus.core.values import ValueType
 from cepheus.engine.columns.intake import id_of_word
-from cepheus.engine.columns.kernel import split
+from cepheus.engine.columns.kernel import split, turn
 from cepheus.engine.columns.memory import address
 from cepheus.engine.columns.state import COMPOSITE_ID_BASE, OUTPUT_HEADER, STRING_ID_FLOOR, OutputRecord
 from cepheus.plan.lower import LoweredRule
@@ -28,54 +28,38 @@ class Found:
         self.rules = rules
         self.strings = strings
         widths = {OUTPUT_HEADER + rule.stride for rule in rules}
-        if len(widths) == 1:  # records of one width are the rows of a matrix
+        self._words: Words
+        self._places: Words | None = None
+        if len(widths) == 1:  # records of one width become the columns of a matrix
             (width,) = widths
-            tables = [chunk.reshape(-1, width) for chunk in chunks]
-            self._starts_at = np.cumsum([0, *(len(table) for table in tables)])
-            self._tables = tables
-            self.rule = self.field(OutputRecord.RULE)
+            self._words = _turn(chunks, width)
+            self.rule = self._words[OutputRecord.RULE]
         else:
-            self._tables = [np.concatenate(chunks)]
-            self._split()
+            self._words = np.concatenate(chunks)
+            self._places, self.rule = self._find_records()
 
-    def _split(self) -> None:
-        """Find the records of different widths."""
-        (words,) = self._tables
+    def _find_records(self) -> tuple[Words, Words]:
+        """Give where each record begins, and its rule."""
         strides = np.array([rule.stride for rule in self.rules], np.int64)
-        room = len(words) // (OUTPUT_HEADER + int(strides.min())) + 1
-        self._places = np.empty(room, np.int64)
-        rules = np.empty(room, np.int64)
-        count = split(address(words), address(strides), len(words), address(self._places), address(rules))
-        self._places = self._places[:count]
-        self.rule = rules[:count]
+        room = len(self._words) // (OUTPUT_HEADER + int(strides.min())) + 1
+        places, rules = np.empty(room, np.int64), np.empty(room, np.int64)
+        count = split(address(self._words), address(strides), len(self._words), address(places), address(rules))
+        return places[:count], rules[:count]
 
     def __len__(self) -> int:
         return len(self.rule)
 
     def field(self, at: int | Words) -> Words:
-        """Give the word at a place of every record; the place may depend on the record where widths differ."""
-        if self._tables[0].ndim == 1:
-            return self._tables[0][self._places + at]
-        if isinstance(at, np.ndarray):
-            return np.concatenate(
-                [
-                    table[np.arange(len(table)), at[begin : begin + len(table)]]
-                    for table, begin in zip(self._tables, self._starts_at.tolist(), strict=False)
-                ]
-            )
-        return np.concatenate([table[:, at] for table in self._tables])
-
-    def _record(self, at: int) -> Words:
-        if self._tables[0].ndim == 1:
-            return self._tables[0][self._places[at] :]
-        table = int(np.searchsorted(self._starts_at, at, side="right")) - 1
-        row: Words = self._tables[table][at - self._starts_at[table]]
-        return row
+        """Give the word at a place of every record; the place may differ from record to record."""
+        if self._places is not None:
+            return self._words[self._places + at]
+        return self._words[at] if isinstance(at, int) else self._words[at, np.arange(len(self))]
 
     def made_of(self, at: int) -> tuple[EventId, ...]:
         """Give the ids of the events that a composite event was made of."""
         positions = self.rules[self.rule[at]].resolved.positions
-        words = self._record(at)[OUTPUT_HEADER : OUTPUT_HEADER + len(positions)].tolist()
+        record = self._words[:, at] if self._places is None else self._words[self._places[at] :]
+        words = record[OUTPUT_HEADER : OUTPUT_HEADER + len(positions)].tolist()
         return tuple(self._id(word, position.type) for word, position in zip(words, positions, strict=True))
 
     def _id(self, word: int, event_type: str) -> EventId:
@@ -88,6 +72,18 @@ class Found:
         rule = self.rules[self.rule[at]]
         digest = composite_digest(rule.seed, map(id_word, self.made_of(at)))
         return f"{rule.resolved.composite.name}:{digest:016x}"
+
+
+def _turn(chunks: Sequence[Words], width: int) -> Words:
+    """Turn records of one width, row after row, into a matrix with a row per field."""
+    total = sum(len(chunk) for chunk in chunks) // width
+    matrix = np.empty((width, total), np.int64)
+    done = 0
+    for chunk in chunks:
+        count = len(chunk) // width
+        turn(address(chunk), width, count, address(matrix) + 8 * done, total)
+        done += count
+    return matrix
 
 
 class _Lazy(Sequence[tuple[EventId, ...]]):
@@ -141,10 +137,10 @@ def to_batch(found: Found) -> EventBatch:
     return EventBatch(
         types=tuple(types),
         codes=np.array(codes, np.int32)[found.rule],
-        times=found.field(OutputRecord.TIME),
+        times=found.field(int(OutputRecord.TIME)),
         columns=_columns(found),
         ids=_LazyIds(found),
-        starts=found.field(OutputRecord.START),
+        starts=found.field(int(OutputRecord.START)),
         provenance=Provenance(tuple(rule.name for rule in found.rules), found.rule.astype(np.int32), _Lazy(found)),
     )
 

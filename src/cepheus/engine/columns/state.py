@@ -47,6 +47,17 @@ class LaneState(IntEnum):
 
 
 LANE_WORDS = len(LaneState)
+
+
+class EntryField(IntEnum):
+    """Of an entry of a lane: the event's time, its row in the store of its type, the value that the column sums."""
+
+    TIME = 0
+    ROW = 1
+    VALUE = 2
+
+
+ENTRY_WORDS = len(EntryField)
 SMALLEST_LANE = 2
 """Entries of a new lane, as a power of two."""
 
@@ -95,9 +106,7 @@ class State:
     types: Words = field(default_factory=lambda: np.zeros((0, len(TypeState)), np.int64))
     lanes: Words = field(default_factory=lambda: np.zeros((64, LANE_WORDS), np.int64))
     sums: Words = field(default_factory=lambda: np.zeros((64, LIMBS), np.int64))
-    entry_time: Words = field(default_factory=lambda: np.zeros(1024, np.int64))
-    entry_row: Words = field(default_factory=lambda: np.zeros(1024, np.int64))
-    entry_value: Words = field(default_factory=lambda: np.zeros(1024, np.int64))
+    entries: Words = field(default_factory=lambda: np.zeros((1024, ENTRY_WORDS), np.int64))
     hash: Words = field(default_factory=lambda: np.full(256, -1, np.int64))
     column_lane: Words = field(default_factory=lambda: np.full(0, -1, np.int64))
     free: Words = field(default_factory=lambda: np.full(FREE_LISTS, -1, np.int64))
@@ -206,16 +215,14 @@ class Context:
             (At.TYPE_STATE, state.types),
             (At.LANES, state.lanes),
             (At.SUMS, state.sums),
-            (At.ENTRY_TIME, state.entry_time),
-            (At.ENTRY_ROW, state.entry_row),
-            (At.ENTRY_VALUE, state.entry_value),
+            (At.ENTRIES, state.entries),
             (At.HASH, state.hash),
             (At.COLUMN_LANE, state.column_lane),
             (At.FREE, state.free),
             (At.QUEUE, state.queue),
         )
         self[At.STORE_SIZE] = len(state.store)
-        self[At.ENTRIES_SIZE] = len(state.entry_time)
+        self[At.ENTRIES_SIZE] = len(state.entries)
         self[At.LANES_SIZE] = len(state.lanes)
         self[At.HASH_SIZE] = len(state.hash)
         self[At.QUEUE_SIZE] = len(state.queue)

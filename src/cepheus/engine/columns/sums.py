@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from cepheus.engine.columns.compiled import compiled
+from cepheus.engine.columns.compiled import compiled, inlined
 from cepheus.engine.columns.memory import peek, poke
 from cepheus.plan.program import Floats
 
@@ -20,12 +20,12 @@ _BIAS = 128  # position of the bit of value 1
 _ONE = np.uint64(1)
 
 
-@compiled
+@inlined
 def _limb(limbs: int, at: int) -> np.uint64:
     return np.uint64(peek(limbs, at))
 
 
-@compiled
+@inlined
 def _add_shifted(limbs: int, magnitude: np.uint64, shift: int, negative: bool) -> None:
     """Add ``magnitude << shift``, or subtract it."""
     limb = shift >> 6
@@ -64,14 +64,15 @@ def add_integer(limbs: int, value: int, subtract: bool) -> None:
     _add_shifted(limbs, magnitude, _BIAS, negative)
 
 
-@compiled
-def add_float(limbs: int, value: float, subtract: bool) -> bool:
-    """Add a finite float to (or take it from) the sum; False, and nothing added, if it is out of range."""
-    if value == 0.0:
-        return True
-    fraction, exponent = math.frexp(abs(value))
-    shift = exponent - 53 + _BIAS
-    magnitude = np.uint64(np.int64(fraction * 9007199254740992.0))
+@inlined
+def add_float(limbs: int, bits: int, subtract: bool) -> bool:
+    """Add a finite float, given by its bits, to (or take it from) the sum; False, and nothing added, if out of range."""
+    exponent = (bits >> 52) & 0x7FF
+    magnitude = np.uint64(bits & 0xFFFFFFFFFFFFF)
+    if exponent == 0:
+        return magnitude == 0  # the smallest numbers of all lie below the unit
+    magnitude |= _ONE << np.uint64(52)
+    shift = exponent - 1075 + _BIAS
     if shift < 0:
         if shift <= -53:
             return False
@@ -80,9 +81,9 @@ def add_float(limbs: int, value: float, subtract: bool) -> bool:
             return False
         magnitude >>= drop
         shift = 0
-    elif exponent > 64:
+    elif exponent > 1022 + 64:
         return False
-    _add_shifted(limbs, magnitude, shift, (value < 0.0) != subtract)
+    _add_shifted(limbs, magnitude, shift, (bits < 0) != subtract)
     return True
 
 
