@@ -1,0 +1,62 @@
+"""What is measured: rules that have been read and checked, and an engine with them deployed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from inspect import signature
+
+import pyarrow as pa
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.errors import UnsupportedError
+from cepheus.core.formats import conform, from_arrow
+from cepheus.core.schema import Schema
+from cepheus.core.time import TimeUnit
+from cepheus.engine.interface import Engine
+from cepheus.engine.registry import create, names
+from cepheus.language.tesla import parse
+from cepheus.rules.check import Checked, check
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Checked rules, and how events are made ready for them."""
+
+    checked: Checked
+    schema: Schema
+
+    @classmethod
+    def of(cls, text: str) -> Subject:
+        """Read and check rules.
+
+        >>> Subject.of("define Alarm() from Smoke()").schema
+        Schema(Smoke(), Alarm())
+        """
+        checked = check(parse(text))
+        return cls(checked, Schema([*checked.inputs.values(), *checked.composites.values()]))
+
+    def engine(self, name: str, threads: int = 1) -> Engine:
+        """Give an engine, with the rules deployed, that has got ready for events."""
+        options = {} if threads == 1 else {"threads": threads}
+        engine = create(name, self.checked.rules.rules, self.schema, **options)
+        engine.feed(EventBatch.empty())  # an engine may leave the end of the deployment to the first feeding
+        return engine
+
+    def batch(self, table: pa.Table) -> EventBatch:
+        """Give the events of an Arrow table as the rules expect them; times are in milliseconds."""
+        return conform(from_arrow(table, TimeUnit.MS), self.checked.inputs)
+
+    def runs_on(self, name: str) -> bool:
+        """Tell whether an engine of that name is there and can run the rules."""
+        if name not in names():
+            return False
+        try:
+            self.engine(name)
+        except UnsupportedError:
+            return False
+        return True
+
+
+def offers_threads() -> bool:
+    """Tell whether engines can spread their work over several threads."""
+    return "threads" in signature(create).parameters
