@@ -54,7 +54,7 @@ def make_case(seed: int, *, while_running: bool = False, events: int = 30) -> Ca
 
 def _stream(random: Random, count: int) -> list[Event]:
     time = random.choice((0, 0, 0, -5, 2_000_000_000))
-    found = []
+    found: list[Event] = []
     for _ in range(count):
         time += random.choice(_STEPS)
         attributes: dict[str, Value | None] = {
@@ -113,7 +113,7 @@ class _Rule:
         return f"define P{self.number}{_COMPOSITE}\nfrom {body}\nwhere {where}{clause};\n"
 
     def _type(self) -> str:
-        return self.random.choice([*"ABCD", *self.composites])
+        return str(self.random.choice([*"ABCD", *self.composites]))
 
     def _selection(self, name: str) -> str:
         random = self.random

@@ -48,7 +48,7 @@ class Sink(Protocol):
         """Take some composite events."""
 
 
-def detect(  # noqa: PLR0917  # the parameters are the command's options, and typer names them all
+def detect(
     rules: Rules,
     events: Annotated[
         list[Path] | None,

@@ -72,11 +72,9 @@ class StringTable:
     def fill(self, table: int, code: int) -> None:
         """Compute one entry of a table."""
         value = self._functions[table](self._texts[code])
-        if value is None:
-            entry = UNDEFINED_ENTRY
-        else:
-            entry = self.code(value) if isinstance(value, str) else int(value)
-        self.tables[table, code] = entry
+        if isinstance(value, str):
+            value = self.code(value)
+        self.tables[table, code] = UNDEFINED_ENTRY if value is None else int(value)
 
     def digests(self) -> Words:
         """Give the digest of every text, for ids of composite events."""

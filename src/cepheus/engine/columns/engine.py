@@ -63,13 +63,15 @@ class ColumnsEngine:
 
     def deploy(self, rules: Sequence[Rule], schema: Schema) -> None:
         """Add rules, all or none; they see the events fed from now on."""
-        self._deploy([DeployedRule(rule, schema, self._stored()) for rule in rules])
+        stored = self._stored()
+        self._deploy([DeployedRule(rule, schema, stored) for rule in rules])
 
     def _deploy(self, rules: Sequence[DeployedRule]) -> None:
         added: list[str] = []
         try:
             for deployed in rules:
-                added.append(self._lowering.add(resolve(deployed.rule), deployed.schema, deployed.since).name)
+                lowered = self._lowering.add(resolve(deployed.rule), deployed.schema, deployed.since)
+                added.append(lowered.name)
         except CepheusError:
             for name in added:
                 self._lowering.remove(name)
@@ -96,6 +98,7 @@ class ColumnsEngine:
         """Bring program, state and working space in line with the rules."""
         if not self._stale:
             return
+        announce_compilation()
         self._program = self._flatten()
         self._context.use_program(self._program)
         adapt(self._context, self._state, self._program, self._lowering)

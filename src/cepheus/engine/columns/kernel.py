@@ -29,15 +29,21 @@ from cepheus.engine.columns.lanes import (
     type_at,
 )
 from cepheus.engine.columns.machine import all_hold, compute
-from cepheus.engine.columns.memory import At, fixed, peek, peek_half, poke, put, table, word
+from cepheus.engine.columns.memory import At, fixed, peek, peek_half, poke, put, signed, table, word
 from cepheus.engine.columns.state import (
     COMPOSITE_ID_BASE,
+    DONE,
+    LIMIT,
+    MARKS_FULL,
+    OUTPUT_FULL,
     OUTPUT_HEADER,
+    QUEUE_FULL,
+    STORE_FULL,
     STRING_ID_FLOOR,
+    STRING_NEEDED,
     Cursor,
     LaneState,
     OutputRecord,
-    Status,
 )
 from cepheus.plan.program import (
     HEADER,
@@ -70,12 +76,12 @@ def run(context: int) -> int:
     next_row = peek(context, At.INPUT_NEXT)
     status = _process_queue(context)
     at = -1
-    while status == Status.DONE and next_row < count:
+    while status == DONE and next_row < count:
         at = next_row if rows == 0 else peek(rows, next_row)
         kind = table(context, At.KINDS, peek_half(fixed(context, At.CODES), at))
         if kind >= 0:
             status = _process_input(context, kind, at)
-            if status != Status.DONE:
+            if status != DONE:
                 break
             if peek(context, At.QUEUE_NEXT) > 0:
                 status = _process_queue(context)
@@ -119,7 +125,7 @@ def _process_input(context: int, kind: int, at: int) -> int:
     """Process an input event."""
     base = load_input(context, kind, at)
     if base < 0:
-        return np.int64(Status.STORE_FULL)
+        return STORE_FULL
     return _process(context, kind, base, peek(fixed(context, At.TIMES), at))
 
 
@@ -130,16 +136,16 @@ def _process_queue(context: int) -> int:
     while at < peek(context, At.QUEUE_NEXT):
         record = fixed(context, At.QUEUE) + 8 * at
         base = load_queued(context, record)
-        status = np.int64(Status.STORE_FULL)
+        status = STORE_FULL
         if base >= 0:
             status = _process(context, peek(record, 0), base, peek(record, 1 + SLOT_TIME))
-        if status != Status.DONE:
+        if status != DONE:
             poke(context, At.QUEUE_FIRST, at)
             return status
         at += fixed(context, At.RECORD_WIDTH)
     poke(context, At.QUEUE_FIRST, 0)
     poke(context, At.QUEUE_NEXT, 0)
-    return np.int64(Status.DONE)
+    return DONE
 
 
 @inlined
@@ -148,13 +154,13 @@ def _process(context: int, kind: int, base: int, now: int) -> int:
     put(context, At.BOUND, 0, base)
     rules, columns = accept(context, kind)
     if peek(context, At.NEEDED_TABLE) >= 0:
-        return np.int64(Status.STRING_NEEDED)
+        return STRING_NEEDED
     if rules + columns == 0:
-        return np.int64(Status.DONE)
+        return DONE
     status = reserve(context, base, columns, now)
-    if rules > 0 and status == Status.DONE:
+    if rules > 0 and status == DONE:
         status = _evaluate_all(context, rules)
-    if status != Status.DONE:
+    if status != DONE:
         return status
     if rules > 0:
         commit_output(context)
@@ -197,11 +203,11 @@ def _evaluate_all(context: int, rules: int) -> int:
     poke(context, At.MARK_COUNT, 0)
     for k in range(rules):
         status = _evaluate(context, word(context, At.ACCEPTED_RULES, k), events)
-        if status != Status.DONE:
+        if status != DONE:
             return status
     if peek(context, At.NEEDED_TABLE) >= 0:
-        return np.int64(Status.STRING_NEEDED)
-    return enqueue(context, words) if peek(context, At.FOUND_EVENTS) > events else np.int64(Status.DONE)
+        return STRING_NEEDED
+    return enqueue(context, words) if peek(context, At.FOUND_EVENTS) > events else DONE
 
 
 @inlined
@@ -228,7 +234,7 @@ def reserve(context: int, base: int, columns: int, now: int) -> int:
         if lane < 0:
             return -lane
         put(context, At.ACCEPTED_LANES, k, lane)
-    return np.int64(Status.DONE)
+    return DONE
 
 
 @inlined
@@ -261,7 +267,7 @@ def _evaluate(context: int, rule_number: int, events_before: int) -> int:
     while at >= begin:
         if at == end:
             status = emit(context, rule, rule_number, events_before)
-            if status != Status.DONE:
+            if status != DONE:
                 return status
             forward = False
             at -= 1
@@ -283,7 +289,7 @@ def _evaluate(context: int, rule_number: int, events_before: int) -> int:
         elif forward:
             forward = all_hold(context, fixed(step, StepField.CONSTRAINTS), fixed(step, StepField.CONSTRAINTS_END))
         at += 1 if forward else -1
-    return np.int64(Status.DONE)
+    return DONE
 
 
 @inlined
@@ -400,13 +406,13 @@ def emit(context: int, rule: int, rule_number: int, events_before: int) -> int:
     """Check the absences, compute the attributes and write a composite event."""
     for at in range(fixed(rule, RuleField.ABSENCES), fixed(rule, RuleField.ABSENCES_END)):
         if _occurred(context, fixed(context, At.STEPS) + _STEP_BYTES * at):
-            return np.int64(Status.DONE)
+            return DONE
     events, words = peek(context, At.FOUND_EVENTS), peek(context, At.FOUND_WORDS)
     if events - events_before >= fixed(context, At.LIMIT):
         poke(context, At.CULPRIT, rule_number)
-        return np.int64(Status.LIMIT)
+        return LIMIT
     if words + OUTPUT_HEADER + fixed(rule, RuleField.STRIDE) > fixed(context, At.OUTPUT_SIZE):
-        return np.int64(Status.OUTPUT_FULL)
+        return OUTPUT_FULL
     output, store, bound = fixed(context, At.OUTPUT), fixed(context, At.STORE), fixed(context, At.BOUND)
     record = output + 8 * words
     at = OUTPUT_HEADER
@@ -427,20 +433,20 @@ def emit(context: int, rule: int, rule_number: int, events_before: int) -> int:
             defined = compute(context, code)
             optional = fixed(value, OutputField.OPTIONAL)
             if not defined and not optional:
-                return np.int64(Status.DONE)
+                return DONE
             poke(record, at, word(context, At.STACK, 0))
             if optional:
                 at += 1
                 poke(record, at, defined)
         at += 1
     if not _mark(context, rule):
-        return np.int64(Status.MARKS_FULL)
+        return MARKS_FULL
     poke(record, OutputRecord.RULE, rule_number)
     poke(record, OutputRecord.TIME, peek(store, terminator + SLOT_TIME))
     poke(record, OutputRecord.START, start)
     poke(context, At.FOUND_EVENTS, events + 1)
     poke(context, At.FOUND_WORDS, words + at)
-    return np.int64(Status.DONE)
+    return DONE
 
 
 @compiled
@@ -452,7 +458,7 @@ def _mark(context: int, rule: int) -> bool:
             return False
         base = word(context, At.BOUND, table(context, At.CONSUMING, 3 * at))
         put(context, At.MARKS, 2 * marks, base + table(context, At.CONSUMING, 3 * at + 1))
-        put(context, At.MARKS, 2 * marks + 1, np.int64(1) << table(context, At.CONSUMING, 3 * at + 2))
+        put(context, At.MARKS, 2 * marks + 1, 1 << table(context, At.CONSUMING, 3 * at + 2))
         marks += 1
     poke(context, At.MARK_COUNT, marks)
     return True
@@ -468,12 +474,12 @@ def enqueue(context: int, words_before: int) -> int:
         rule = fixed(context, At.RULES) + _RULE_BYTES * peek(record, OutputRecord.RULE)
         if fixed(rule, RuleField.FEEDS):
             if next_record + fixed(context, At.RECORD_WIDTH) > fixed(context, At.QUEUE_SIZE):
-                return np.int64(Status.QUEUE_FULL)
+                return QUEUE_FULL
             _write_record(context, rule, record, fixed(context, At.QUEUE) + 8 * next_record)
             next_record += fixed(context, At.RECORD_WIDTH)
         words += OUTPUT_HEADER + fixed(rule, RuleField.STRIDE)
     poke(context, At.QUEUE_NEXT, next_record)
-    return np.int64(Status.DONE)
+    return DONE
 
 
 @compiled
@@ -493,7 +499,7 @@ def _write_record(context: int, rule: int, found: int, record: int) -> None:
         at += 1
     poke(record, 0, fixed(rule, RuleField.TYPE))
     row = record + 8
-    poke(row, SLOT_ID, np.int64(digest & _DIGEST_MASK) + COMPOSITE_ID_BASE)
+    poke(row, SLOT_ID, signed(digest & _DIGEST_MASK) + COMPOSITE_ID_BASE)
     poke(row, SLOT_TIME, peek(found, OutputRecord.TIME))
     poke(row, SLOT_START, peek(found, OutputRecord.START))
     for k in range(fixed(rule, RuleField.OUTPUTS), fixed(rule, RuleField.OUTPUTS_END)):

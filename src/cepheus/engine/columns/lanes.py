@@ -10,14 +10,15 @@ from __future__ import annotations
 import numpy as np
 
 from cepheus.engine.columns.compiled import compiled, inlined
-from cepheus.engine.columns.memory import At, fixed, peek, poke, put, word
+from cepheus.engine.columns.memory import At, fixed, peek, poke, put, signed, word
 from cepheus.engine.columns.state import (
+    ENTRIES_FULL,
     ENTRY_WORDS,
     LANE_WORDS,
+    LANES_FULL,
     SMALLEST_LANE,
     EntryField,
     LaneState,
-    Status,
     TypeState,
 )
 from cepheus.engine.columns.sums import LIMBS, add_float, add_integer, clear
@@ -96,7 +97,7 @@ def _hash(column: int, key: int, count: int) -> int:
     for k in range(count):
         digest = (digest ^ np.uint64(peek(key, k))) * np.uint64(0x9E3779B97F4A7C15)
         digest ^= digest >> np.uint64(29)
-    return np.int64(digest >> np.uint64(1))
+    return signed(digest >> np.uint64(1))
 
 
 @inlined
@@ -199,10 +200,10 @@ def _new_lane(context: int, column: int, key: int) -> int:
     """Make a lane; minus a status if there is no room."""
     lane = peek(context, At.LANE_COUNT)
     if lane >= fixed(context, At.LANES_SIZE):
-        return -np.int64(Status.LANES_FULL)
+        return -LANES_FULL
     offset = _take_block(context, SMALLEST_LANE)
     if offset < 0:
-        return -np.int64(Status.ENTRIES_FULL)
+        return -ENTRIES_FULL
     row = lane_at(context, lane)
     for k in range(LANE_WORDS):
         poke(row, k, 0)
@@ -234,7 +235,7 @@ def reserve_lane(context: int, column: int, key: int, now: int) -> int:
         _forget_entries(context, lane, before(now, fixed(column_at(context, column), ColumnField.REACH)))
         live = peek(row, LaneState.NEXT) - peek(row, LaneState.FIRST)
         if 4 * live > 3 * size and not _grow_lane(context, lane):
-            return -np.int64(Status.ENTRIES_FULL)
+            return -ENTRIES_FULL
     return lane
 
 

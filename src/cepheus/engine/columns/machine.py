@@ -19,6 +19,7 @@ from cepheus.engine.columns.memory import (
     poke,
     poke_float,
     subtract_overflows,
+    whole,
     word,
 )
 from cepheus.plan.program import ConstraintField, ConstraintKind, Op
@@ -173,7 +174,7 @@ def _unary(op: int, stack: int, defined: int, top: int) -> None:
         fits = x >= -9223372036854775808.0 and x < 9223372036854775808.0
         poke(defined, top, fits)
         if fits:
-            poke(stack, top, np.int64(x))
+            poke(stack, top, whole(x))
 
 
 @compiled

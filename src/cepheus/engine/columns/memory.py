@@ -176,6 +176,18 @@ CONTEXT_SIZE = 96
 
 
 @inlined
+def signed(unsigned: np.uint64) -> int:
+    """Give the bits of an unsigned word as a signed one."""
+    return int(np.int64(unsigned))
+
+
+@inlined
+def whole(value: float) -> int:
+    """Give a float that is a whole number as an integer; it must fit."""
+    return int(np.int64(value))
+
+
+@inlined
 def word(context: int, array: int, index: int) -> int:
     """Read a word of one of the context's arrays."""
     return peek(fixed(context, array), index)

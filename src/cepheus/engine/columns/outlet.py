@@ -51,9 +51,14 @@ class Found:
 
     def field(self, at: int | Words) -> Words:
         """Give the word at a place of every record; the place may differ from record to record."""
+        found: Words
         if self._places is not None:
-            return self._words[self._places + at]
-        return self._words[at] if isinstance(at, int) else self._words[at, np.arange(len(self))]
+            found = self._words[self._places + at]
+        elif isinstance(at, int):
+            found = self._words[at]
+        else:
+            found = self._words[at, np.arange(len(self))]
+        return found
 
     def made_of(self, at: int) -> tuple[EventId, ...]:
         """Give the ids of the events that a composite event was made of."""
@@ -166,9 +171,9 @@ def _column(found: Found, value_type: ValueType, by_rule: Words, optional: NDArr
     if (by_rule == by_rule[0]).all():
         place = int(by_rule[0])
     else:
-        place = by_rule[found.rule]
-        valid = place >= 0
-        place = np.maximum(place, 0)
+        places = by_rule[found.rule]
+        valid = np.asarray(places >= 0)
+        place = np.maximum(places, 0)
     if optional.any():
         flagged = optional[found.rule]
         beside = found.field(np.where(flagged, place + 1, 0)) != 0

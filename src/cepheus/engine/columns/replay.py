@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from cepheus.engine.columns.compiled import compiled
 from cepheus.engine.columns.kernel import accept, reserve
 from cepheus.engine.columns.lanes import append_entry, append_row, place_row, type_at, type_state_at
 from cepheus.engine.columns.memory import At, fixed, peek, poke, put, word
-from cepheus.engine.columns.state import Status, TypeState
+from cepheus.engine.columns.state import DONE, STORE_FULL, STRING_NEEDED, TypeState
 from cepheus.plan.program import SLOT_TIME, TypeField
 
 
@@ -25,13 +23,13 @@ def replay(context: int, kind: int, rows: int, count: int, born: int) -> int:
         time = peek(row, SLOT_TIME)
         base = place_row(context, kind, time)
         if base < 0:
-            return np.int64(Status.STORE_FULL)
+            return STORE_FULL
         for k in range(width):
             put(context, At.STORE, base + k, peek(row, k))
         put(context, At.BOUND, 0, base)
         _, columns = accept(context, kind)
         if peek(context, At.NEEDED_TABLE) >= 0:
-            return np.int64(Status.STRING_NEEDED)
+            return STRING_NEEDED
         number = peek(type_state_at(context, kind), TypeState.NEXT)
         kept = 0
         for k in range(columns):
@@ -40,10 +38,10 @@ def replay(context: int, kind: int, rows: int, count: int, born: int) -> int:
                 put(context, At.ACCEPTED_COLUMNS, kept, column)
                 kept += 1
         status = reserve(context, base, kept, time)
-        if status != Status.DONE:
+        if status != DONE:
             return status
         append_row(context, kind)
         for k in range(kept):
             append_entry(context, word(context, At.ACCEPTED_LANES, k), base, time, number)
         poke(context, At.INPUT_NEXT, at + 1)
-    return np.int64(Status.DONE)
+    return DONE

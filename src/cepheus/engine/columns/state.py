@@ -78,6 +78,9 @@ class Status(IntEnum):
     STRING_NEEDED = 8
 
 
+DONE, OUTPUT_FULL, STORE_FULL, ENTRIES_FULL, LANES_FULL, QUEUE_FULL, MARKS_FULL, LIMIT, STRING_NEEDED = map(int, Status)
+
+
 class Cursor(IntEnum):
     """Of the cursor of a selection: the next entry, where to stop, how many events it may still take, the lane."""
 

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from cepheus.engine.columns.compiled import compiled, inlined
-from cepheus.engine.columns.memory import peek, poke
+from cepheus.engine.columns.memory import peek, poke, signed
 from cepheus.plan.program import Floats
 
 LIMBS = 4
@@ -46,7 +46,7 @@ def _add_shifted(limbs: int, magnitude: np.uint64, shift: int, negative: bool) -
             step = before + part
             after = step + carry
             carry = np.uint64(1) if (step < part) or (after < step) else np.uint64(0)
-        poke(limbs, i, np.int64(after))
+        poke(limbs, i, signed(after))
 
 
 @compiled
@@ -66,11 +66,11 @@ def add_integer(limbs: int, value: int, subtract: bool) -> None:
 
 @inlined
 def add_float(limbs: int, bits: int, subtract: bool) -> bool:
-    """Add a finite float, given by its bits, to (or take it from) the sum; False, and nothing added, if out of range."""
+    """Add a finite float, given by its bits, to (or take it from) the sum; False, and nothing added, if too far out."""
     exponent = (bits >> 52) & 0x7FF
     magnitude = np.uint64(bits & 0xFFFFFFFFFFFFF)
     if exponent == 0:
-        return magnitude == 0  # the smallest numbers of all lie below the unit
+        return bool(magnitude == 0)  # the smallest numbers of all lie below the unit
     magnitude |= _ONE << np.uint64(52)
     shift = exponent - 1075 + _BIAS
     if shift < 0:
@@ -179,4 +179,4 @@ def sum_floats(values: Floats, count: int, partials: Floats) -> float:
         x = total + y
         if y == x - total:
             total = x
-    return total
+    return float(total)
