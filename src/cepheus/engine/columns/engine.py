@@ -12,6 +12,7 @@ from cepheus.core.errors import CepheusError, EventError
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.values import ValueType, type_of
+from cepheus.engine.columns.compiled import announce_compilation
 from cepheus.engine.columns.growth import adapt, grow, sweep_lanes
 from cepheus.engine.columns.intake import Intake, id_word
 from cepheus.engine.columns.kernel import run
