@@ -17,9 +17,13 @@ AUTO = "auto"
 
 _ENGINES: dict[str, tuple[str, str]] = {
     "columns": ("cepheus.engine.columns.engine", "ColumnsEngine"),
+    "automata": ("cepheus.engine.automata.engine", "AutomataEngine"),
     "reference": ("cepheus.engine.reference", "ReferenceEngine"),
 }
 """The module and class of every engine, the fastest first."""
+
+_ONLY_BY_NAME = ("automata",)
+"""Engines that ``auto`` passes over: what they can run, a faster one can."""
 
 
 def names() -> tuple[str, ...]:
@@ -46,7 +50,7 @@ def create(
     schema = Schema() if schema is None else schema
     if name != AUTO:
         return _deployed(name, rules, schema, limit)
-    *faster, last = _ENGINES
+    *faster, last = (engine for engine in _ENGINES if engine not in _ONLY_BY_NAME)
     for candidate in faster:
         try:
             return _deployed(candidate, rules, schema, limit)

@@ -228,6 +228,13 @@ class ColumnsEngine:
             self._put_back(stored)
         self._context[At.TIME] = saved.time
 
+    def _born(self) -> Words:
+        """Give the first row that each column may hold."""
+        born = np.zeros(self._lowering.column_count + 1, np.int64)
+        for column in self._lowering.columns.values():
+            born[column.index] = column.born
+        return born
+
     def _put_back(self, stored: StoredType) -> None:
         layout = self._lowering.layout(stored.name)
         rows = np.zeros((len(stored.rows), layout.width), np.int64)
@@ -242,9 +249,7 @@ class ColumnsEngine:
                 if event_type == stored.name:
                     numbers = np.array(stored.consumed.get(rule.name, []), np.int64)
                     rows[numbers - stored.first, slot] |= np.int64(1 << bit)
-        born = np.zeros(self._lowering.column_count + 1, np.int64)
-        for column in self._lowering.columns.values():
-            born[column.index] = column.born
+        born = self._born()
         state = self._state.types[layout.index]
         state[TypeState.FIRST] = state[TypeState.NEXT] = stored.first
         self._context[At.INPUT_NEXT] = 0

@@ -1,0 +1,1 @@
+"""The automata engine: AIP, automata-based incremental processing."""

@@ -1,0 +1,142 @@
+"""The automata engine: rules as sequence models, events advancing their instances, one compiled loop.
+
+Rows of events, expressions, negations, aggregates and composite events are as in the columns engine, from which this
+one inherits whatever surrounds the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.errors import LimitError
+from cepheus.core.time import MAX_TIME
+from cepheus.engine.automata.growth import (
+    MAX_POOL_WORDS,
+    drop_states,
+    grow_instances,
+    renumber,
+    too_many_instances,
+)
+from cepheus.engine.automata.instances import sweep_instances
+from cepheus.engine.automata.kernel import put_back, run
+from cepheus.engine.automata.model import AutomatonModel, automaton_model
+from cepheus.engine.automata.snapshot import SavedInstances, read_instances, saved_instances, write_instances
+from cepheus.engine.automata.state import In, Instances, InstanceTable, Shortage
+from cepheus.engine.automata.tables import flatten_automata
+from cepheus.engine.columns.engine import ColumnsEngine
+from cepheus.engine.columns.memory import At, address
+from cepheus.engine.columns.snapshot import DeployedRule
+from cepheus.engine.columns.state import Status
+from cepheus.engine.limits import DEFAULT_LIMIT
+from cepheus.plan.program import Program, Words
+from cepheus.plan.strings import StringTable
+
+
+class AutomataEngine(ColumnsEngine):
+    """Runs all rules as automata whose instances advance with every event.
+
+    ``limit`` is the number of composite events that one event may make, ``room`` the number of 64-bit words that all
+    sequences begun but not completed may take.
+    """
+
+    name: ClassVar[str] = "automata"
+
+    def __init__(self, limit: int = DEFAULT_LIMIT, room: int = MAX_POOL_WORDS) -> None:
+        self._room = room
+        super().__init__(limit)
+
+    def _begin(self, strings: StringTable) -> None:
+        super()._begin(strings)
+        self._models: dict[str, AutomatonModel] = {}
+        self._tables = flatten_automata(self._lowering, {})[1]
+        self._instances = Instances()
+        self._table = InstanceTable()
+        self._table.use_instances(self._instances)
+        self._states: dict[str, range] = {}
+
+    @property
+    def instances(self) -> int:
+        """How many sequences have begun and are neither complete nor expired."""
+        self._refresh()
+        sweep_instances(self._table.address, self._context[At.TIME])
+        return sum(len(saved.records) for saved in self._saved())
+
+    def _deploy(self, rules: Sequence[DeployedRule]) -> None:
+        super()._deploy(rules)
+        columns = {column.index: column for column in self._lowering.columns.values()}
+        for deployed in rules:
+            name = str(deployed.rule.name)
+            model = automaton_model(self._lowering.rules[name], columns)
+            self._models[name] = model
+            self._lowering.rules[name] = model.rule
+
+    def withdraw(self, name: str) -> None:
+        """Remove a rule and all its sequences."""
+        super().withdraw(name)
+        del self._models[name]
+        drop_states(self._table, self._instances, self._states.pop(name), self._context[At.TIME])
+
+    def _flatten(self) -> Program:
+        program, tables = flatten_automata(self._lowering, self._models)
+        self._tables = tables  # keeps alive what the table of addresses points at
+        self._table.use_tables(tables, self._lowering.column_count)
+        renumber(self._table, self._instances, self._states, tables)
+        for name, model in self._models.items():
+            first = tables.first_state[name]
+            self._states[name] = range(first, first + sum(len(sequence.states) for sequence in model.sequences))
+        return program
+
+    def _kernel(self) -> Status:
+        """Run the kernel, with more room for instances as it is needed."""
+        while True:
+            code = run(self._context.address, self._table.address)
+            if code < Shortage.POOL_FULL:
+                return Status(code)
+            self._make_room(Shortage(code))
+
+    def _make_room(self, shortage: Shortage) -> None:
+        if not grow_instances(shortage, self._table, self._instances, self._context[At.TIME], self._room):
+            self._abandon()
+            raise self._too_many()
+
+    def _too_many(self) -> LimitError:
+        rule = self._order[self._table[In.CULPRIT]]
+        return too_many_instances(self._rules[rule.name].rule)
+
+    def advance(self, time: int) -> EventBatch:
+        """Forget what no window can reach any more."""
+        found = super().advance(time)
+        sweep_instances(self._table.address, self._context[At.TIME])
+        return found
+
+    def _saved(self) -> list[SavedInstances]:
+        return saved_instances(self._table, self._instances, self._states)
+
+    def snapshot(self) -> bytes:
+        """Give the rules, the stored events and the sequence instances."""
+        events = super().snapshot()
+        sweep_instances(self._table.address, self._context[At.TIME])
+        return write_instances(self.name, events, self._saved())
+
+    def _born(self) -> Words:
+        """Give the first row that each column may hold; entrances, numbered after the columns, are for new events."""
+        never = np.full(len(self._tables.entrances), MAX_TIME, np.int64)
+        return np.concatenate([super()._born()[: self._lowering.column_count], never])
+
+    def restore(self, data: bytes) -> None:
+        """Take over a snapshot: deploy its rules anew, put its events back and then the instances."""
+        events, saved = read_instances(self.name, data)
+        super().restore(events)
+        for instances in saved:
+            records = np.ascontiguousarray(instances.records)
+            count, stride = records.shape
+            state = self._states[instances.rule].start + instances.state
+            at = 0
+            while at < count:
+                at = put_back(self._context.address, self._table.address, state, address(records), stride, at, count)
+                if at < count:
+                    self._make_room(Shortage(self._table[In.SHORTAGE]))

@@ -1,0 +1,142 @@
+"""The kernel of AIP: events in, composite events out, in one compiled loop.
+
+For each event: find the rules it terminates, the columns of negations and aggregates it belongs to, and the entrances
+to states of sequences. Let terminators settle what is complete; start and clone sequences; then store the event.
+Like the kernel of columns, it changes nothing for good before all of that has succeeded: when space runs out, instances
+made for the event are taken back, the caller grows what is full, and the event is taken again.
+"""
+
+from __future__ import annotations
+
+from cepheus.engine.automata.advance import advance
+from cepheus.engine.automata.compiled import compiled, inlined
+from cepheus.engine.automata.instances import add_instance, take_back
+from cepheus.engine.automata.settle import settle
+from cepheus.engine.automata.state import In
+from cepheus.engine.columns.kernel import accept, commit_output, enqueue, load_input, load_queued, reserve
+from cepheus.engine.columns.lanes import append_entry, append_row, type_state_at
+from cepheus.engine.columns.memory import At, fixed, peek, peek_half, poke, put, table, word
+from cepheus.engine.columns.state import DONE, STORE_FULL, STRING_NEEDED, TypeState
+from cepheus.plan.program import SLOT_TIME
+
+
+@compiled
+def run(context: int, memory: int) -> int:
+    """Process the queue of composite events and then the input, from where the last call left it."""
+    count = fixed(context, At.INPUT_SIZE)
+    rows = fixed(context, At.ROWS)
+    next_row = peek(context, At.INPUT_NEXT)
+    status = _process_queue(context, memory)
+    while status == DONE and next_row < count:
+        at = next_row if rows == 0 else peek(rows, next_row)
+        kind = table(context, At.KINDS, peek_half(fixed(context, At.CODES), at))
+        if kind >= 0:
+            base = load_input(context, kind, at)
+            status = STORE_FULL
+            if base >= 0:
+                status = _process(context, memory, kind, base, peek(fixed(context, At.TIMES), at))
+            if status != DONE:
+                break
+            if peek(context, At.QUEUE_NEXT) > 0:
+                status = _process_queue(context, memory)
+        next_row += 1
+    poke(context, At.INPUT_NEXT, next_row)
+    return status
+
+
+@compiled
+def _process_queue(context: int, memory: int) -> int:
+    """Process the composite events that rules listen to, and those that they complete in turn."""
+    at = peek(context, At.QUEUE_FIRST)
+    while at < peek(context, At.QUEUE_NEXT):
+        record = fixed(context, At.QUEUE) + 8 * at
+        base = load_queued(context, record)
+        status = STORE_FULL
+        if base >= 0:
+            status = _process(context, memory, peek(record, 0), base, peek(record, 1 + SLOT_TIME))
+        if status != DONE:
+            poke(context, At.QUEUE_FIRST, at)
+            return status
+        at += fixed(context, At.RECORD_WIDTH)
+    poke(context, At.QUEUE_FIRST, 0)
+    poke(context, At.QUEUE_NEXT, 0)
+    return DONE
+
+
+@compiled
+def _process(context: int, memory: int, kind: int, base: int, now: int) -> int:
+    """Take the event at ``base``; if that fails, leave everything as it was."""
+    put(context, At.BOUND, 0, base)
+    rules, accepted = accept(context, kind)
+    if peek(context, At.NEEDED_TABLE) >= 0:
+        return STRING_NEEDED
+    if rules + accepted == 0:
+        return DONE
+    columns = _columns_first(context, memory, accepted)
+    words = peek(context, At.OUTPUT_WORDS)
+    row_number = peek(type_state_at(context, kind), TypeState.NEXT)
+    status = reserve(context, base, columns, now)
+    if status == DONE:
+        status = _settle_all(context, memory, rules, now)
+    poke(memory, In.MADE_COUNT, 0)
+    for k in range(columns, accepted):
+        if status == DONE:
+            entrance = word(context, At.ACCEPTED_COLUMNS, k) - fixed(memory, In.COLUMN_COUNT)
+            status = advance(context, memory, entrance, base, row_number, now)
+    if peek(context, At.NEEDED_TABLE) >= 0:
+        status = STRING_NEEDED
+    if status == DONE and rules > 0:
+        status = enqueue(context, words)
+    if status != DONE:
+        take_back(memory)
+        return status
+    if rules > 0:
+        commit_output(context)
+    if accepted > 0:
+        append_row(context, kind)
+        for k in range(columns):
+            append_entry(context, word(context, At.ACCEPTED_LANES, k), base, now, row_number)
+    poke(context, At.TIME, now)
+    return DONE
+
+
+@inlined
+def _columns_first(context: int, memory: int, accepted: int) -> int:
+    """Put the columns among what was accepted before the entrances, and give how many there are."""
+    columns = 0
+    for k in range(accepted):
+        number = word(context, At.ACCEPTED_COLUMNS, k)
+        if number < fixed(memory, In.COLUMN_COUNT):
+            put(context, At.ACCEPTED_COLUMNS, k, word(context, At.ACCEPTED_COLUMNS, columns))
+            put(context, At.ACCEPTED_COLUMNS, columns, number)
+            columns += 1
+    return columns
+
+
+@inlined
+def _settle_all(context: int, memory: int, rules: int, now: int) -> int:
+    """Settle the accepted rules; what they find stays provisional until it is committed."""
+    events = peek(context, At.OUTPUT_EVENTS)
+    poke(context, At.FOUND_EVENTS, events)
+    poke(context, At.FOUND_WORDS, peek(context, At.OUTPUT_WORDS))
+    poke(context, At.MARK_COUNT, 0)
+    for k in range(rules):
+        status = settle(context, memory, word(context, At.ACCEPTED_RULES, k), now, events)
+        if status != DONE:
+            return status
+    return DONE
+
+
+@compiled
+def put_back(context: int, memory: int, state: int, instances: int, stride: int, begin: int, end: int) -> int:
+    """Add saved instances of a state, records one after the other at an address; give where it had to stop.
+
+    What was too little is then in ``SHORTAGE``.
+    """
+    for at in range(begin, end):
+        poke(memory, In.MADE_COUNT, 0)
+        status = add_instance(context, memory, state, instances + 8 * stride * at)
+        if status != DONE:
+            poke(memory, In.SHORTAGE, status)
+            return at
+    return end

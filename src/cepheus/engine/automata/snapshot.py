@@ -1,0 +1,57 @@
+"""Snapshots of the automata engine: one of the columns engine's kind, and the instances of each rule's states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cepheus.core.errors import SnapshotError
+from cepheus.engine.automata.state import In, InstanceLane, Instances, InstanceTable
+from cepheus.engine.snapshot import pack, unpack
+from cepheus.plan.program import Words
+
+_EVENTS = "events"
+
+
+@dataclass(frozen=True, slots=True)
+class SavedInstances:
+    """The instances of one state of a rule (states are counted within the rule), lane after lane."""
+
+    rule: str
+    state: int
+    records: Words
+
+
+def saved_instances(table: InstanceTable, instances: Instances, states: Mapping[str, range]) -> list[SavedInstances]:
+    """Collect all instances; ``states`` are the numbers of each rule's states."""
+    owners = {number: (name, number - numbers.start) for name, numbers in states.items() for number in numbers}
+    found: dict[tuple[str, int], list[Words]] = {}
+    for lane in instances.lanes[: table[In.LANE_COUNT]]:
+        entries = np.arange(lane[InstanceLane.FIRST], lane[InstanceLane.NEXT])
+        stride = int(lane[InstanceLane.STRIDE])
+        places = lane[InstanceLane.OFFSET] + (entries & lane[InstanceLane.MASK]) * stride
+        records = instances.pool[places[:, None] + np.arange(stride)]
+        found.setdefault(owners[int(lane[InstanceLane.STATE])], []).append(records)
+    return [SavedInstances(*owner, np.concatenate(records)) for owner, records in sorted(found.items())]
+
+
+def write_instances(kind: str, events: bytes, saved: Sequence[SavedInstances]) -> bytes:
+    """Put instances into one envelope with the snapshot of the events that they are made of."""
+    header = {"instances": [[one.rule, one.state, *one.records.shape] for one in saved]}
+    blobs = {str(number): one.records.astype("<i8").tobytes() for number, one in enumerate(saved)}
+    return pack(kind, header, {_EVENTS: events, **blobs})
+
+
+def read_instances(kind: str, data: bytes) -> tuple[bytes, list[SavedInstances]]:
+    """Open the envelope again; SnapshotError if it does not hold together."""
+    header, blobs = unpack(kind, data)
+    try:
+        saved = [
+            SavedInstances(rule, state, np.frombuffer(blobs[str(number)], "<i8").astype(np.int64).reshape(shape))
+            for number, (rule, state, *shape) in enumerate(header["instances"])
+        ]
+        return blobs[_EVENTS], saved
+    except (KeyError, ValueError, TypeError) as error:
+        raise SnapshotError.of("snapshot-content", "the snapshot does not hold what it should") from error
