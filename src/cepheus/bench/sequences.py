@@ -13,7 +13,7 @@ MIN_WINDOW, MAX_WINDOW = 5_000, 25_000
 
 @dataclass(frozen=True, slots=True)
 class SequenceRule:
-    """A rule over events in the order they happen, each within a window (milliseconds) of the next, the terminator last.
+    """A rule over events in the order they happen, each within a window (ms) of the next, the terminator last.
 
     ``constraints`` has the text between the parentheses of each event, empty where any event of the type will do.
     """

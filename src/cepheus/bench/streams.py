@@ -26,7 +26,7 @@ def fire(count: int, seed: int, coding: Coding = Coding.DICTIONARY, *, rain: boo
     Events are 10 ms apart on average; there are 50 areas, and values are uniform in 0 to 100.
 
     >>> fire(3, 8).column("time").to_pylist(), fire(3, 8).column("type").to_pylist()
-    ([11, 12, 17], ['Temp', 'Temp', 'Temp'])
+    ([14, 21, 26], ['Temp', 'Temp', 'Temp'])
     """
     random = np.random.default_rng(seed)
     times = np.cumsum(random.integers(1, 20, count))
@@ -57,7 +57,7 @@ def chapter(
     ``start`` is the time, in milliseconds, after which the first event comes.
 
     >>> chapter(3).to_pylist()[0]
-    {'type': 'T21', 'time': 3, 'value': 36.905}
+    {'type': 'T149', 'time': 3, 'value': 2.869}
     """
     random = np.random.default_rng(seed)
     times = start + np.cumsum(random.integers(1, 20, count))
