@@ -17,8 +17,8 @@ def aggregate(function: str, values: Sequence[Any]) -> Value | None:
 
     None is an undefined result: Count and Sum of nothing are 0, the others of nothing are undefined.
 
-    >>> aggregate("Avg", [0.1, 0.2, 0.3]), aggregate("Count", []), aggregate("Max", [])
-    (0.2, 0, None)
+    >>> aggregate("Avg", [1.0, 2.0, 4.5]), aggregate("Count", []), aggregate("Max", [])
+    (2.5, 0, None)
     """
     if function == "Count":
         return len(values)

@@ -67,6 +67,6 @@ def inlined(function: F) -> F:
 
 @cache
 def announce_compilation(folder: Path = _FOLDER) -> None:
-    """Say what takes so long, if the kernel of a folder has never been compiled here."""
-    if not any(folder.rglob("*.nbi")):
+    """Say on a terminal what takes so long, if the kernel of a folder has never been compiled here."""
+    if sys.stderr.isatty() and not any(folder.rglob("*.nbi")):
         print("Compiling the engine (once; this takes up to a minute)", file=sys.stderr, flush=True)
