@@ -61,7 +61,7 @@ def drop_states(table: InstanceTable, instances: Instances, states: range, now: 
     lanes = instances.lanes[: table[In.LANE_COUNT]]
     gone = (lanes[:, InstanceLane.STATE] >= states.start) & (lanes[:, InstanceLane.STATE] < states.stop)
     lanes[gone, InstanceLane.STATE] = -1
-    instances.state_lane[:] = -1
+    instances.state_lane[states.start : states.stop] = -1
     sweep_instances(table.address, now)
 
 

@@ -283,6 +283,7 @@ def sweep_instances(memory: int, now: int) -> None:
         row = lane_at(memory, lane)
         state = peek(row, InstanceLane.STATE)
         if state >= 0:
+            put(memory, In.STATE_LANE, state, _NONE)
             drop_expired(memory, row, fixed(state_at(memory, state), StateField.WINDOW), now)
         if state < 0 or peek(row, InstanceLane.FIRST) == peek(row, InstanceLane.NEXT):
             _free_block(memory, row)
