@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
-from cepheus.core.errors import UnsupportedError
 from cepheus.core.source import Span
 from cepheus.core.values import Value, ValueType
+from cepheus.plan.constructs import Construct, unsupported
 from cepheus.plan.program import CALENDAR_PARTS, MAX_STACK, OPERATOR_CODES, SLOT_TIME, ConstraintKind, Op
 from cepheus.plan.strings import StringTable
 from cepheus.rules.evaluate import compare
@@ -104,7 +104,7 @@ class Coder:
 
     def _finish(self, span: Span | None) -> tuple[Instruction, ...]:
         if self._deepest >= MAX_STACK:
-            raise unsupported("an expression this deep", span, "split it over several rules")
+            raise unsupported(Construct.DEEP_EXPRESSIONS, span)
         return (*self._code, (Op.END, 0, 0))
 
     def _comparison(self, left: Expression, operator: str, right: Expression) -> list[LoweredConstraint]:
@@ -162,9 +162,7 @@ class Coder:
             first = self._emit_expression(left)
             second = self._emit_expression(right)
             if first is ValueType.STRING and operator not in ("=", "!="):
-                raise unsupported(
-                    "the order of two strings from different events", left.span, "compare with a constant instead"
-                )
+                raise unsupported(Construct.ORDER_OF_TWO_TEXTS, left.span)
             if ValueType.FLOAT in (first, second):
                 if first is not ValueType.FLOAT:
                     self._add(Op.TO_FLOAT, 0, 1)
@@ -290,9 +288,7 @@ class Coder:
         variable = [index for index, argument in enumerate(call.arguments) if not isinstance(argument, Constant)]
         function = FUNCTIONS[call.function]
         if len(variable) > 1:
-            raise unsupported(
-                f"{call.function} of two attributes", call.span, "give all arguments but one as constants"
-            )
+            raise unsupported(Construct.FUNCTIONS_OF_TWO_TEXTS, call.span)
         at = variable[0] if variable else 0
         constants = [argument.value if isinstance(argument, Constant) else None for argument in call.arguments]
 
@@ -320,13 +316,3 @@ _NUMERIC: dict[str, tuple[Op, Op]] = {
 def place_of_time(position: int) -> Place:
     """Give the place of an event's own time."""
     return Place(position, SLOT_TIME, ValueType.TIMESTAMP, False)
-
-
-def unsupported(what: str, span: Span | None, alternative: str) -> UnsupportedError:
-    """Refuse a construct that this engine cannot run."""
-    return UnsupportedError.of(
-        "unsupported",
-        f"the fast engines do not support {what}",
-        span=span,
-        hint=f"{alternative}, or use --engine reference",
-    )

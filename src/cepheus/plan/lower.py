@@ -15,7 +15,8 @@ from cepheus.core.event import text_digest
 from cepheus.core.schema import TIME_ATTRIBUTE, Schema
 from cepheus.core.time import MAX_TIME
 from cepheus.core.values import ValueType
-from cepheus.plan.code import Coder, Instruction, LoweredConstraint, Place, place_of_time, unsupported
+from cepheus.plan.code import Coder, Instruction, LoweredConstraint, Place, place_of_time
+from cepheus.plan.constructs import Construct, unsupported
 from cepheus.plan.program import (
     HEADER,
     MAX_KEYS,
@@ -314,7 +315,7 @@ class _RuleLowering:
         self._marks: dict[str, tuple[int, int]] = {}
         self._coder = Coder(self._locate, self._results, lowering.strings)
         if len(self._positions) > MAX_POSITIONS:
-            raise unsupported(f"patterns of more than {MAX_POSITIONS} events", rule.composite.span, "split the rule")
+            raise unsupported(Construct.LONG_PATTERNS, rule.composite.span)
 
     def lower(self) -> LoweredRule:
         """Lower the rule, step by step."""
@@ -468,7 +469,7 @@ class _RuleLowering:
             return ValueKind.NONE, -1, (), ValueType.INT
         code, value_type = self._coder.expression(step.value)
         if value_type is ValueType.STRING and step.function in ("Min", "Max"):
-            raise unsupported(f"{step.function} of strings", step.value.span, "use First or Last")
+            raise unsupported(Construct.EXTREMES_OF_TEXTS, step.value.span)
         kind = ValueKind.FLOAT if value_type is ValueType.FLOAT else ValueKind.INT
         result = {"Count": ValueType.INT, "Avg": ValueType.FLOAT, "Stddev": ValueType.FLOAT}.get(
             step.function, value_type
