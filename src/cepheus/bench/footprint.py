@@ -1,0 +1,148 @@
+"""Memory of a process that only runs the engine: flat while events pass, and what a stored event takes.
+
+``python -m cepheus.bench.footprint flow|store`` measures itself and prints JSON; ``flow`` and ``stored`` start it.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pyarrow as pa
+
+from cepheus.bench.sequences import chapter_rules, rule_text
+from cepheus.bench.streams import chapter
+from cepheus.bench.subject import Subject
+from cepheus.core.errors import CepheusError
+from cepheus.core.time import DAY, MILLISECOND
+
+ENGINE = "columns"
+MEBIBYTE = 2**20
+_SLICE = 10_000
+_NEVER = "Never"
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """Memory, in bytes.
+
+    ``flow`` has, after every block of events, how many have passed and the resident memory; ``composites`` is how many
+    composite events they made. ``per_stored`` is what an event takes that windows keep; ``entries`` is in how many
+    positions of rules it stands on average.
+    """
+
+    flow: tuple[tuple[int, int], ...]
+    composites: int
+    stored: int
+    per_stored: float
+    entries: float
+
+    @property
+    def growth(self) -> float:
+        """How much larger memory is at the end than after the first block, as a fraction."""
+        return self.flow[-1][1] / self.flow[0][1] - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How much is measured."""
+
+    rules: int = 1_000
+    blocks: int = 10
+    block: int = 1_000_000
+    stored: int = 1_000_000
+
+
+FULL = Scale()
+QUICK = Scale(rules=50, blocks=3, block=2_000, stored=20_000)
+
+
+def footprint(say: Say, scale: Scale = FULL) -> Footprint:
+    """Measure in processes of their own: events flowing through each-within rules, and events that are kept."""
+    passed = 0
+    flow: list[tuple[int, int]] = []
+    composites = 0
+    for line in _child("flow", scale.rules, scale.blocks, scale.block):
+        passed, resident, composites = line
+        flow.append((passed, resident))
+        say(f"memory after {passed:,} events")
+    say(f"memory of {scale.stored:,} stored events")
+    ((before, after, entries),) = _child("store", scale.rules, scale.stored)
+    return Footprint(tuple(flow), composites, scale.stored, (after - before) / scale.stored, entries / scale.stored)
+
+
+def resident_bytes() -> int:
+    """Give the memory of this process; where the system does not tell it, the most it ever was."""
+    statm = Path("/proc/self/statm")
+    if statm.exists():
+        return int(statm.read_text().split()[1]) * resource.getpagesize()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def _child(*arguments: str | int) -> Iterator[list[int]]:
+    command = [sys.executable, "-m", "cepheus.bench.footprint", *map(str, arguments)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            yield json.loads(line)
+    if process.returncode:
+        raise CepheusError.of("process", "a measuring process ended before its work was done")
+
+
+def _settled() -> int:
+    gc.collect()
+    pa.default_memory_pool().release_unused()
+    return resident_bytes()
+
+
+def _flow(rules: int, blocks: int, block: int) -> Iterator[list[int]]:
+    subject = Subject.of(rule_text(chapter_rules(rules), "each"))
+    engine = subject.engine(ENGINE)
+    start = composites = 0
+    for number in range(blocks):
+        table = chapter(block, seed=11 + number, start=start)
+        start = table.column("time")[-1].as_py()
+        for begin in range(0, block, _SLICE):
+            composites += len(engine.feed(subject.batch(table.slice(begin, _SLICE))))
+        del table
+        yield [(number + 1) * block, _settled(), composites]
+
+
+def _store(rules: int, stored: int) -> Iterator[list[int]]:
+    """Keep every event: windows are long, and no terminator ever comes."""
+    day = DAY // MILLISECOND
+    sequences = [replace(rule, events=(*rule.events[:2], _NEVER), windows=(day, day)) for rule in chapter_rules(rules)]
+    subject = Subject.of(rule_text(sequences, "each"))
+    listened: dict[str, int] = {}
+    for rule in sequences:
+        for event in rule.events[:2]:
+            listened[event] = listened.get(event, 0) + 1
+    table = chapter(_SLICE + 4 * stored)
+    table = table.filter(pa.array([name in listened for name in table.column("type").to_pylist()]))
+    table = table.slice(0, _SLICE + stored)
+    engine = subject.engine(ENGINE)
+    engine.feed(subject.batch(table.slice(0, _SLICE)))
+    entries = sum(listened[name] for name in table.slice(_SLICE).column("type").to_pylist())
+    before = _settled()
+    for begin in range(_SLICE, len(table), _SLICE):
+        engine.feed(subject.batch(table.slice(begin, _SLICE)))
+    yield [before, _settled(), entries]
+
+
+def main() -> None:
+    """Measure this process."""
+    what, *numbers = sys.argv[1:]
+    measured = _flow(*map(int, numbers)) if what == "flow" else _store(*map(int, numbers))
+    for line in measured:
+        print(json.dumps(line), flush=True)
+
+
+if __name__ == "__main__":
+    main()
