@@ -116,7 +116,7 @@ class EventBatch:
         made_of: Sequence[tuple[EventId, ...]] = ()
         rules: list[str] = []
         if self.provenance is not None:
-            made_of = self.provenance.made_of
+            made_of = list(self.provenance.made_of)
             rules = [self.provenance.rules[code] for code in self.provenance.rule_codes.tolist()]
         types = [self.types[code] for code in self.codes.tolist()]
         times = self.times.tolist()

@@ -71,7 +71,7 @@ def composite_digest(rule_digest: int, words: Iterable[int]) -> int:
         digest = ((digest ^ (digest >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
         digest = ((digest ^ (digest >> 27)) * 0x94D049BB133111EB) & _MASK
         digest ^= digest >> 31
-    return digest & _DIGEST_MASK
+    return digest & DIGEST_MASK
 
 
 def id_word(event_id: EventId) -> int:
@@ -88,5 +88,5 @@ def text_digest(text: str) -> int:
 
 
 _MASK = 2**64 - 1
-_DIGEST_MASK = 2**62 - 1  # two bits short, so that engines can keep digests and other ids apart in one signed word
+DIGEST_MASK = 2**62 - 1  # two bits short, so that engines can keep digests and other ids apart in one signed word
 _COMPOSITE_ID = re.compile(r".*:([0-9a-f]{16})", re.DOTALL)

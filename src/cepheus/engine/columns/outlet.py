@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cepheus.core.batch import ColumnKey, EventBatch, Provenance
-from cepheus.core.event import EventId, composite_digest, id_word
+from cepheus.core.event import DIGEST_MASK, EventId, composite_digest, id_word
 from cepheus.core.values import ValueType
 from cepheus.engine.columns.intake import id_of_word
 from cepheus.engine.columns.kernel import split, turn
@@ -72,11 +72,53 @@ class Found:
             return id_of_word(word, self.strings)
         return f"{event_type}:{word - COMPOSITE_ID_BASE:016x}"
 
+    def _same_length(self) -> Iterator[tuple[Words, list[Words]]]:
+        """Give the records with equally many parts together: their numbers, and the words of each part."""
+        lengths = np.array([len(rule.resolved.positions) for rule in self.rules], np.int64)[self.rule]
+        for length in np.unique(lengths).tolist():
+            rows = np.flatnonzero(lengths == length)
+            yield rows, [self.field(OUTPUT_HEADER + part)[rows] for part in range(length)]
+
+    def all_made_of(self) -> list[tuple[EventId, ...]]:
+        """Give the parts of all composite events."""
+        found: list[tuple[EventId, ...]] = [()] * len(self)
+        for rows, parts in self._same_length():
+            plain = all(part.min() >= 0 for part in parts)
+            for row, words in zip(rows.tolist(), zip(*(part.tolist() for part in parts), strict=True), strict=True):
+                found[row] = words if plain else self.made_of(row)
+        return found
+
+    def all_ids(self) -> list[str]:
+        """Give the ids of all composite events."""
+        seeds = np.array([rule.seed for rule in self.rules], np.uint64)[self.rule]
+        texts = self.strings.digests().view(np.uint64)
+        for rows, parts in self._same_length():
+            digest = seeds[rows]
+            for words in parts:
+                mixed = words.view(np.uint64).copy()
+                composite = words < STRING_ID_FLOOR
+                mixed[composite] = (words[composite] - COMPOSITE_ID_BASE).view(np.uint64)
+                named = (words < 0) & ~composite
+                mixed[named] = texts[~words[named]]
+                digest = mix_words(digest, mixed)
+            seeds[rows] = digest
+        names = [rule.resolved.composite.name for rule in self.rules]
+        digests = (seeds & np.uint64(DIGEST_MASK)).tolist()
+        return [f"{names[rule]}:{digest:016x}" for rule, digest in zip(self.rule.tolist(), digests, strict=True)]
+
     def id(self, at: int) -> str:
         """Give the id of a composite event."""
         rule = self.rules[self.rule[at]]
         digest = composite_digest(rule.seed, map(id_word, self.made_of(at)))
         return f"{rule.resolved.composite.name}:{digest:016x}"
+
+
+def mix_words(digest: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Stir a word into each digest: ``core.event.composite_digest``, a step for many events at once."""
+    digest = (digest ^ words) + np.uint64(0x9E3779B97F4A7C15)
+    digest = (digest ^ (digest >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    digest = (digest ^ (digest >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return digest ^ (digest >> np.uint64(31))
 
 
 def _turn(chunks: Sequence[Words], width: int) -> Words:
@@ -110,7 +152,7 @@ class _Lazy(Sequence[tuple[EventId, ...]]):
         return self._found.made_of(range(len(self))[at])
 
     def __iter__(self) -> Iterator[tuple[EventId, ...]]:
-        return (self._found.made_of(at) for at in range(len(self)))
+        return iter(self._found.all_made_of())
 
 
 class _LazyIds(Sequence[EventId]):
@@ -132,7 +174,7 @@ class _LazyIds(Sequence[EventId]):
         return self._found.id(range(len(self))[at])
 
     def __iter__(self) -> Iterator[EventId]:
-        return (self._found.id(at) for at in range(len(self)))
+        return iter(self._found.all_ids())
 
 
 def to_batch(found: Found) -> EventBatch:
