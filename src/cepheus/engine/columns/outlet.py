@@ -77,7 +77,12 @@ class Found:
         lengths = np.array([len(rule.resolved.positions) for rule in self.rules], np.int64)[self.rule]
         for length in np.unique(lengths).tolist():
             rows = np.flatnonzero(lengths == length)
-            yield rows, [self.field(OUTPUT_HEADER + part)[rows] for part in range(length)]
+            yield rows, [self._word_of(rows, OUTPUT_HEADER + part) for part in range(length)]
+
+    def _word_of(self, rows: Words, at: int) -> Words:
+        """Give the word at a place of some records; others may be too short to have it."""
+        found: Words = self._words[at, rows] if self._places is None else self._words[self._places[rows] + at]
+        return found
 
     def all_made_of(self) -> list[tuple[EventId, ...]]:
         """Give the parts of all composite events."""
