@@ -46,6 +46,7 @@ class Figure6Point:
     engine: str
     selection: str
     length: int
+    rules: int
     events: int
     composites: int
     singly: Spread
@@ -91,6 +92,7 @@ def _best(
         engine=engine,
         selection=selection,
         length=length,
+        rules=scale.rules,
         events=scale.together + scale.singly,
         composites=runs[0][2],
         singly=best_spread([singly for singly, _, _ in runs]),

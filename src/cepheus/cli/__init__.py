@@ -15,6 +15,7 @@ from typing import Annotated
 import typer
 
 from cepheus import __version__
+from cepheus.cli.bench import bench
 from cepheus.cli.check import check
 from cepheus.cli.console import note, report
 from cepheus.cli.demo import demo
@@ -30,7 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (check, detect, explain, fmt, demo, doctor):
+for command in (check, detect, explain, fmt, demo, bench, doctor):
     app.command()(command)
 
 

@@ -1,0 +1,149 @@
+"""Pictures of what was measured, as SVG files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from cepheus.bench.figure6 import Figure6Point
+from cepheus.bench.figure7 import Figure7Point
+from cepheus.bench.footprint import MEBIBYTE, Footprint
+from cepheus.bench.peers import PeerRow
+from cepheus.bench.suite import Measured
+
+if TYPE_CHECKING:
+    from matplotlib.typing import RcKeyType  # newer than the oldest Matplotlib that will do
+
+_INK, _QUIET, _GRID = "#1f2a37", "#64748b", "#e2e8f0"
+_COLOURS = {
+    "columns": "#1d6fb8",
+    "automata": "#e2711d",
+    "ours": "#1d6fb8",
+    "polars": "#0f766e",
+    "duckdb": "#eab308",
+}
+_LINES = {"each": "-", "last": "--"}
+_STYLE: dict[RcKeyType, object] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 9.5,
+    "text.color": _INK,
+    "axes.edgecolor": _GRID,
+    "axes.labelcolor": _QUIET,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": _GRID,
+    "xtick.color": _QUIET,
+    "ytick.color": _QUIET,
+    "svg.hashsalt": "cepheus",  # the same picture gives the same file
+}
+
+
+def draw(measured: Measured, folder: Path) -> list[Path]:
+    """Draw every part that was measured; give the files written into the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    with mpl.rc_context(_STYLE):
+        if measured.peers is not None:
+            written.append(_save(_peers(measured.peers), folder / "bench-peers.svg"))
+        if measured.figure6 is not None:
+            written.append(_save(_figure6(measured.figure6), folder / "bench-figure6.svg"))
+        if measured.figure7 is not None:
+            written.append(_save(_figure7(measured.figure7), folder / "bench-figure7.svg"))
+        if measured.growth is not None:
+            written.append(_save(_memory(measured.growth.footprint), folder / "bench-memory.svg"))
+    return written
+
+
+def _save(figure: Figure, path: Path) -> Path:
+    figure.savefig(path, metadata={"Date": None, "Creator": None})
+    text = path.read_text(encoding="utf-8")
+    path.write_text("".join(f"{line.rstrip()}\n" for line in text.splitlines()), encoding="utf-8")
+    return path
+
+
+def _axes(width: float, height: float) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(width, height), facecolor="white", layout="constrained")
+    axes = figure.subplots()
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    return figure, axes
+
+
+def _peers(rows: Sequence[PeerRow]) -> Figure:
+    """Bars for each question: ours, and the best formulation of each baseline."""
+    figure, axes = _axes(9, 0.6 + 0.75 * len(rows))
+    for place, row in enumerate(rows):
+        fastest = {"ours": row.events / row.whole.cpu}
+        for each in row.baselines:
+            fastest[each.name] = max(fastest.get(each.name, 0.0), row.events / each.timing.cpu)
+        for number, (name, rate) in enumerate(fastest.items()):
+            first = all(name not in {"ours", *(b.name for b in earlier.baselines)} for earlier in rows[:place])
+            label = name if first else None
+            axes.barh(place + 0.26 * (number - 1), rate / 1e6, height=0.24, color=_COLOURS[name], label=label)
+    axes.set_yticks(range(len(rows)), [f"{row.workload}, {row.coding.value}" for row in rows])
+    axes.invert_yaxis()
+    axes.set_xscale("log")
+    axes.set_xlabel("million events per second of CPU time, one thread")
+    axes.legend(frameon=False, loc="lower right")
+    return figure
+
+
+def _figure6(points: Sequence[Figure6Point]) -> Figure:
+    figure, axes = _axes(7, 4)
+    for engine, selection in dict.fromkeys((point.engine, point.selection) for point in points):
+        line = [point for point in points if (point.engine, point.selection) == (engine, selection)]
+        axes.plot(
+            [point.length for point in line],
+            [point.batch_microseconds for point in line],
+            _LINES[selection],
+            color=_COLOURS[engine],
+            marker="o",
+            label=f"{engine}, {selection}-within",
+        )
+    axes.set_xticks(sorted({point.length for point in points}))
+    axes.set_xlabel("length of sequences")
+    axes.set_ylabel("CPU time per event, microseconds")
+    axes.set_yscale("log")
+    axes.legend(frameon=False)
+    return figure
+
+
+def _figure7(points: Sequence[Figure7Point]) -> Figure:
+    figure, axes = _axes(7, 4.4)
+    for engine, selection, compared in dict.fromkeys((p.engine, p.selection, p.compared) for p in points):
+        line = [p for p in points if (p.engine, p.selection, p.compared) == (engine, selection, compared)]
+        axes.plot(
+            [point.per_state for point in line],
+            [point.batch_microseconds for point in line],
+            _LINES[selection] if compared else ":",
+            color=_COLOURS[engine],
+            marker="o",
+            markersize=4,
+            label=f"{engine}, {selection}-within" + ("" if compared else ", not compared"),
+        )
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("events per state in the window")
+    axes.set_ylabel("CPU time per event, microseconds")
+    axes.legend(frameon=False)
+    return figure
+
+
+def _memory(footprint: Footprint) -> Figure:
+    figure, axes = _axes(7, 3.2)
+    axes.plot(
+        [passed / 1e6 for passed, _ in footprint.flow],
+        [size / MEBIBYTE for _, size in footprint.flow],
+        marker="o",
+        color=_COLOURS["columns"],
+    )
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("million events")
+    axes.set_ylabel("resident memory, MiB")
+    return figure

@@ -1,0 +1,72 @@
+"""Everything that can be measured, in parts that can be asked for one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from cepheus.bench import figure6, figure7, footprint, scaling, startup
+from cepheus.bench.figure6 import Figure6Point
+from cepheus.bench.figure7 import Figure7Point
+from cepheus.bench.footprint import Footprint
+from cepheus.bench.peers import PeerRow, peers
+from cepheus.bench.scaling import Scaling
+from cepheus.bench.startup import Startup
+
+_MOST_REPEATS = 3  # of what takes long; its times are of many events, and so already even
+
+Say = Callable[[str], None]
+
+
+class Part(Enum):
+    """What to measure."""
+
+    PEERS = "peers"
+    FIGURE6 = "figure6"
+    FIGURE7 = "figure7"
+    SCALING = "scaling"
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """How cost grows with rules, events and processes."""
+
+    scaling: Scaling
+    footprint: Footprint
+    startup: Startup
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was measured; a part that was not asked for is None.
+
+    ``judged`` tells whether it was enough to say what is reached.
+    """
+
+    peers: tuple[PeerRow, ...] | None = None
+    figure6: tuple[Figure6Point, ...] | None = None
+    figure7: tuple[Figure7Point, ...] | None = None
+    growth: Growth | None = None
+    judged: bool = True
+
+
+def measure(
+    parts: Sequence[Part], say: Say, *, workloads: Sequence[str] = (), repeat: int = 5, quick: bool = False
+) -> Measured:
+    """Measure the parts; ``say`` is told what is under way, ``quick`` measures next to nothing, to try it out."""
+    some = min(repeat, _MOST_REPEATS)
+    growth = None
+    rows = tuple(peers(workloads, repeat, say, quick=quick)) if Part.PEERS in parts else None
+    lengths = windows = None
+    if Part.FIGURE6 in parts:
+        lengths = tuple(figure6.figure6(some, say, figure6.QUICK if quick else figure6.FULL))
+    if Part.FIGURE7 in parts:
+        windows = tuple(figure7.figure7(some, say, figure7.QUICK if quick else figure7.FULL))
+    if Part.SCALING in parts:
+        growth = Growth(
+            scaling.scaling(some, say, scaling.QUICK if quick else scaling.FULL),
+            footprint.footprint(say, footprint.QUICK if quick else footprint.FULL),
+            startup.startup(some, say, quick=quick),
+        )
+    return Measured(rows, lengths, windows, growth, judged=not quick)

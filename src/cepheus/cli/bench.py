@@ -1,0 +1,132 @@
+"""``cepheus bench``: measure, and say whether it is fast enough."""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cepheus.core.errors import OptionError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from cepheus.bench.report import Section, Table
+    from cepheus.bench.suite import Measured, Part
+
+_PIPE_WIDTH = 200
+_COLOURS = {"met": "green", "missed": "red"}
+
+
+class What(Enum):
+    """What to measure."""
+
+    ALL = "all"
+    PEERS = "peers"
+    FIGURE6 = "figure6"
+    FIGURE7 = "figure7"
+    SCALING = "scaling"
+
+
+def bench(
+    what: Annotated[What, typer.Argument(help="Which measurements to run.")] = What.ALL,
+    workload: Annotated[
+        list[str] | None, typer.Option(help="For peers: only this workload, such as F-last; may be repeated.")
+    ] = None,
+    repeat: Annotated[int, typer.Option(min=1, help="The best of so many runs counts.")] = 5,
+    quick: Annotated[bool, typer.Option("--quick", help="Next to nothing, to see that it runs.")] = False,
+    write_docs: Annotated[bool, typer.Option("--write-docs", help="Write benchmarks.md and its pictures.")] = False,
+    docs: Annotated[Path, typer.Option(help="The folder of the documentation.")] = Path("docs"),
+) -> None:
+    """Measure Cepheus beside DuckDB and Polars, as the papers did, and as rules, events and windows grow."""
+    from rich.console import Console
+
+    from cepheus.bench.report import bar_table, sections
+    from cepheus.bench.suite import Part
+
+    if workload and what is not What.PEERS:
+        raise OptionError.of("workload", "--workload goes with peers", hint="cepheus bench peers --workload F-last")
+    if write_docs and workload:
+        raise OptionError.of("write-docs", "the documentation shows all workloads", hint="leave out --workload")
+    if write_docs and not docs.is_dir():
+        raise OptionError.of(
+            "file", f"there is no folder '{docs}'", hint="run this in the project's root, or name a folder with --docs"
+        )
+    console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=_PIPE_WIDTH)
+    parts = list(Part) if what is What.ALL else [Part(what.value)]
+    measured = _measure(parts, workload or [], repeat, quick=quick)
+    told = sections(measured)
+    for section in told:
+        _show(section, console)
+    bars = [bar for section in told for bar in section.bars]
+    if bars:
+        _show_table(bar_table(bars), console)
+    if quick:
+        console.print("These were next to no events: what must be reached is judged without --quick.")
+    if write_docs:
+        _write(measured, told, docs, _command(what, repeat, quick=quick), console)
+
+
+def _measure(parts: list[Part], workloads: list[str], repeat: int, *, quick: bool) -> Measured:
+    """Measure, and show on stderr what is under way."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from cepheus.bench.suite import measure
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("starting")
+        return measure(
+            parts,
+            lambda words: progress.update(task, description=words),
+            workloads=workloads,
+            repeat=repeat,
+            quick=quick,
+        )
+
+
+def _show(section: Section, console: Console) -> None:
+    console.print(f"[bold underline]{section.title}[/bold underline]")
+    for paragraph in section.text:
+        console.print(paragraph, markup=False)
+    console.print()
+    for table in section.tables:
+        _show_table(table, console)
+
+
+def _show_table(table: Table, console: Console) -> None:
+    from rich.markup import escape
+    from rich.table import Table as RichTable
+
+    drawn = RichTable(title=table.title, title_justify="left", title_style="bold")
+    for name in table.columns:
+        drawn.add_column(name.removeprefix("<"), justify="left" if name.startswith("<") else "right")
+    for row in table.rows:
+        cells = [f"[{_COLOURS[cell]}]{cell}[/]" if cell in _COLOURS else escape(cell) for cell in row]
+        drawn.add_row(*cells)
+    console.print(drawn)
+    console.print()
+
+
+def _command(what: What, repeat: int, *, quick: bool) -> str:
+    """Give the command that was typed, in its plain form."""
+    options = ["" if what is What.ALL else f" {what.value}", "" if repeat == 5 else f" --repeat {repeat}"]
+    return f"cepheus bench{''.join(options)}{' --quick' if quick else ''} --write-docs"
+
+
+def _write(measured: Measured, told: list[Section], docs: Path, command: str, console: Console) -> None:
+    from cepheus.bench.machine import this_machine
+    from cepheus.bench.page import write_page
+    from cepheus.bench.plots import draw
+
+    try:
+        pictures = draw(measured, docs / "images")
+        page = write_page(docs, told, command, this_machine())
+    except OSError as error:
+        raise OptionError.of("file", f"'{docs}' cannot be written: {(error.strerror or 'it failed').lower()}") from None
+    for path in (page, *pictures):
+        console.print(f"written: {path}", markup=False)
