@@ -204,6 +204,12 @@ class ColumnsEngine:
         sweep_lanes(self._context, self._state)
         return EventBatch.empty()
 
+    @property
+    def bytes_held(self) -> int:
+        """Bytes of the arrays that hold stored events."""
+        state = self._state
+        return sum(array.nbytes for array in (state.store, state.entries, state.lanes, state.sums, state.hash))
+
     def snapshot(self) -> bytes:
         """Give the rules and the stored events."""
         self._refresh()

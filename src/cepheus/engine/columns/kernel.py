@@ -87,6 +87,8 @@ def run(context: int) -> int:
                 status = _process_queue(context)
         next_row += 1
     poke(context, At.INPUT_NEXT, next_row)
+    if at >= 0:
+        poke(context, At.TIME, peek(fixed(context, At.TIMES), at))
     return status
 
 

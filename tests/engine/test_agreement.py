@@ -1,0 +1,29 @@
+"""Every engine gives what the reference engine gives, on generated rules and streams, however they are fed."""
+
+from __future__ import annotations
+
+import pytest
+from agreement import MODES, compare
+
+from cepheus.engine.columns import intake
+from cepheus.engine.registry import names
+
+ENGINES = [name for name in names() if name != "reference"]
+CASES = 60
+
+
+@pytest.mark.parametrize("while_running", [False, True])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", ENGINES)
+@pytest.mark.parametrize("block", range(4))
+def test_engines_agree(name: str, mode: str, while_running: bool, block: int) -> None:
+    first = 1_000_000 * (1 + MODES.index(mode)) + 100_000 * while_running + CASES * block
+    found = [compare(seed, name, mode, while_running=while_running) for seed in range(first, first + CASES)]
+    assert sum(outcome >= 0 for outcome in found) > CASES // 2, "most cases must have run"
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_filters_over_whole_columns_agree(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    monkeypatch.setattr(intake, "_WORTH_A_LOOK", 0)
+    for seed in range(9_000_000 + CASES * block, 9_000_000 + CASES * (block + 1)):
+        compare(seed, "columns", "whole")

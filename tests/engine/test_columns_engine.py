@@ -1,0 +1,123 @@
+"""What is particular to the columns engine: indexes, limits, memory, types told by the data."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.errors import EventError, LimitError, SnapshotError, UnsupportedError
+from cepheus.core.event import Event
+from cepheus.core.schema import Schema
+from cepheus.engine.columns.engine import ColumnsEngine
+from cepheus.engine.interface import Engine
+from cepheus.engine.registry import create
+from cepheus.language.tesla import parse
+from cepheus.rules.check import check
+
+DECLARED = "event A(x: int, y: double, s: string) event B(x: int, y: double, s: string)\n"
+
+
+def engine(text: str, name: str = "columns", limit: int = 10_000) -> Engine:
+    checked = check(parse(text), closed=False)
+    schema = Schema([*checked.inputs.values(), *checked.composites.values()])
+    return create(name, checked.rules.rules, schema, limit=limit)
+
+
+def stream(random: Random, count: int) -> list[Event]:
+    return [
+        Event(
+            random.choice("AB"),
+            10 * n,
+            {"x": random.randint(0, 50), "y": round(random.uniform(0, 50), 1), "s": random.choice("abc")},
+            id=n,
+        )
+        for n in range(count)
+    ]
+
+
+@pytest.mark.parametrize(
+    "constraint",
+    ["x = {n}", "y > {n}", "y <= {n}", "x >= {n} and x < {n} + 7", "{n} < y < {n} + 3", "s = 'b' and x = {n}"],
+)
+def test_many_rules_with_other_constants(constraint: str) -> None:
+    """Enough rules on one attribute for the content index, as terminators and as columns."""
+    rules = [
+        f"define T{n}(x: int) from A({constraint.format(n=n)}) where x=A.x\n"
+        f"define L{n}(x: int) from A() and last B({constraint.format(n=n)}) within 100 us from A where x=B.x\n"
+        for n in range(40)
+    ]
+    text = DECLARED + "".join(rules).replace("+ 7", "+ 7 ").replace("x < ", "x < ")
+    events = EventBatch.from_events(stream(Random(1), 300))
+    fast = engine(text).feed(events).to_events()
+    assert fast == engine(text, "reference").feed(events).to_events()
+    assert len(fast) > 50
+
+
+def test_a_rule_that_explodes_is_stopped_by_name() -> None:
+    text = (
+        DECLARED
+        + "rule Boom define P() from A() and each B() as b within 1 s from A and each B() as c within 1 s from A"
+    )
+    running = engine(text, limit=1000)
+    events = [Event("B", n, {}) for n in range(40)] + [Event("A", 50, {})]
+    with pytest.raises(LimitError, match="rule 'Boom' would make more than 1000 composite events"):
+        running.feed(EventBatch.from_events(events))
+    assert len(running.feed(EventBatch.from_events([Event("B", 60, {})]))) == 0
+
+
+def test_memory_is_bounded_by_windows_and_keys() -> None:
+    """A hundred thousand keys, each seen once: state stays as large as a window."""
+    running = engine("define P() from A(x=$k) and last B(x=$k) within 1 ms from A")
+    assert isinstance(running, ColumnsEngine)
+    sizes = []
+    for block in range(20):
+        first = block * 5000
+        running.feed(EventBatch.from_events(Event("B", 10 * n, {"x": n}) for n in range(first, first + 5000)))
+        sizes.append(running.bytes_held)
+    assert sizes[-1] == sizes[5]
+
+
+def test_types_told_by_the_data() -> None:
+    running = engine("define P() from A(k=$k) and last B(k=$k) within 1 s from A")
+    events = [Event("B", 1, {"k": "x"}), Event("A", 2, {"k": "x"}), Event("A", 3, {"k": "y"})]
+    assert running.feed(EventBatch.from_events(events)).times.tolist() == [2]
+    with pytest.raises(EventError, match="type"):
+        running.feed(EventBatch.from_events([Event("B", 4, {"k": 5})]))
+
+
+def test_what_it_cannot_run_is_refused_with_the_place() -> None:
+    with pytest.raises(UnsupportedError) as refused:
+        engine(DECLARED + "define P() from A(s=$s) and last B(contains(s, $s)) within 1 s from A")
+    (finding,) = refused.value.diagnostics
+    assert finding.span is not None
+    assert finding.span.text == "contains(s, $s)"
+
+
+def test_a_damaged_snapshot_is_refused() -> None:
+    running = engine(DECLARED + "define P() from A() and last B() within 1 s from A")
+    running.feed(EventBatch.from_events(stream(Random(2), 20)))
+    saved = bytearray(running.snapshot())
+    saved[len(saved) // 2] ^= 1
+    with pytest.raises(SnapshotError):
+        create("columns").restore(bytes(saved))
+
+
+def test_windows_as_long_as_time_and_times_at_its_ends() -> None:
+    text = DECLARED + "define P() from A() and each B() within 100000 days from A"
+    events = [
+        Event("B", -(2**63), {}),
+        Event("B", -(2**63) + 5, {}),
+        Event("A", -(2**63) + 9, {}),
+        Event("A", 2**63 - 1, {}),
+    ]
+    batch = EventBatch.from_events(events)
+    assert engine(text).feed(batch).to_events() == engine(text, "reference").feed(batch).to_events()
+
+
+def test_empty_input() -> None:
+    running = engine(DECLARED + "define P() from A()")
+    assert len(running.feed(EventBatch.empty())) == 0
+    assert len(running.feed(EventBatch(("A",), np.zeros(0, np.int32), np.zeros(0, np.int64)))) == 0
