@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -16,6 +16,7 @@ from cepheus.core.formats.intake import IntakeOptions
 from cepheus.core.formats.read import open_files
 from cepheus.core.schema import EventType, Schema
 from cepheus.core.time import TimeUnit, parse_duration
+from cepheus.engine.limits import DEFAULT_LIMIT
 from cepheus.engine.registry import AUTO, create
 from cepheus.rules.check import Checked, check
 from cepheus.rules.model import RuleSet
@@ -81,13 +82,15 @@ class Program:
         lateness: Duration = 0,
         time_unit: TimeUnitName = "us",
         sequence: str | None = None,
+        limit: int = DEFAULT_LIMIT,
     ) -> EventBatch:
         """Give the composite events in a finite input.
 
         ``events`` are Events, dicts, an EventBatch, an Arrow table, a pandas or Polars frame, a file or a list of
         files. Integer times are in ``time_unit``, except in an Event or EventBatch, whose times are in microseconds.
         ``sequence`` names the column that breaks ties of time. An event that lags behind the latest by more than
-        ``lateness`` is an EventError.
+        ``lateness`` is an EventError; a rule that would make more than ``limit`` composite events from one event is a
+        LimitError.
 
         >>> rule = "define Fire(temp: double) from Smoke() and last Temp(value > 45) within 5 min from Smoke"
         >>> program = compile(rule + " where temp = Temp.value")
@@ -99,14 +102,16 @@ class Program:
         if _is_paths(events):
             paths = [events] if isinstance(events, str | os.PathLike) else list(events)
             options = IntakeOptions(self.inputs, unit, sequence=sequence)
-            running = create(engine, self.rules.rules, Catalog.of(self.checked, self.schema).types)
+            running = create(engine, self.rules.rules, Catalog.of(self.checked, self.schema).types, limit=limit)
             files = open_files([Path(path) for path in paths], options)
             found = detect_in_files(
                 files, running, Tally(self.checked.equal_types), lateness=delay, sequenced=sequence is not None
             )
             return EventBatch.concat(list(found))
         late: list[Event] = []
-        session = self._session(engine, delay, sequence, late.append, unit)
+        session = self._session(engine, delay, sequence, late.append, unit, limit)
+        if isinstance(events, Event | Mapping):
+            events = [events]
         composites = session.feed(cast("EventBatch | ArrowTable | Iterable[Event | Record]", events))
         if late:
             raise late_event(late[0].type, late[0].time, delay)
@@ -121,27 +126,42 @@ class Program:
         on_late: Callback | None = None,
         time_unit: TimeUnitName = "us",
         snapshot: bytes | None = None,
+        limit: int = DEFAULT_LIMIT,
     ) -> Session:
         """Start the rules on a stream.
 
         ``lateness`` is how long to wait for stragglers; each event that comes later still is counted and given to
-        ``on_late``. With a ``snapshot`` the session goes on where that was taken, with the rules and options of then.
+        ``on_late``. A rule that would make more than ``limit`` composite events from one event is a LimitError. With a
+        ``snapshot`` the session goes on where that was taken, with the rules and options of then.
 
         >>> with compile("define Alarm() from Smoke()").start() as engine:
         ...     alarms = engine.feed({"type": "Smoke", "time": 5})
         >>> alarms[0].type, engine.counts.composite
         ('Alarm', {'Alarm': 1})
         """
-        session = self._session(engine, _microseconds(lateness), sequence, on_late, _time_unit(time_unit))
+        session = self._session(engine, _microseconds(lateness), sequence, on_late, _time_unit(time_unit), limit)
         if snapshot is not None:
             session.restore(snapshot)
         return session
 
     def _session(
-        self, engine: str, lateness: int, sequence: str | None, on_late: Callback | None, unit: TimeUnit
+        self,
+        engine: str,
+        lateness: int,
+        sequence: str | None,
+        on_late: Callback | None,
+        unit: TimeUnit,
+        limit: int,
     ) -> Session:
-        catalog = Catalog.of(self.checked, self.schema)
-        return Session(catalog, engine=engine, lateness=lateness, sequence=sequence, on_late=on_late, unit=unit)
+        return Session(
+            Catalog.of(self.checked, self.schema),
+            engine=engine,
+            lateness=lateness,
+            sequence=sequence,
+            on_late=on_late,
+            unit=unit,
+            limit=limit,
+        )
 
 
 def compile(

@@ -118,8 +118,8 @@ def compare(seed: int, name: str, mode: str, *, while_running: bool = False) -> 
             min(len(expected), len(actual)),
         )
         raise AssertionError(
-            f"seed {seed}, {name}, {mode}, while_running={while_running}: {len(expected)} expected, {len(actual)} found;"
-            f" first difference at {first}:\n  expected {expected[first : first + 1]}\n  found    "
+            f"seed {seed}, {name}, {mode}, while_running={while_running}: {len(expected)} expected, "
+            f"{len(actual)} found; first difference at {first}:\n  expected {expected[first : first + 1]}\n  found    "
             f"{actual[first : first + 1]}\n{case.text}\n"
             + "\n".join(f"{n}: {e.type}@{e.time} {dict(e.attributes)} id={e.id}" for n, e in enumerate(case.events))
             + f"\ndeployed at {case.deployed_at}, withdrawn at {case.withdrawn_at}"
@@ -155,7 +155,8 @@ def main() -> int:
             print(f"\r{seed - options.seed} cases", end="", file=sys.stderr)
     seconds = time.perf_counter() - begin
     print(
-        f"{ran} cases agree, {failures} differ ({refused} refused by the checks, {unsupported} unsupported, {exploded} beyond the limit),"
+        f"{ran} cases agree, {failures} differ ({refused} refused by the checks, {unsupported} unsupported,"
+        f" {exploded} beyond the limit),"
         f" {composites} composite events, seeds {options.seed} to {options.seed + options.cases - 1}, {seconds:.0f} s"
     )
     return 1 if failures else 0

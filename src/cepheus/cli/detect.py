@@ -16,6 +16,7 @@ import typer
 from cepheus.cli.check import Rules, read_all
 from cepheus.cli.console import note, report
 from cepheus.core.errors import Diagnostic, OptionError, RuleError, Severity, did_you_mean
+from cepheus.engine.limits import DEFAULT_LIMIT
 
 if TYPE_CHECKING:
     from cepheus.core.batch import EventBatch
@@ -72,6 +73,9 @@ def detect(
     on_bad_event: Annotated[
         OnBad, typer.Option(help="Stop at the first bad or late event, or skip and count them.")
     ] = OnBad.STOP,
+    limit: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Stop if a rule makes more composite events from one event.")
+    ] = DEFAULT_LIMIT,
 ) -> None:
     """Find the composite events that rules define, in files of events.
 
@@ -91,7 +95,7 @@ def detect(
     unit = TimeUnit(time_unit.value)
     delay = parse_duration(lateness)
     bad = BadEvents(OnBadEvent(on_bad_event.value))
-    running = create(engine, checked.rules.rules, Catalog.of(checked).types)
+    running = create(engine, checked.rules.rules, Catalog.of(checked).types, limit=limit)
     expected = ExpectedTypes(checked)
     paths, type_names = _inputs(events or [], types or [])
     files = open_files(paths, IntakeOptions(expected, unit, sequence=sequence), bad, type_names=type_names)

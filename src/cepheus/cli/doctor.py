@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 
 import typer
@@ -80,18 +79,17 @@ def _engines() -> Iterator[Finding]:
 
 
 def _cache() -> Finding:
-    """Tell where compiled code is kept between runs: Numba's own choice, or the folder that the user has set."""
-    set_by_user = os.environ.get("NUMBA_CACHE_DIR")
-    package = find_spec("cepheus")
-    beside = Path(package.origin).parent if package is not None and package.origin else Path.cwd()
-    folder = Path(set_by_user) if set_by_user else beside / "__pycache__"
+    """Tell where compiled kernels are kept between runs."""
+    from cepheus.engine.columns.compiled import cache_folder
+
+    folder = cache_folder()
     nearest = folder
     while not nearest.exists() and nearest != nearest.parent:
         nearest = nearest.parent
     if _is_writable(nearest):
-        return Finding("numba cache", str(folder))
-    remedy = f"every run will compile anew; set NUMBA_CACHE_DIR to a folder you own, such as {Path.home()}/.cache/numba"
-    return Finding("numba cache", f"{folder} cannot be written", remedy, required=False)
+        return Finding("kernel cache", str(folder))
+    remedy = "every run will compile anew; set CEPHEUS_CACHE_DIR to a folder you own"
+    return Finding("kernel cache", f"{folder} cannot be written", remedy, required=False)
 
 
 def _is_writable(folder: Path) -> bool:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from cepheus.core.errors import LimitError
-from cepheus.rules.model import Rule
+
+if TYPE_CHECKING:
+    from cepheus.rules.model import Rule
 
 DEFAULT_LIMIT = 10_000_000
 """How many composite events one event may make before an engine stops with a LimitError."""

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, assert_never
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import parse_distribution
-from cepheus.core.errors import LimitError, OptionError
+from cepheus.core.errors import OptionError
 from cepheus.core.event import Event, composite_id
 from cepheus.core.schema import TIME_ATTRIBUTE, Schema
 from cepheus.core.time import MIN_TIME
@@ -134,11 +134,13 @@ class ReferenceEngine:
         for current in queue:
             stored = _Stored(current, self._ordinal)
             self._ordinal += 1
+            made: list[Event] = []
             for deployed in self._rules.values():
                 if deployed.resolved.terminator.type == current.type:
-                    queue += self._fire(deployed, stored)
-                if len(queue) > self._limit:
-                    raise self._too_many(deployed)
+                    made += self._fire(deployed, stored)
+                if len(made) > self._limit:
+                    raise too_many_composites(deployed.rule, self._limit)
+            queue += made
             self._history.setdefault(current.type, []).append(stored)
         if event.time > self._time:
             self._time = event.time
@@ -218,12 +220,9 @@ class ReferenceEngine:
                 _Match(match.events | {step.name: chosen}, match.values)
                 for chosen in self._choose(deployed, step, match)
             ]
-            if len(extended) > self._limit:
-                raise self._too_many(deployed)
+            if len(extended) > 10 * self._limit:  # more than memory may hold, whatever negations rule out later
+                raise too_many_composites(deployed.rule, self._limit)
         return extended
-
-    def _too_many(self, deployed: _Deployed) -> LimitError:
-        return too_many_composites(deployed.rule, self._limit)
 
     # Negation. Checked after selection.
 

@@ -82,6 +82,7 @@ class Coder:
         self._code: list[Instruction] = []
         self._depth = 0
         self._deepest = 0
+        self._known_types: dict[Expression, ValueType | None] = {}
 
     def constraint(self, constraint: Constraint) -> list[LoweredConstraint]:
         """Lower a constraint to the comparisons that must all hold."""
@@ -124,7 +125,7 @@ class Coder:
         return [self._general(left, operator, right)]
 
     def _slots(self, place: Place, operator: str, other: Place) -> LoweredConstraint | None:
-        if place.optional or other.optional or place.type is not other.type:
+        if place.optional or other.optional or place.type is not other.type or place.type is None:
             return None
         if place.type is ValueType.STRING and operator not in ("=", "!="):
             return None
@@ -161,6 +162,8 @@ class Coder:
         if not text:
             first = self._emit_expression(left)
             second = self._emit_expression(right)
+            if None in (first, second):
+                raise unsupported(Construct.UNTOLD_TYPES, left.span)
             if first is ValueType.STRING and operator not in ("=", "!="):
                 raise unsupported(Construct.ORDER_OF_TWO_TEXTS, left.span)
             if ValueType.FLOAT in (first, second):
@@ -183,7 +186,7 @@ class Coder:
             return False
         bound = right.value
         self._emit_expression(left)
-        self._add(Op.TABLE, 0, self._strings.function(lambda text: compare(operator, text, bound)))
+        self._add(Op.TABLE, 0, self._strings.function((operator, bound), lambda text: compare(operator, text, bound)))
         return True
 
     def _add(self, op: Op, change: int, a: int = 0, b: int = 0) -> None:
@@ -262,11 +265,13 @@ class Coder:
         return result
 
     def _type_of(self, expression: Expression) -> ValueType | None:
-        saved = self._code, self._depth, self._deepest
-        self._code = []
-        value_type = self._emit_expression(expression)
-        self._code, self._depth, self._deepest = saved
-        return value_type
+        """Give the type of an expression, found by lowering it once."""
+        if expression not in self._known_types:
+            saved = self._code, self._depth, self._deepest
+            self._code = []
+            self._known_types[expression] = self._emit_expression(expression)
+            self._code, self._depth, self._deepest = saved
+        return self._known_types[expression]
 
     def _emit_numeric(self, call: Call) -> ValueType:
         types = [self._type_of(argument) for argument in call.arguments]
@@ -296,7 +301,7 @@ class Coder:
             return function.compute(*constants[:at], text, *constants[at + 1 :])
 
         self._emit_expression(call.arguments[at])
-        self._add(Op.TABLE, 0, self._strings.function(compute))
+        self._add(Op.TABLE, 0, self._strings.function((call.function, at, *constants), compute))
         assert function.result is not None
         return function.result
 

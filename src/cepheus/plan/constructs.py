@@ -26,6 +26,8 @@ class Construct(Enum):
     EXTREMES_OF_TEXTS = "Min and Max of strings"
     LONG_PATTERNS = f"patterns of more than {MAX_POSITIONS} events"
     DEEP_EXPRESSIONS = f"expressions that hold {MAX_STACK} values or more at once"
+    UNTOLD_TYPES = "comparing attributes whose types only the data tells, other than for equality of two events"
+    OTHER_TYPE = "an attribute as another type than rules deployed before read it as"
 
 
 NOT_COMPILED: Mapping[Construct, str] = MappingProxyType(
@@ -35,6 +37,8 @@ NOT_COMPILED: Mapping[Construct, str] = MappingProxyType(
         Construct.EXTREMES_OF_TEXTS: "use First or Last",
         Construct.LONG_PATTERNS: "split the rule",
         Construct.DEEP_EXPRESSIONS: "split the expression over several rules",
+        Construct.UNTOLD_TYPES: "declare the event types",
+        Construct.OTHER_TYPE: "declare the event type in the same way everywhere",
     }
 )
 """What has no form in the flat program, with the alternative to offer."""
@@ -45,11 +49,11 @@ def unsupported(construct: Construct, span: Span | None) -> UnsupportedError:
 
     >>> print(unsupported(Construct.EXTREMES_OF_TEXTS, None))
     error[unsupported]: the fast engines do not support Min and Max of strings
-      hint: use First or Last, or use --engine reference
+      hint: use First or Last, or choose the engine reference
     """
     return UnsupportedError.of(
         "unsupported",
         f"the fast engines do not support {construct.value}",
         span=span,
-        hint=f"{NOT_COMPILED[construct]}, or use --engine reference",
+        hint=f"{NOT_COMPILED[construct]}, or choose the engine reference",
     )

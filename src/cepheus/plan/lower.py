@@ -75,6 +75,13 @@ class TypeLayout:
                 self.width += 1
         return self.slots[attribute]
 
+    def drop(self, attribute: str) -> None:
+        """Forget an attribute that no rule reads; its slot stays unused."""
+        del self.slots[attribute], self.types[attribute]
+        self.optional.discard(attribute)
+        self.told_by_data.discard(attribute)
+        self.readers.pop(attribute, None)
+
     def expect(self, types: Mapping[str, ValueType | None], optional: Sequence[str], told: Sequence[str]) -> None:
         """Take over what is known of a type's attributes, before any rule asks for them."""
         for name, value_type in types.items():
@@ -365,11 +372,24 @@ class _RuleLowering:
         layout = self._lowering.layout(name)
         value_type = declared.type if declared is not None else None
         optional = declared.optional if declared is not None else False
+        self._agree(layout, attribute, value_type, optional)
         slot = layout.slot(attribute, value_type, optional)
         layout.readers.setdefault(attribute, set()).add(self._rule.name)
         if layout.types[attribute] is None:
             layout.types[attribute] = value_type
         return Place(position, slot, layout.types[attribute], attribute in layout.optional)
+
+    def _agree(self, layout: TypeLayout, attribute: str, value_type: ValueType | None, optional: bool) -> None:
+        """Refuse a rule that takes an attribute for something else than rules deployed before it do."""
+        if attribute not in layout.slots:
+            return
+        known, known_optional = layout.types[attribute], attribute in layout.optional
+        told = value_type is None and attribute in layout.told_by_data
+        if (known is value_type or told) and known_optional == optional:
+            return
+        if layout.readers.get(attribute, set()) - {self._rule.name}:
+            raise unsupported(Construct.OTHER_TYPE, self._rule.composite.span)
+        layout.drop(attribute)
 
     def _type_name(self, attribute: AttributeRef) -> str:
         return self._own_type if attribute.event is None else self._types[attribute.event]

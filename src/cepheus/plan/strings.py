@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 
 import numpy as np
 
@@ -29,7 +29,9 @@ class StringTable:
         self._codes: dict[str, int] = {}
         self._texts: list[str] = []
         self._functions: list[Callable[[str], Value | None]] = []
-        self._digests: list[int] = []
+        self._numbers: dict[Hashable, int] = {}
+        self._digests = np.zeros(64, np.uint64)
+        self._digested = 0
         self.tables: Words = np.full((0, 64), UNFILLED, np.int64)
         for text in texts:
             self.code(text)
@@ -54,10 +56,12 @@ class StringTable:
         """Give the text of a code."""
         return self._texts[code]
 
-    def function(self, compute: Callable[[str], Value | None]) -> int:
-        """Add a function of one text and give the number of its table; text results become codes."""
-        self._functions.append(compute)
-        return len(self._functions) - 1
+    def function(self, key: Hashable, compute: Callable[[str], Value | None]) -> int:
+        """Give the number of a text function's table, a new one for a new key; texts that it gives become codes."""
+        if key not in self._numbers:
+            self._numbers[key] = len(self._functions)
+            self._functions.append(compute)
+        return self._numbers[key]
 
     def fit(self) -> bool:
         """Give every function a table with an entry for every code; True if the tables are new arrays now."""
@@ -78,5 +82,9 @@ class StringTable:
 
     def digests(self) -> Words:
         """Give the digest of every text, for ids of composite events."""
-        self._digests += [text_digest(text) for text in self._texts[len(self._digests) :]]
-        return np.array(self._digests, np.uint64).view(np.int64)
+        if len(self._texts) > len(self._digests):
+            self._digests = np.resize(self._digests, 2 * len(self._texts))
+        for code in range(self._digested, len(self._texts)):
+            self._digests[code] = text_digest(self._texts[code])
+        self._digested = len(self._texts)
+        return self._digests.view(np.int64)

@@ -1,6 +1,7 @@
 """What an aggregate of values is: the definition that every engine must meet, to the last bit.
 
-Sums are exact and rounded once at the end, so neither the order of adding nor a sliding window changes a result.
+Sums are exact and rounded once at the end, so neither the order of adding nor a sliding window changes a result. A sum
+that leaves the range of floats on the way is undefined.
 """
 
 from __future__ import annotations

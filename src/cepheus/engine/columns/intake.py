@@ -163,7 +163,10 @@ class Intake:
             for constraints in [[]] if filters is None else filters:
                 fits = batch.codes == code
                 for constraint in constraints:
-                    fits &= _compare(self._keep[places[constraint.slot]], constraint)
+                    place = places[constraint.slot]
+                    if place < 0:  # the batch has no events of this type, though it names it
+                        break
+                    fits &= _compare(self._keep[place], constraint)
                 relevant |= fits
         return np.flatnonzero(relevant)
 

@@ -7,6 +7,9 @@ from cepheus.core.schema import RESERVED
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.check.scope import RuleScope
 from cepheus.rules.check.wording import find_name, listed
+from cepheus.rules.expressions import EventPattern
+from cepheus.rules.model import Rule
+from cepheus.rules.walk import walk
 
 
 def assignments(scope: RuleScope, findings: Findings) -> None:
@@ -66,7 +69,7 @@ def _consumed(scope: RuleScope, findings: Findings) -> None:
         span = rule.consuming_spans[position] if position < len(rule.consuming_spans) else rule.span
         introduced = scope.events.get(name)
         if introduced is not None:
-            if introduced.index == 0:
+            if introduced.index == 0 and not _met_again(rule):
                 findings.warning(
                     "consuming-terminator",
                     f"consuming '{name}' changes nothing: the rule looks at each terminator once",
@@ -81,3 +84,10 @@ def _consumed(scope: RuleScope, findings: Findings) -> None:
         else:
             hint = did_you_mean(name, chosen) or usable
             findings.error("unknown-event", f"no event of the pattern is called '{name}'", span, hint)
+
+
+def _met_again(rule: Rule) -> bool:
+    """Tell whether the terminator's type stands elsewhere in the pattern, where a consumed one is missed."""
+    terminator = rule.pattern.terminator
+    patterns = [node for node in walk(rule) if isinstance(node, EventPattern)]
+    return sum(pattern.type == terminator.type for pattern in patterns) > 1

@@ -29,9 +29,8 @@ def merge(streams: Sequence[Iterable[EventBatch]]) -> Iterator[EventBatch]:
         bound = min(front.last for front in live)
         for front in live:
             front.reach_beyond(bound)
-        if all(front.is_over for front in live if front.last == bound):
-            bound += 1
-        yield _sorted([part for front in live if len(part := front.take_before(bound))])
+        over = all(front.is_over for front in live if front.last == bound)
+        yield _sorted([part for front in live if len(part := front.take_until(bound, included=over))])
 
 
 class _Front:
@@ -58,9 +57,9 @@ class _Front:
         while not self.is_over and int(self._batch.times[0]) == self.last == time:
             self._read()
 
-    def take_before(self, time: int) -> EventBatch:
-        """Take what lies before a time out of memory."""
-        count = int(np.searchsorted(self._batch.times, time, side="left"))
+    def take_until(self, time: int, *, included: bool) -> EventBatch:
+        """Take what lies before a time, or also at it, out of memory."""
+        count = int(np.searchsorted(self._batch.times, time, side="right" if included else "left"))
         part, self._batch = self._batch.slice(0, count), self._batch.slice(count, len(self._batch))
         return part
 

@@ -16,6 +16,7 @@ from cepheus.core.errors import CepheusError, OptionError
 from cepheus.core.event import Event
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import ValueType
+from cepheus.engine.limits import DEFAULT_LIMIT
 from cepheus.engine.registry import AUTO, create
 from cepheus.engine.snapshot import pack, unpack
 from cepheus.language.tesla import parse_event_pattern
@@ -66,15 +67,17 @@ class Session:
         sequence: str | None = None,
         on_late: Callback | None = None,
         unit: TimeUnit = TimeUnit.US,
+        limit: int = DEFAULT_LIMIT,
     ) -> None:
         self._catalog = catalog
+        self._limit = limit
         self._sequence = sequence
         self._on_late = on_late
         self._unit = unit
         self._admission = Admission(unit, sequence)
         self._expect(catalog)
         self._buffer = ReorderBuffer(lateness, sequenced=sequence is not None, to_batch=self._admission.batch_of)
-        self._engine = create(engine, catalog.rules, catalog.types)
+        self._engine = create(engine, catalog.rules, catalog.types, limit=limit)
         self._subscriptions = Subscriptions()
         self._fed = 0
         self._late = 0
@@ -234,7 +237,7 @@ class Session:
         """
         header, blobs = unpack(_KIND, data)
         catalog = self._catalog.restored(header["catalog"])
-        engine = create(header["engine"])
+        engine = create(header["engine"], limit=self._limit)
         engine.restore(blobs["engine"])
         self._catalog, self._engine = catalog, engine
         self._unit, self._sequence = TimeUnit(header["unit"]), header["sequence"]
