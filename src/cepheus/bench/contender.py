@@ -90,7 +90,9 @@ def build(job: Job) -> Callable[[], Answer]:
     if job.contender in ("duckdb", "polars"):
         tables = {"events": events, "rules": rule_table(job.rule_count)} if workload.selection else {"events": events}
         return partial(_run_baseline, _baseline(job, tables))
-    return partial(_run_ours, Subject.of(workload.rules(job.rule_count)), job.contender, events, workload)
+    subject = Subject.of(workload.rules(job.rule_count))
+    subject.engine(job.contender)  # tells now if there is no such engine, or if it cannot run the rules
+    return partial(_run_ours, subject, job.contender, events, workload)
 
 
 def describe(job: Job) -> str:
@@ -143,7 +145,7 @@ def _baseline(job: Job, tables: Mapping[str, pa.Table]) -> Callable[[], pa.Table
         return polars_queries.query(functions[job.workload][1], tables)
     except ModuleNotFoundError:
         raise OptionError.of(
-            "baseline", f"{job.contender} is not installed", hint=f"pip install {job.contender}"
+            "measurement", f"{job.contender} is not installed", hint=f"pip install {job.contender}"
         ) from None
 
 

@@ -71,7 +71,7 @@ def figure6(repeat: int, say: Say, scale: Scale = FULL) -> list[Figure6Point]:
                     found.append(_best(subject, events, engine, selection, length, scale, repeat))
             if len({point.composites for point in found}) > 1:
                 counts = ", ".join(f"{point.engine} {point.composites}" for point in found)
-                raise CepheusError.of("answers-differ", f"{selection}-within, sequences of {length}: {counts}")
+                raise CepheusError.of("measurement", f"{selection}-within, sequences of {length}: {counts}")
             points += found
     return points
 

@@ -90,7 +90,7 @@ def figure7(repeat: int, say: Say, scale: Scale = FULL) -> list[Figure7Point]:
                     )
             if len({point.composites for point in found}) > 1:
                 counts = ", ".join(f"{point.engine} {point.composites}" for point in found)
-                raise CepheusError.of("answers-differ", f"{selection}-within, {per_state} events a state: {counts}")
+                raise CepheusError.of("measurement", f"{selection}-within, {per_state} events a state: {counts}")
             points += found
     return points
 

@@ -93,7 +93,7 @@ def _child(*arguments: str | int) -> Iterator[list[int]]:
         for line in process.stdout:
             yield json.loads(line)
     if process.returncode:
-        raise CepheusError.of("process", "a measuring process ended before its work was done")
+        raise CepheusError.of("measurement", "a measuring process ended before its work was done")
 
 
 def _settled() -> int:
@@ -124,9 +124,10 @@ def _store(rules: int, stored: int) -> Iterator[list[int]]:
     for rule in sequences:
         for event in rule.events[:2]:
             listened[event] = listened.get(event, 0) + 1
-    table = chapter(_SLICE + 4 * stored)
-    table = table.filter(pa.array([name in listened for name in table.column("type").to_pylist()]))
-    table = table.slice(0, _SLICE + stored)
+    wanted = _SLICE + stored
+    table = chapter(wanted * 360 // len(listened))  # of 300 types, those that a rule listens to, and some to spare
+    table = table.filter(pa.array([name in listened for name in table.column("type").to_pylist()])).slice(0, wanted)
+    assert len(table) == wanted
     engine = subject.engine(ENGINE)
     engine.feed(subject.batch(table.slice(0, _SLICE)))
     entries = sum(listened[name] for name in table.slice(_SLICE).column("type").to_pylist())

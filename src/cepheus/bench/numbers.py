@@ -20,7 +20,7 @@ def seconds(duration: float) -> str:
     """Give a duration in seconds or milliseconds.
 
     >>> seconds(2.345), seconds(0.0423)
-    ('2.3 s', '42 ms')
+    ('2.3 s', '42.3 ms')
     """
     return f"{duration:.1f} s" if duration >= 1 else f"{1000 * duration:.3g} ms"
 

@@ -163,7 +163,7 @@ def _baseline(job: Job, ours: Answer, theirs: Sequence[Answer]) -> Baseline:
     for answer in theirs:
         if not answer.agrees(ours):
             raise CepheusError.of(
-                "answers-differ",
+                "measurement",
                 f"{job.workload}: {job.contender} found {answer.count} composite events that add up to "
                 f"{dict(answer.sums)}, we {ours.count} that add up to {dict(ours.sums)}",
             )
@@ -174,6 +174,6 @@ def _check_count(question: _Question, answer: Answer) -> None:
     expected = question.workload.expected(question.size, question.rule_count)
     if expected is not None and answer.count != expected:
         raise CepheusError.of(
-            "answers-differ",
+            "measurement",
             f"{question.workload.name}: {answer.count} composite events in {question.size} events, {expected} expected",
         )

@@ -215,8 +215,8 @@ def _deployment(repeat: int, scale: Scale) -> Deployment:
 def _latency(repeat: int, scale: Scale) -> tuple[Spread, float]:
     """Feed single events with full windows; give the times and the composite events per event."""
     subject = Subject.of(rule_text(chapter_rules(scale.deployed), "last"))
-    filling = scale.singly // 2
-    batch = subject.batch(chapter(filling + scale.singly))
+    batch = subject.batch(chapter(scale.singly * 3 // 2))
+    filling = len(batch) // 3
     events = batch.slice(filling, len(batch)).to_events()
     runs = []
     count = 0
@@ -241,4 +241,4 @@ def _threads(repeat: int, say: Say, scale: Scale) -> Iterator[ThreadRow]:
             counts.add(count)
             yield ThreadRow(selection, threads, scale.events, count, timing)
         if len(counts) > 1:
-            raise CepheusError.of("answers-differ", f"S3-{selection} on 1 and 2 threads: {sorted(counts)}")
+            raise CepheusError.of("measurement", f"S3-{selection} on 1 and 2 threads: {sorted(counts)}")

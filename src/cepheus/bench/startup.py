@@ -74,6 +74,6 @@ def _start(text: str, settings: Mapping[str, str]) -> tuple[float, float, float,
     whole = time.perf_counter() - begin
     if done.returncode:
         reason = (done.stderr.strip().splitlines() or ["it gave no reason"])[-1]
-        raise CepheusError.of("process", f"the process that was to be measured failed: {reason}")
+        raise CepheusError.of("measurement", f"the process that was to be measured failed: {reason}")
     imports, compiled, first = json.loads(done.stdout)
     return whole, imports, compiled, first

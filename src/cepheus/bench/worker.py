@@ -18,7 +18,7 @@ from typing import Self
 
 from cepheus.bench.contender import Answer, Job, build
 from cepheus.bench.timing import Timing
-from cepheus.core.errors import OptionError
+from cepheus.core.errors import CepheusError, OptionError
 
 ONE_THREAD = {
     "ARROW_NUM_THREADS": "1",
@@ -62,10 +62,10 @@ class Worker:
         except BrokenPipeError:
             line = ""
         if not line:
-            raise OptionError.of("baseline", "a measuring process ended before its work was done")
+            raise OptionError.of("measurement", "a measuring process ended before its work was done")
         answer: dict[str, object] = json.loads(line)
         if "error" in answer:
-            raise OptionError.of("baseline", str(answer["error"]))
+            raise OptionError.of("measurement", str(answer["error"]))
         return answer
 
     def __enter__(self) -> Self:
@@ -95,8 +95,10 @@ def main() -> None:
             else:
                 assert run is not None
                 answer = _as_json(run())
-        except OptionError as error:
+        except CepheusError as error:
             answer = {"error": error.diagnostics[0].message}
+        except Exception as error:  # whatever a library raises is told at the other end
+            answer = {"error": (str(error).splitlines() or ["it gave no reason"])[0]}
         print(json.dumps(answer), file=answers, flush=True)
 
 

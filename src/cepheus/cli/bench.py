@@ -50,7 +50,7 @@ def bench(
     if workload and what is not What.PEERS:
         raise OptionError.of("workload", "--workload goes with peers", hint="cepheus bench peers --workload F-last")
     if write_docs and workload:
-        raise OptionError.of("write-docs", "the documentation shows all workloads", hint="leave out --workload")
+        raise OptionError.of("workload", "the documentation shows all workloads", hint="leave out --workload")
     if write_docs and not docs.is_dir():
         raise OptionError.of(
             "file", f"there is no folder '{docs}'", hint="run this in the project's root, or name a folder with --docs"
