@@ -214,7 +214,7 @@ def test_what_is_not_supported_is_refused_when_deployed(pattern: str, place: str
     assert refusal.span is not None
     assert refusal.span.text == place
     assert refusal.message == f"the fast engines do not support {construct.value}"
-    assert refusal.hint == f"{CAPABILITIES['automata'][construct]}, or use --engine reference"
+    assert refusal.hint == f"{CAPABILITIES['automata'][construct]}, or choose the engine reference"
     assert made_of(engine, stream("A@1 T@2")) == []  # nothing of the rule is left
 
 

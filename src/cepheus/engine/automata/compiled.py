@@ -10,14 +10,15 @@ from cepheus.engine.columns.compiled import cache_folder, compile_into
 
 F = TypeVar("F", bound=Callable[..., object])
 
-_FOLDER = cache_folder(sorted(Path(__file__).parent.glob("*.py")))
+FOLDER = cache_folder(sorted(Path(__file__).parent.glob("*.py")))
+"""Where the compiled kernel is kept."""
 
 
 def compiled(function: F) -> F:
     """Compile a function when it is first called."""
-    return compile_into(_FOLDER, function, inlined=False)
+    return compile_into(FOLDER, function, inlined=False)
 
 
 def inlined(function: F) -> F:
     """Compile a function into each of its callers."""
-    return compile_into(_FOLDER, function, inlined=True)
+    return compile_into(FOLDER, function, inlined=True)

@@ -14,6 +14,7 @@ import numpy as np
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import LimitError
 from cepheus.core.time import MAX_TIME
+from cepheus.engine.automata.compiled import FOLDER
 from cepheus.engine.automata.growth import (
     MAX_POOL_WORDS,
     drop_states,
@@ -24,9 +25,10 @@ from cepheus.engine.automata.growth import (
 from cepheus.engine.automata.instances import sweep_instances
 from cepheus.engine.automata.kernel import put_back, run
 from cepheus.engine.automata.model import AutomatonModel, automaton_model
-from cepheus.engine.automata.snapshot import SavedInstances, read_instances, saved_instances, write_instances
-from cepheus.engine.automata.state import In, Instances, InstanceTable, Shortage
+from cepheus.engine.automata.snapshot import read_instances, saved_instances, write_instances
+from cepheus.engine.automata.state import In, InstanceLane, Instances, InstanceTable, Shortage
 from cepheus.engine.automata.tables import flatten_automata
+from cepheus.engine.columns.compiled import announce_compilation
 from cepheus.engine.columns.engine import ColumnsEngine
 from cepheus.engine.columns.memory import At, address
 from cepheus.engine.columns.snapshot import DeployedRule
@@ -63,7 +65,8 @@ class AutomataEngine(ColumnsEngine):
         """How many sequences have begun and are neither complete nor expired."""
         self._refresh()
         sweep_instances(self._table.address, self._context[At.TIME])
-        return sum(len(saved.records) for saved in self._saved())
+        lanes = self._instances.lanes[: self._table[In.LANE_COUNT]]
+        return int((lanes[:, InstanceLane.NEXT] - lanes[:, InstanceLane.FIRST]).sum())
 
     def _deploy(self, rules: Sequence[DeployedRule]) -> None:
         super()._deploy(rules)
@@ -81,6 +84,7 @@ class AutomataEngine(ColumnsEngine):
         drop_states(self._table, self._instances, self._states.pop(name), self._context[At.TIME])
 
     def _flatten(self) -> Program:
+        announce_compilation(FOLDER)
         program, tables = flatten_automata(self._lowering, self._models)
         self._tables = tables  # keeps alive what the table of addresses points at
         self._table.use_tables(tables, self._lowering.column_count)
@@ -113,14 +117,11 @@ class AutomataEngine(ColumnsEngine):
         sweep_instances(self._table.address, self._context[At.TIME])
         return found
 
-    def _saved(self) -> list[SavedInstances]:
-        return saved_instances(self._table, self._instances, self._states)
-
     def snapshot(self) -> bytes:
         """Give the rules, the stored events and the sequence instances."""
         events = super().snapshot()
         sweep_instances(self._table.address, self._context[At.TIME])
-        return write_instances(self.name, events, self._saved())
+        return write_instances(self.name, events, saved_instances(self._table, self._instances, self._states))
 
     def _born(self) -> Words:
         """Give the first row that each column may hold; entrances, numbered after the columns, are for new events."""

@@ -71,5 +71,5 @@ def too_many_instances(rule: Rule) -> LimitError:
         "too-many-instances",
         f"no room is left for the event sequences that rule '{rule.name}' has begun but not completed",
         span=rule.span,
-        hint="narrow its windows, choose last instead of each, or use --engine columns, which keeps no sequences",
+        hint="narrow its windows, choose last instead of each, or choose the engine columns, which keeps none",
     )
