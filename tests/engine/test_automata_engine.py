@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from cepheus.core.batch import EventBatch
@@ -9,6 +11,7 @@ from cepheus.core.errors import LimitError, OptionError, SnapshotError, Unsuppor
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.engine.automata.engine import AutomataEngine
+from cepheus.engine.automata.snapshot import read_instances, write_instances
 from cepheus.engine.capabilities import CAPABILITIES, support_matrix
 from cepheus.engine.registry import create, names
 from cepheus.language.tesla import parse
@@ -176,6 +179,23 @@ def test_a_damaged_snapshot_is_refused() -> None:
         AutomataEngine().restore(saved[:-1])
     with pytest.raises(SnapshotError, match="was made by 'columns'"):
         AutomataEngine().restore(create("columns").snapshot())
+
+
+@pytest.mark.parametrize("change", ["rule", "state", "width", "row"])
+def test_a_snapshot_of_other_instances_is_refused(change: str) -> None:
+    engine = add(AutomataEngine(), CHAIN)
+    made_of(engine, stream("B@1 A@2"))
+    events, saved = read_instances("automata", engine.snapshot())
+    one = next(instances for instances in saved if instances.records.shape == (1, 3))
+    other = {
+        "rule": replace(one, rule="S"),
+        "state": replace(one, state=3),
+        "width": replace(one, records=one.records[:, :2]),
+        "row": replace(one, records=one.records + np.array([0, 1, 0])),
+    }[change]
+    with pytest.raises(SnapshotError, match="does not hold what it should"):
+        AutomataEngine().restore(write_instances("automata", events, [other]))
+    AutomataEngine().restore(write_instances("automata", events, [one]))
 
 
 def test_too_many_composite_events_are_refused() -> None:

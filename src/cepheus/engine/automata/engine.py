@@ -25,7 +25,14 @@ from cepheus.engine.automata.growth import (
 from cepheus.engine.automata.instances import sweep_instances
 from cepheus.engine.automata.kernel import put_back, run
 from cepheus.engine.automata.model import AutomatonModel, automaton_model
-from cepheus.engine.automata.snapshot import read_instances, saved_instances, write_instances
+from cepheus.engine.automata.snapshot import (
+    SavedInstances,
+    fits,
+    read_instances,
+    saved_instances,
+    write_instances,
+    wrong_content,
+)
 from cepheus.engine.automata.state import In, InstanceLane, Instances, InstanceTable, Shortage
 from cepheus.engine.automata.tables import flatten_automata
 from cepheus.engine.columns.compiled import announce_compilation
@@ -133,11 +140,17 @@ class AutomataEngine(ColumnsEngine):
         events, saved = read_instances(self.name, data)
         super().restore(events)
         for instances in saved:
-            records = np.ascontiguousarray(instances.records)
-            count, stride = records.shape
-            state = self._states[instances.rule].start + instances.state
-            at = 0
-            while at < count:
-                at = put_back(self._context.address, self._table.address, state, address(records), stride, at, count)
-                if at < count:
-                    self._make_room(Shortage(self._table[In.SHORTAGE]))
+            self._put_instances_back(instances)
+
+    def _put_instances_back(self, saved: SavedInstances) -> None:
+        model = self._models.get(saved.rule)
+        if model is None or not fits(saved, model, self._state.types):
+            raise wrong_content()
+        records = np.ascontiguousarray(saved.records)
+        count, stride = records.shape
+        state = self._states[saved.rule].start + saved.state
+        at = 0
+        while at < count:
+            at = put_back(self._context.address, self._table.address, state, address(records), stride, at, count)
+            if at < count:
+                self._make_room(Shortage(self._table[In.SHORTAGE]))

@@ -81,6 +81,20 @@ class AutomatonModel:
     choices: Mapping[int, Choice]
     filters: Mapping[int, tuple[LoweredConstraint, ...]]
 
+    @property
+    def types(self) -> dict[int, int]:
+        """The event types of all positions but the terminator's."""
+        return {step.position: step.type for step in self.rule.steps if step.kind is StepKind.CHOOSE}
+
+    def state_types(self) -> list[tuple[int, ...]]:
+        """Give, for all states of the rule, sequence after sequence, the types of the events that have been seen."""
+        types = self.types
+        return [
+            tuple(types[position] for position in sequence.path[:length])
+            for sequence in self.sequences
+            for length in range(1, len(sequence.path) + 1)
+        ]
+
 
 def automaton_model(rule: LoweredRule, columns: Mapping[int, Column]) -> AutomatonModel:
     """Translate a lowered rule, given the columns that its steps name."""

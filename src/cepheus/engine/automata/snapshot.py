@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from cepheus.core.errors import SnapshotError
+from cepheus.engine.automata.model import AutomatonModel
 from cepheus.engine.automata.state import In, InstanceLane, Instances, InstanceTable
+from cepheus.engine.columns.state import TypeState
 from cepheus.engine.snapshot import pack, unpack
 from cepheus.plan.program import Words
 
@@ -54,4 +56,20 @@ def read_instances(kind: str, data: bytes) -> tuple[bytes, list[SavedInstances]]
         ]
         return blobs[_EVENTS], saved
     except (KeyError, ValueError, TypeError) as error:
-        raise SnapshotError.of("snapshot-content", "the snapshot does not hold what it should") from error
+        raise wrong_content() from error
+
+
+def fits(saved: SavedInstances, model: AutomatonModel, rows: Words) -> bool:
+    """Tell whether instances are of a state that the rule has, and made of stored events; ``rows`` is by type."""
+    states = model.state_types()
+    if not 0 <= saved.state < len(states) or saved.records.shape[1:] != (1 + len(states[saved.state]),):
+        return False
+    types = np.array(states[saved.state], np.int64)
+    numbers = saved.records[:, 1:]
+    first, end = rows[types, TypeState.FIRST], rows[types, TypeState.NEXT]
+    return bool(((numbers >= first) & (numbers < end)).all())
+
+
+def wrong_content() -> SnapshotError:
+    """Give the error for a snapshot that is whole but makes no sense."""
+    return SnapshotError.of("snapshot-content", "the snapshot does not hold what it should")

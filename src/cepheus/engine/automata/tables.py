@@ -145,7 +145,7 @@ def _listen_for_rules(lowering: Lowering, listeners: dict[int, list[Listener]]) 
 
 
 def _add_sequence(rows: _Rows, model: AutomatonModel, sequence: SequenceModel, rule: int) -> None:
-    types = {step.position: step.type for step in model.rule.steps if step.kind is StepKind.CHOOSE}
+    types = model.types
     path = len(rows.paths)
     rows.paths += (*sequence.path, TERMINATOR)
     for length, state in enumerate(sequence.states, 1):
@@ -182,7 +182,7 @@ def _add_entrances(
         for state in sequence.states:
             entered[state.position].append(number)
             number += 1
-    types = {step.position: step.type for step in model.rule.steps if step.kind is StepKind.CHOOSE}
+    types = model.types
     for position, states in entered.items():
         begin = len(rows.entered)
         rows.entered += states
