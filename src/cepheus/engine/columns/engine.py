@@ -281,6 +281,7 @@ class _SingleInput:
         }
         widest = max((layout.width for layout in lowering.types.values()), default=0)
         self._words = np.zeros(widest + 1, np.int64)
+        self._known_texts = len(self._strings)
         self._floats = self._words.view(np.float64)
         slots = [place for layout in lowering.types.values() for place in _places(layout)]
         self.given = Input(
@@ -305,8 +306,9 @@ class _SingleInput:
             given.ids[0] = position
         else:
             given.ids[0] = id_word(event.id, self._strings)
-            if len(self._strings) > len(given.id_digests):
+            if len(self._strings) > self._known_texts:
                 given.id_digests = self._strings.digests()
+                self._known_texts = len(self._strings)
         attributes = event.attributes
         for name, slot in self._reads[event.type]:
             value = attributes.get(name)
