@@ -41,8 +41,8 @@ format: $(STAMP) ## let ruff rewrite the code
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-bench: $(STAMP)  ## rerun the measurements and write them to docs/benchmarks
-	@$(BIN)/cepheus bench
+bench: $(STAMP)  ## rerun the measurements and write them to docs/benchmarks.md
+	@$(BIN)/cepheus bench --write-docs
 
 docs: $(STAMP)   ## build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "Open site/index.html"
