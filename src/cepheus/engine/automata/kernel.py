@@ -66,6 +66,7 @@ def _process_queue(context: int, memory: int) -> int:
 @compiled
 def _process(context: int, memory: int, kind: int, base: int, now: int) -> int:
     """Take the event at ``base``; if that fails, leave everything as it was."""
+    poke(context, At.TIME, now)  # even if nothing is concerned: placing the event may have freed rows out of reach now
     put(context, At.BOUND, 0, base)
     rules, accepted = accept(context, kind)
     if peek(context, At.NEEDED_TABLE) >= 0:
@@ -96,7 +97,6 @@ def _process(context: int, memory: int, kind: int, base: int, now: int) -> int:
         append_row(context, kind)
         for k in range(columns):
             append_entry(context, word(context, At.ACCEPTED_LANES, k), base, now, row_number)
-    poke(context, At.TIME, now)
     return DONE
 
 

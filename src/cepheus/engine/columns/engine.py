@@ -47,6 +47,7 @@ class ColumnsEngine:
 
     def _begin(self, strings: StringTable) -> None:
         """Start without rules and events."""
+        strings.code("")  # code 0 is what a row has for a text that no rule read when it was stored
         self._rules: dict[str, DeployedRule] = {}
         self._lowering = Lowering(strings)
         self._intake = Intake(self._lowering)

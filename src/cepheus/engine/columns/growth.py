@@ -18,6 +18,8 @@ def adapt(context: Context, state: State, program: Program, lowering: Lowering) 
     types = np.zeros((len(widths), len(TypeState)), np.int64)
     types[:, TypeState.MASK] = -1
     types[: len(state.types)] = state.types
+    unused = program.types[:, TypeField.STORED] == 0  # rows that a withdrawn rule needed are gone, their numbers stay
+    types[unused, TypeState.FIRST] = types[unused, TypeState.NEXT]
     blocks: list[Words] = []
     used = current
     for kind in range(len(state.types)):
