@@ -13,6 +13,7 @@ from cepheus.core.schema import Schema
 from cepheus.engine.automata.engine import AutomataEngine
 from cepheus.engine.automata.snapshot import read_instances, write_instances
 from cepheus.engine.capabilities import CAPABILITIES, support_matrix
+from cepheus.engine.interface import Engine
 from cepheus.engine.registry import create, names
 from cepheus.language.tesla import parse
 from cepheus.plan.constructs import Construct
@@ -179,6 +180,42 @@ def test_a_damaged_snapshot_is_refused() -> None:
         AutomataEngine().restore(saved[:-1])
     with pytest.raises(SnapshotError, match="was made by 'columns'"):
         AutomataEngine().restore(create("columns").snapshot())
+
+
+@pytest.mark.parametrize("name", ["columns", "automata"])
+def test_a_snapshot_after_rules_have_come_and_gone(name: str) -> None:
+    checked = check(
+        parse(
+            """event A(x: int, s: string) event T(x: int)
+            rule One define P() from T() and each A(x > 0) within 9 us from T;
+            rule Two define Q() from T() and each A(contains(s, 'a')) within 9 us from T;
+            rule Three define S() from T()"""
+        )
+    )
+    one, two, three = checked.rules.rules
+    schema = Schema({**checked.inputs, **checked.composites}.values())
+
+    def again(engine: Engine) -> Engine:
+        saved = engine.snapshot()
+        restored = create(name)
+        restored.restore(saved)
+        return restored
+
+    def feed(engine: Engine, kind: str, time: int) -> list[tuple[object, ...]]:
+        made = engine.feed_event(Event(kind, time, {"x": 1, "s": "ab"} if kind == "A" else {"x": 1}, id=time))
+        return [event.made_of for event in made]
+
+    engine = create(name, [one, three], schema)
+    assert feed(engine, "A", 1) == []  # no rule has read A.s yet
+    engine.deploy([two], schema)
+    engine = again(engine)
+    assert feed(engine, "T", 2) == [(2, 1), (2,)]
+    engine.withdraw("One")
+    engine.withdraw("Two")
+    engine = again(again(engine))  # no rule needs A any more
+    engine.deploy([two], schema)
+    assert feed(engine, "A", 3) == []
+    assert feed(again(engine), "T", 4) == [(4,), (4, 3)]
 
 
 @pytest.mark.parametrize("change", ["rule", "state", "width", "row"])
