@@ -32,7 +32,7 @@ class Scale:
     lengths: tuple[int, ...] = (2, 3, 4, 5, 6)
     filling: int = 13_000
     together: int = 20_000
-    singly: int = 5_000
+    singly: int = 2_000
 
 
 FULL = Scale()

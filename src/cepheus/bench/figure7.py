@@ -38,7 +38,7 @@ class Scale:
     """
 
     per_state: tuple[int, ...] = (10, 33, 100, 333, 1_000, 1_333, 3_333, 10_000, 33_333)
-    fed: int = 3_000
+    fed: int = 2_000
     automata_most: int = 10_000
 
 

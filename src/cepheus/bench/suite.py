@@ -51,22 +51,23 @@ class Measured:
     judged: bool = True
 
 
-def measure(
-    parts: Sequence[Part], say: Say, *, workloads: Sequence[str] = (), repeat: int = 5, quick: bool = False
-) -> Measured:
-    """Measure the parts; ``say`` is told what is under way, ``quick`` measures next to nothing, to try it out."""
+def measure(part: Part, say: Say, *, workloads: Sequence[str] = (), repeat: int = 5, quick: bool = False) -> Measured:
+    """Measure a part; ``say`` is told what is under way, ``quick`` measures next to nothing, to try it out."""
     some = min(repeat, _MOST_REPEATS)
-    growth = None
-    rows = tuple(peers(workloads, repeat, say, quick=quick)) if Part.PEERS in parts else None
-    lengths = windows = None
-    if Part.FIGURE6 in parts:
-        lengths = tuple(figure6.figure6(some, say, figure6.QUICK if quick else figure6.FULL))
-    if Part.FIGURE7 in parts:
-        windows = tuple(figure7.figure7(some, say, figure7.QUICK if quick else figure7.FULL))
-    if Part.SCALING in parts:
-        growth = Growth(
-            scaling.scaling(some, say, scaling.QUICK if quick else scaling.FULL),
-            footprint.footprint(say, footprint.QUICK if quick else footprint.FULL),
-            startup.startup(some, say, quick=quick),
-        )
-    return Measured(rows, lengths, windows, growth, judged=not quick)
+    judged = not quick
+    match part:
+        case Part.PEERS:
+            return Measured(peers=tuple(peers(workloads, repeat, say, quick=quick)), judged=judged)
+        case Part.FIGURE6:
+            lengths = figure6.figure6(some, say, figure6.QUICK if quick else figure6.FULL)
+            return Measured(figure6=tuple(lengths), judged=judged)
+        case Part.FIGURE7:
+            windows = figure7.figure7(some, say, figure7.QUICK if quick else figure7.FULL)
+            return Measured(figure7=tuple(windows), judged=judged)
+        case Part.SCALING:
+            growth = Growth(
+                scaling.scaling(some, say, scaling.QUICK if quick else scaling.FULL),
+                footprint.footprint(say, footprint.QUICK if quick else footprint.FULL),
+                startup.startup(some, say, quick=quick),
+            )
+            return Measured(growth=growth, judged=judged)

@@ -14,6 +14,7 @@ from cepheus.core.errors import OptionError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from cepheus.bench.bars import Bar
     from cepheus.bench.report import Section, Table
     from cepheus.bench.suite import Measured, Part
 
@@ -57,20 +58,21 @@ def bench(
         )
     console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=_PIPE_WIDTH)
     parts = list(Part) if what is What.ALL else [Part(what.value)]
-    measured = _measure(parts, workload or [], repeat, quick=quick)
-    told = sections(measured)
-    for section in told:
-        _show(section, console)
-    bars = [bar for section in told for bar in section.bars]
+    bars: list[Bar] = []
+    for part in parts:  # one by one, so that an interruption loses only the part under way
+        measured = _measure(part, workload or [], repeat, quick=quick)
+        for section in sections(measured):
+            _show(section, console)
+            bars += section.bars
+            if write_docs:
+                _write(measured, section, docs, _command(what, repeat, quick=quick), console)
     if bars:
         _show_table(bar_table(bars), console)
     if quick:
         console.print("These were next to no events: what must be reached is judged without --quick.")
-    if write_docs:
-        _write(measured, told, docs, _command(what, repeat, quick=quick), console)
 
 
-def _measure(parts: list[Part], workloads: list[str], repeat: int, *, quick: bool) -> Measured:
+def _measure(part: Part, workloads: list[str], repeat: int, *, quick: bool) -> Measured:
     """Measure, and show on stderr what is under way."""
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -81,7 +83,7 @@ def _measure(parts: list[Part], workloads: list[str], repeat: int, *, quick: boo
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("starting")
         return measure(
-            parts,
+            part,
             lambda words: progress.update(task, description=words),
             workloads=workloads,
             repeat=repeat,
@@ -118,14 +120,14 @@ def _command(what: What, repeat: int, *, quick: bool) -> str:
     return f"cepheus bench{''.join(options)}{' --quick' if quick else ''} --write-docs"
 
 
-def _write(measured: Measured, told: list[Section], docs: Path, command: str, console: Console) -> None:
+def _write(measured: Measured, section: Section, docs: Path, command: str, console: Console) -> None:
     from cepheus.bench.machine import this_machine
     from cepheus.bench.page import write_page
     from cepheus.bench.plots import draw
 
     try:
         pictures = draw(measured, docs / "images")
-        page = write_page(docs, told, command, this_machine())
+        page = write_page(docs, [section], command, this_machine())
     except OSError as error:
         raise OptionError.of("file", f"'{docs}' cannot be written: {(error.strerror or 'it failed').lower()}") from None
     for path in (page, *pictures):
