@@ -13,6 +13,7 @@ from cepheus.bench.footprint import Footprint
 from cepheus.bench.machine import Machine
 from cepheus.bench.page import write_page
 from cepheus.bench.peers import Baseline, PeerRow
+from cepheus.bench.plots import draw
 from cepheus.bench.report import Section, Table, sections
 from cepheus.bench.scaling import Deployment, RuleScaling, Scaling
 from cepheus.bench.startup import Startup
@@ -121,6 +122,14 @@ def test_the_peer_table_and_its_verdict() -> None:
     )
     (unjudged,) = sections(Measured(peers=(PEER,), judged=False))
     assert unjudged.tables[0].rows[0][-1] == "not judged"
+
+
+def test_a_picture_of_each_part(tmp_path: Path) -> None:
+    assert [path.name for path in draw(Measured(peers=(PEER,)), tmp_path)] == ["bench-peers.svg"]
+    assert [path.name for path in draw(Measured(growth=GROWTH), tmp_path)] == ["bench-memory.svg"]
+    first = (tmp_path / "bench-peers.svg").read_bytes()
+    draw(Measured(peers=(PEER,)), tmp_path)
+    assert (tmp_path / "bench-peers.svg").read_bytes() == first
 
 
 def test_growth_in_tables() -> None:

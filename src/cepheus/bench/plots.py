@@ -76,21 +76,25 @@ def _axes(width: float, height: float) -> tuple[Figure, Axes]:
 
 
 def _peers(rows: Sequence[PeerRow]) -> Figure:
-    """Bars for each question: ours, and the best formulation of each baseline."""
-    figure, axes = _axes(9, 0.6 + 0.75 * len(rows))
+    """Dots for each question, on a scale that has no zero: ours, and the best formulation of each baseline."""
+    figure, axes = _axes(8, 1 + 0.4 * len(rows))
+    places: dict[str, list[int]] = {}
+    rates: dict[str, list[float]] = {}
     for place, row in enumerate(rows):
         fastest = {"ours": row.events / row.whole.cpu}
         for each in row.baselines:
             fastest[each.name] = max(fastest.get(each.name, 0.0), row.events / each.timing.cpu)
-        for number, (name, rate) in enumerate(fastest.items()):
-            first = all(name not in {"ours", *(b.name for b in earlier.baselines)} for earlier in rows[:place])
-            label = name if first else None
-            axes.barh(place + 0.26 * (number - 1), rate / 1e6, height=0.24, color=_COLOURS[name], label=label)
+        for name, rate in fastest.items():
+            places.setdefault(name, []).append(place)
+            rates.setdefault(name, []).append(rate / 1e6)
+    for name, values in rates.items():
+        size = 70 if name == "ours" else 40
+        axes.scatter(values, places[name], s=size, color=_COLOURS[name], label=name, zorder=3)
     axes.set_yticks(range(len(rows)), [f"{row.workload}, {row.coding.value}" for row in rows])
     axes.invert_yaxis()
     axes.set_xscale("log")
     axes.set_xlabel("million events per second of CPU time, one thread")
-    axes.legend(frameon=False, loc="lower right")
+    axes.legend(frameon=False)
     return figure
 
 
