@@ -31,6 +31,13 @@ class Engine(Protocol):
     def withdraw(self, name: str) -> None:
         """Remove the rule of that name and all it remembers; OptionError if there is none."""
 
+    def set_factor(self, rule: str, factor: float) -> None:
+        """Set how far a deployed rule is to be trusted: every composite event it makes from now on has its probability
+        multiplied by ``factor`` (0 to 1, 1 when deployed), and is dropped below the rule's ``min probability``.
+
+        OptionError if no rule of that name is deployed or the factor is not a probability.
+        """
+
     def feed(self, batch: EventBatch) -> EventBatch:
         """Take events in total order and give the composite events they complete, in the order they arise.
 

@@ -12,11 +12,12 @@ from typing import Any, ClassVar, assert_never
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import parse_distribution
-from cepheus.core.errors import OptionError
+from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.event import Event, composite_id
 from cepheus.core.schema import TIME_ATTRIBUTE, Schema
 from cepheus.core.time import MIN_TIME
 from cepheus.core.values import Value, ValueType
+from cepheus.engine.factors import require_factor
 from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites
 from cepheus.engine.snapshot import pack, unpack
 from cepheus.rules.aggregates import aggregate
@@ -61,6 +62,7 @@ class _Deployed:
         self.rule = rule
         self.resolved: ResolvedRule = resolve(rule)
         self.since = since
+        self.factor = 1.0
         self.reach = reach(self.resolved)
         self._tests: dict[Constraint, Test] = {}
         self.values = [(a.attribute, evaluator(a.value)) for a in self.resolved.assignments]
@@ -109,6 +111,13 @@ class ReferenceEngine:
         del self._rules[name]
         for stored in (stored for events in self._history.values() for stored in events):
             stored.consumed_by.discard(name)
+
+    def set_factor(self, rule: str, factor: float) -> None:
+        """Set what the probabilities of a rule's composite events are multiplied by from now on."""
+        deployed = self._rules.get(rule)
+        if deployed is None:
+            raise OptionError.of("factor", f"no rule named '{rule}' is deployed", hint=did_you_mean(rule, self._rules))
+        deployed.factor = require_factor(factor)
 
     def feed(self, batch: EventBatch) -> EventBatch:
         """Process events in total order."""
@@ -260,6 +269,9 @@ class ReferenceEngine:
             if value is None and not declared.optional:
                 return None
             attributes[name] = float(value) if declared.type is ValueType.FLOAT and value is not None else value
+        probability = deployed.factor
+        if probability == 0.0 or probability < rule.min_probability:
+            return None
         parts = [match.events[position.name].event for position in rule.positions]
         made_of = tuple(part.id for part in parts if part.id is not None)
         return Event(
@@ -267,6 +279,7 @@ class ReferenceEngine:
             parts[0].time,
             attributes,
             id=composite_id(rule.composite.name, rule.name, made_of),
+            probability=probability,
             start=min(part.time if part.start is None else part.start for part in parts),
             rule=rule.name,
             made_of=made_of,
@@ -286,6 +299,7 @@ class ReferenceEngine:
         header = {
             "rules": to_json(RuleSet((), tuple(deployed.rule for deployed in self._rules.values()))),
             "since": [deployed.since for deployed in self._rules.values()],
+            "factors": [deployed.factor for deployed in self._rules.values()],
             "fed": self._fed,
             "ordinal": self._ordinal,
             "time": self._time,
@@ -298,8 +312,9 @@ class ReferenceEngine:
         header, _ = unpack(self.name, data)
         rules = from_json(header["rules"]).rules
         self._rules = {}
-        for rule, since in zip(rules, header["since"], strict=True):
+        for rule, since, factor in zip(rules, header["since"], header["factors"], strict=True):
             deployed = _Deployed(rule, since)
+            deployed.factor = factor
             self._rules[deployed.resolved.name] = deployed
         self._fed, self._ordinal, self._time = header["fed"], header["ordinal"], header["time"]
         self._history = {}

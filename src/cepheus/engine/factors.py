@@ -1,0 +1,16 @@
+"""The factor of a rule: how far it is to be trusted, by its Bayesian network or its author."""
+
+from __future__ import annotations
+
+from cepheus.core.errors import OptionError
+
+
+def require_factor(factor: float) -> float:
+    """Give the factor if it is a probability.
+
+    >>> require_factor(0.987)
+    0.987
+    """
+    if not 0.0 <= factor <= 1.0:
+        raise OptionError.of("factor", f"the factor {factor} is not a probability", hint="give a number from 0 to 1")
+    return float(factor)
