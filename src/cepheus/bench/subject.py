@@ -10,7 +10,7 @@ import pyarrow as pa
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import UnsupportedError
 from cepheus.core.formats import conform, from_arrow
-from cepheus.core.schema import Schema
+from cepheus.core.schema import EventType, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.engine.interface import Engine
 from cepheus.engine.registry import create, names
@@ -43,8 +43,14 @@ class Subject:
         return engine
 
     def batch(self, table: pa.Table) -> EventBatch:
-        """Give the events of an Arrow table as the rules expect them; times are in milliseconds."""
-        return conform(from_arrow(table, TimeUnit.MS), self.checked.inputs)
+        """Give the events of an Arrow table as the rules expect them; times are in milliseconds.
+
+        Types that no rule names stay in the batch, where the engine passes over them: leaving them out costs a copy.
+        """
+        batch = from_arrow(table, TimeUnit.MS)
+        inputs = self.checked.inputs
+        others = (EventType(name) for name in batch.types if name not in inputs)
+        return conform(batch, Schema([*inputs.values(), *others]))
 
     def runs_on(self, name: str) -> bool:
         """Tell whether an engine of that name is there and can run the rules."""

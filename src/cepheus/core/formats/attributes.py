@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cepheus.core.batch import ColumnKey
 from cepheus.core.distribution import Distribution
 from cepheus.core.errors import EventError, did_you_mean
-from cepheus.core.formats.arrays import BoolArray
+from cepheus.core.formats.arrays import BoolArray, rows_with
 from cepheus.core.formats.cells import Uncertain
 from cepheus.core.formats.columns import Column
 from cepheus.core.formats.rows import Rows
@@ -50,9 +50,7 @@ class TypedRows:
         """Mark the rows of some types; None marks all."""
         if len(codes) == len(self.types):
             return None
-        marked = np.zeros(len(self.types), np.bool_)
-        marked[codes] = True
-        return marked[self.codes]
+        return rows_with(self.codes, codes, len(self.types))
 
 
 @dataclass(slots=True)
@@ -102,9 +100,10 @@ class AttributeReader:
         return declared or (Attribute(name, None, optional=True) if self.keep_all else None)
 
     def _note_missing(self, name: str, column: Column | None, events: TypedRows, faults: Faults) -> None:
-        absent = np.ones(len(events.rows), np.bool_) if column is None else ~column.present()
-        if not absent.any():
+        present = np.zeros(len(events.rows), np.bool_) if column is None else column.present()
+        if present.all():
             return
+        absent = ~present
         for code, event_type in enumerate(events.types):
             attribute = self._attribute(event_type, name)
             if attribute is not None and not attribute.optional:

@@ -253,7 +253,7 @@ class TypedColumn:
 
 def masked(array: pa.Array, rows: BoolArray | None) -> pa.Array:
     """Give an array with nulls in the rows that are not marked; the array itself if it has none there to hide."""
-    if rows is None or not (validity(array) & ~rows).any():
+    if rows is None or not (~rows if array.null_count == 0 else validity(array) & ~rows).any():
         return array
     if pa.types.is_struct(array.type) or pa.types.is_dictionary(array.type):
         return array.take(pa.array(np.arange(len(array)), mask=~rows))
@@ -318,8 +318,8 @@ def _checked(array: pa.Array, expected: ValueType, unit: TimeUnit) -> pa.Array |
 
 
 def _finite(array: pa.Array) -> pa.Array | None:
-    if array.null_count == 0:
-        return array if np.isfinite(float_array(array)).all() else None
+    if np.isfinite(float_array(array)).all():
+        return array
     return array if pc.all(pc.is_finite(array)).as_py() is not False else None
 
 
@@ -336,7 +336,7 @@ def _scaled(integers: pa.Array, unit: TimeUnit) -> pa.Array | None:
         if max(bounds["max"], -bounds["min"]) > MAX_TIME // factor:
             return None
         integers = pc.multiply(integers, pa.scalar(factor, pa.int64()))
-    return integers.cast(pa.timestamp("us")).cast(ValueType.TIMESTAMP.arrow)
+    return integers.view(ValueType.TIMESTAMP.arrow)
 
 
 def _text_to_integers(array: pa.Array) -> pa.Array | None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cepheus.core.batch import ColumnKey, EventBatch, IntArray, python_values
 from cepheus.core.distribution import Distribution
 from cepheus.core.errors import EventError, Place, did_you_mean
-from cepheus.core.formats.arrays import validity
+from cepheus.core.formats.arrays import rows_with, validity
 from cepheus.core.formats.attributes import AttributeReader, Faults, TypedRows
 from cepheus.core.formats.cells import Moment
 from cepheus.core.formats.columns import Column, ObjectColumn, TypedColumn
@@ -35,13 +35,13 @@ def conform(batch: EventBatch, schema: Schema) -> EventBatch:
     >>> conform(EventBatch.from_events([Event("Temp", 1, {"value": 3, "km": 7}), Event("Rain", 2)]), schema).to_dicts()
     [{'type': 'Temp', 'time': 1, 'value': 3.0}]
     """
-    kept = _relevant(batch, schema)
-    rows = np.arange(len(batch)) if kept is None else np.flatnonzero(kept)
-    if kept is not None:
-        batch = batch.take(rows)
-    types, codes = _used_types(batch, schema)
+    foreign = _foreign(batch, schema)
+    rows: IntArray | range = range(len(batch))
+    if foreign is not None:
+        rows = np.flatnonzero(~foreign)
+        batch = _without(batch.take(rows), schema)
     faults: Faults = {}
-    events = TypedRows(_BatchRows(batch), types, codes)
+    events = TypedRows(_BatchRows(batch), batch.types, batch.codes)
     columns, errors = AttributeReader(schema, TimeUnit.US).read(events, faults)
     own = _own_errors(batch, columns, faults)
     _check_probabilities(batch, faults)
@@ -49,17 +49,19 @@ def conform(batch: EventBatch, schema: Schema) -> EventBatch:
         row = min(faults)
         number = int(rows[row]) + 1
         raise EventError([placed(faults[row], Place("events", number), f"row {number}: ")])
-    return replace(batch, types=types, codes=codes, columns=columns, errors={**errors, **own})
+    return replace(batch, columns=columns, errors={**errors, **own})
 
 
-def _relevant(batch: EventBatch, schema: Schema) -> NDArray[np.bool_] | None:
-    """Mark the rows of types that the schema names; None marks all."""
-    known = np.array([name in schema for name in batch.types], np.bool_)
-    if known.all():
+def _foreign(batch: EventBatch, schema: Schema) -> NDArray[np.bool_] | None:
+    """Mark the rows of types that the schema does not name; None marks none."""
+    unknown = [code for code, name in enumerate(batch.types) if name not in schema]
+    if not unknown:
         return None
-    mask: NDArray[np.bool_] = known[batch.codes]
-    if schema.closed and not mask.all():
-        row = int(np.flatnonzero(~mask)[0])
+    foreign = rows_with(batch.codes, unknown, len(batch.types))
+    if not foreign.any():
+        return None
+    if schema.closed:
+        row = int(np.flatnonzero(foreign)[0])
         name = batch.types[batch.codes[row]]
         raise EventError.of(
             "event",
@@ -67,16 +69,18 @@ def _relevant(batch: EventBatch, schema: Schema) -> NDArray[np.bool_] | None:
             hint=did_you_mean(name, schema),
             place=Place("events", row + 1),
         )
-    return None if mask.all() else mask
+    return foreign
 
 
-def _used_types(batch: EventBatch, schema: Schema) -> tuple[tuple[str, ...], NDArray[np.int32]]:
-    """Give the types that the schema names and the codes into them; a type without events may be another's."""
+def _without(batch: EventBatch, schema: Schema) -> EventBatch:
+    """Give a batch without the types that the schema does not name; it has no events of those."""
     known = [name in schema for name in batch.types]
-    if all(known):
-        return batch.types, batch.codes
     recode = np.cumsum(known, dtype=np.int32) - 1
-    return tuple(name for name in batch.types if name in schema), recode[batch.codes].astype(np.int32, copy=False)
+    return replace(
+        batch,
+        types=tuple(name for name in batch.types if name in schema),
+        codes=recode[batch.codes].astype(np.int32, copy=False),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,8 +84,8 @@ class Intake:
         self.read += len(rows) + len(findings)
         faults: Faults = {}
         types, codes = self._types(rows, faults)
-        relevant = np.flatnonzero(codes >= 0)
-        if len(relevant) < len(codes):
+        if codes.min(initial=0) < 0:
+            relevant = np.flatnonzero(codes >= 0)
             findings += self._placed(faults, lines)
             faults = {}
             rows, codes = rows.take(relevant), codes[relevant]
@@ -121,10 +121,11 @@ class Intake:
                 continue
             if name is not None:
                 recode[index] = types.setdefault(name, len(types))
-        if given is None and (raw_codes < 0).any():
+        untyped_rows = raw_codes.min(initial=0) < 0
+        if given is None and untyped_rows:
             untyped = EventError.of("event", "an event has no type", hint=_type_hint(rows))
             faults |= dict.fromkeys(np.flatnonzero(raw_codes < 0).tolist(), untyped)
-        if np.array_equal(recode[:-1], np.arange(len(cells))) and not (raw_codes < 0).any():
+        if np.array_equal(recode[:-1], np.arange(len(cells))) and not untyped_rows:
             return list(types), raw_codes
         return list(types), recode[raw_codes]
 
