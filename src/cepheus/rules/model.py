@@ -12,6 +12,8 @@ from enum import Enum
 from cepheus.core.schema import EventType
 from cepheus.core.source import Span
 from cepheus.rules.expressions import Aggregate, Comparison, EventPattern, Expression, Scope, Within
+from cepheus.rules.interval.model import IntervalRule, Knowledge
+from cepheus.rules.networks.model import Network
 
 
 class Policy(Enum):
@@ -94,12 +96,28 @@ class Rule:
     consuming_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False)
 
 
+AnyRule = Rule | IntervalRule
+"""A rule of either family: instants hanging from a terminator (TESLA), or logic over intervals (ETALIS)."""
+
+
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """Declared event types and rules, in text order."""
+    """Declared event types, rules of both families and background knowledge, each in text order."""
 
     declarations: tuple[EventType, ...] = ()
     rules: tuple[Rule, ...] = ()
+    interval_rules: tuple[IntervalRule, ...] = ()
+    knowledge: Knowledge = field(default_factory=Knowledge)
+
+    @property
+    def all_rules(self) -> tuple[AnyRule, ...]:
+        """The rules of both families, in the order in which they are deployed."""
+        return (*self.rules, *self.interval_rules)
 
     def __add__(self, other: RuleSet) -> RuleSet:
-        return RuleSet(self.declarations + other.declarations, self.rules + other.rules)
+        return RuleSet(
+            self.declarations + other.declarations,
+            self.rules + other.rules,
+            self.interval_rules + other.interval_rules,
+            self.knowledge + other.knowledge,
+        )

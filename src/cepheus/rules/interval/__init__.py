@@ -1,0 +1,1 @@
+"""Logic rules over intervals: the model of the ETALIS language for events, its passes and its checks."""
