@@ -102,10 +102,11 @@ AnyRule = Rule | IntervalRule
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """Declared event types, rules of both families and background knowledge, each in text order."""
+    """Declared event types, rules of both families, networks and background knowledge, each in text order."""
 
     declarations: tuple[EventType, ...] = ()
     rules: tuple[Rule, ...] = ()
+    networks: tuple[Network, ...] = ()
     interval_rules: tuple[IntervalRule, ...] = ()
     knowledge: Knowledge = field(default_factory=Knowledge)
 
@@ -118,6 +119,7 @@ class RuleSet:
         return RuleSet(
             self.declarations + other.declarations,
             self.rules + other.rules,
+            self.networks + other.networks,
             self.interval_rules + other.interval_rules,
             self.knowledge + other.knowledge,
         )

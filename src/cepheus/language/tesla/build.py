@@ -1,4 +1,7 @@
-"""What the parser builds of rules and declarations; see build_expressions for what lies below them."""
+"""What the parser builds of rules and declarations.
+
+See build_expressions for what lies below them, and build_networks for networks.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,25 @@ from cepheus.core.errors import did_you_mean
 from cepheus.core.schema import Attribute, EventType
 from cepheus.core.source import Span
 from cepheus.core.values import TYPE_NAMES
-from cepheus.language.tesla.build_expressions import Children, ExpressionBuilder
+from cepheus.language.tesla.build_expressions import Children
+from cepheus.language.tesla.build_networks import NetworkBuilder
 from cepheus.language.tesla.literals import read_count, read_number
 from cepheus.rules.expressions import Aggregate, AttributeRef, EventPattern, Expression, Parameter, Within
 from cepheus.rules.model import Aggregation, Assignment, Negation, Pattern, Policy, Rule, Selection
+from cepheus.rules.networks.model import Network
 from cepheus.rules.walk import walk
 
 _NO_AGGREGATE = Aggregate("Count", EventPattern(""), None, Within(0, ""))
 
 
-class Builder(ExpressionBuilder):
-    """Builds rules and declarations of one source at a time; ``errors`` collects the mistakes."""
+class Builder(NetworkBuilder):
+    """Builds rules, declarations and networks of one source at a time; ``errors`` collects the mistakes."""
 
     # ---- Statements ----------------------------------------------------------------------------------------------
 
-    def statement(self, children: Children) -> Rule | EventType:
-        """A rule or a declaration."""
-        node: Rule | EventType = children[0]
+    def statement(self, children: Children) -> Rule | EventType | Network:
+        """A rule, a declaration or a network."""
+        node: Rule | EventType | Network = children[0]
         return node
 
     def definition(self, children: Children) -> Rule:

@@ -6,6 +6,8 @@ from collections.abc import Set
 
 from lark import Token
 
+from cepheus.language.tesla.expected_in_network import either, expected_in_network
+
 _WORDS = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "MIN", "EACH", "LAST", "FIRST", "EVENT", "RULE"})
 _NAMES = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "FUNCTION", "AGGREGATE"})
 _OPERAND = _WORDS | _NAMES | {"STRING", "TRUE", "FALSE", "PARAMETER", "LPAR", "MINUS", "INTEGER", "FLOAT", "PERCENTAGE"}
@@ -57,6 +59,8 @@ def expected(accepts: Set[str], before: list[Token]) -> str:
     >>> expected({"RPAR", "COMMA", "_AND"}, [])
     "'and' or ')'"
     """
+    if before and before[0].type == "NETWORK":
+        return either(expected_in_network(accepts, before))
     left = set(accepts)
     previous = before[-1].type if before else ""
     phrases = _starts(left, previous, before)
@@ -73,7 +77,7 @@ def expected(accepts: Set[str], before: list[Token]) -> str:
         left.discard("FROM")
         phrases.append("'from' and the name of an earlier event")
     phrases += [phrase for terminal, phrase in _PHRASES if terminal in left]
-    return _either(phrases)
+    return either(phrases)
 
 
 def _starts(left: set[str], previous: str, before: list[Token]) -> list[str]:
@@ -142,10 +146,3 @@ def _is_compared(before: list[Token]) -> bool:
         if token.type in ("_AND", "COMMA", "LPAR"):
             return False
     return False
-
-
-def _either(phrases: list[str]) -> str:
-    if not phrases:
-        return "something else"
-    *head, last = phrases
-    return f"{', '.join(head)} or {last}" if head else last

@@ -118,9 +118,22 @@ def _found(token: Token) -> str:
 
 
 def _hint(situation: _Situation, source: Source) -> str | None:
+    if situation.before and situation.before[0].type == "NETWORK":
+        return _hint_in_network(situation)
     if situation.open and situation.kind == "NAME" and situation.previous in _POLICIES:
         return _unclosed(situation, source)  # the pattern goes on although the event before has not ended
     return _hint_on_word(situation) or _hint_on_place(situation) or _hint_on_parenthesis(situation, source)
+
+
+def _hint_in_network(situation: _Situation) -> str | None:
+    kind, accepts = situation.kind, situation.accepts
+    if "LBRACE" in accepts and "GIVEN" not in accepts and kind in ("INTEGER", "FLOAT"):
+        return "say how likely each state is: YES: {YES: 0.9, NO: 0.1}"
+    if kind == "NAME" and "NODE" in accepts:
+        return did_you_mean(situation.token.lower(), ["node", "observe", "from"]) or "nodes are written node NAME .."
+    if kind == "$END" and "RBRACE" in accepts:
+        return "a '{' is not closed"
+    return None
 
 
 def _hint_on_word(situation: _Situation) -> str | None:
@@ -130,6 +143,10 @@ def _hint_on_word(situation: _Situation) -> str | None:
         return "there is no 'or': write two rules"
     if text in ("select", "when", "if") and not situation.before:
         return "a rule is written define .. from .."
+    if text == "network" and not situation.before:
+        return "a network is written network Fire { node .. }"
+    if kind in ("LBRACE", "RBRACE") and (situation.open or "LPAR" in accepts):
+        return "write ( )"
     if kind == "NOT" and situation.open:
         return "write the opposite comparison, such as != or <="
     if kind == "BETWEEN" and "WITHIN" in accepts:
@@ -166,7 +183,7 @@ def _hint_on_place(situation: _Situation) -> str | None:
     if "COLON" in accepts:
         return "write the attribute's type, such as value: double"
     if not situation.before:
-        return did_you_mean(situation.token.lower(), ["define", "event", "rule"])
+        return did_you_mean(situation.token.lower(), ["define", "event", "rule", "network"])
     return None
 
 

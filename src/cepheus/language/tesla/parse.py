@@ -18,13 +18,14 @@ from cepheus.language.tesla.grammar import Grammar, grammar
 from cepheus.language.tesla.statements import statements
 from cepheus.rules.expressions import EventPattern
 from cepheus.rules.model import Pattern, Rule, RuleSet
+from cepheus.rules.networks.model import Network
 
 MAX_ERRORS = 100
 """After this many mistakes the rest of a text is not looked at."""
 
 
 def parse(text: str, name: str = "<rules>") -> RuleSet:
-    """Read rules and declarations; ``name`` is what messages call the text, such as its file name.
+    """Read rules, declarations and networks; ``name`` is what messages call the text, such as its file name.
 
     All mistakes of the text are reported at once.
 
@@ -38,6 +39,7 @@ def parse(text: str, name: str = "<rules>") -> RuleSet:
     """
     rules: list[Rule] = []
     declarations: list[EventType] = []
+    networks: list[Network] = []
     with grammar().lock, _collector_at_rest():
         reading = _Reading(Source(name, text))
         for statement in statements(reading.tokens):
@@ -46,10 +48,12 @@ def parse(text: str, name: str = "<rules>") -> RuleSet:
                 rules.append(node)
             elif isinstance(node, EventType):
                 declarations.append(node)
+            elif isinstance(node, Network):
+                networks.append(node)
             if len(reading.errors) >= MAX_ERRORS:
                 break
         reading.finish()
-    return RuleSet(tuple(declarations), tuple(rules))
+    return RuleSet(tuple(declarations), tuple(rules), tuple(networks))
 
 
 def parse_pattern(text: str, name: str = "<pattern>") -> Pattern:

@@ -7,6 +7,7 @@ from typing import assert_never
 from cepheus.core.schema import EventType
 from cepheus.core.time import format_duration, format_time
 from cepheus.core.values import ValueType
+from cepheus.language.tesla.print_networks import format_network
 from cepheus.rules.expressions import (
     Aggregate,
     Arithmetic,
@@ -33,7 +34,7 @@ _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def format_rules(rules: RuleSet) -> str:
-    """Write declarations, one a line, and then rules with an empty line between them.
+    """Write declarations, one a line, and then rules and networks with an empty line between them.
 
     >>> from cepheus.language.tesla.parse import parse
     >>> print(format_rules(parse("EVENT Smoke(area:string) Define Fire() From Smoke")), end="")
@@ -44,6 +45,7 @@ def format_rules(rules: RuleSet) -> str:
     """
     blocks = ["\n".join(map(format_declaration, rules.declarations))] if rules.declarations else []
     blocks += [format_rule(rule) for rule in rules.rules]
+    blocks += [format_network(network) for network in rules.networks]
     return "\n\n".join(blocks) + "\n" if blocks else ""
 
 

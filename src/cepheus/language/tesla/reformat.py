@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from lark import Token
 
 from cepheus.core.schema import EventType
@@ -9,8 +11,10 @@ from cepheus.core.source import Source
 from cepheus.language.tesla.grammar import grammar
 from cepheus.language.tesla.parse import parse
 from cepheus.language.tesla.print import format_declaration, format_rule
+from cepheus.language.tesla.print_networks import format_network
 from cepheus.language.tesla.statements import statements
 from cepheus.rules.model import Rule
+from cepheus.rules.networks.model import Network
 
 
 def reformat(text: str, name: str = "<rules>") -> str:
@@ -30,7 +34,7 @@ def reformat(text: str, name: str = "<rules>") -> str:
     source = Source(name, text)
     rules = parse(text, name)
     scan = grammar().scanner.scan(source)
-    nodes: list[EventType | Rule] = [*rules.declarations, *rules.rules]
+    nodes: list[EventType | Rule | Network] = [*rules.declarations, *rules.rules, *rules.networks]
     nodes.sort(key=lambda node: node.span.start if node.span else 0)
     comments = scan.comments
     taken = 0
@@ -47,11 +51,23 @@ def reformat(text: str, name: str = "<rules>") -> str:
         if output:
             output += "\n" if is_declaration and was_declaration and not above else "\n\n"
         output += _lay_out(above, _start(statement[0]), text)
-        output += format_declaration(node) if isinstance(node, EventType) else format_rule(node)
+        output += _statement(node)
         was_declaration = is_declaration
     if taken < len(comments):
         output += ("\n\n" if output else "") + _lay_out(comments[taken:], None, text).rstrip("\n")
     return output + "\n" if output else ""
+
+
+def _statement(node: EventType | Rule | Network) -> str:
+    match node:
+        case EventType():
+            return format_declaration(node)
+        case Rule():
+            return format_rule(node)
+        case Network():
+            return format_network(node)
+        case _:
+            assert_never(node)
 
 
 def _belongs(comment: Token, statement: list[Token], following: int, text: str) -> bool:

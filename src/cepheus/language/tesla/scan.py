@@ -11,6 +11,7 @@ from lark.lexer import PatternStr, TerminalDef
 
 from cepheus.core.errors import Diagnostic
 from cepheus.core.source import Source, Span
+from cepheus.language.tesla.scan_networks import classify_networks
 from cepheus.rules.functions import AGGREGATES, FUNCTIONS
 
 MAX_NESTING = 100
@@ -91,6 +92,7 @@ class Scanner:
                 continue
             tokens.append(Lexeme(kind, text, start, end))
         _classify_calls(tokens)
+        classify_networks(tokens)
         errors += _nesting(tokens, source)
         return Scan(tokens, comments, errors)
 
@@ -185,7 +187,6 @@ def _lexical_error(kind: str, span: Span) -> Diagnostic:
         "!": "write != for 'not equal'",
         "%": "a percent sign may only follow a number",
         "[": "write ( )",
-        "{": "write ( )",
         "&": "write 'and'",
         "|": "there is no 'or': write two rules",
         "@": "times are written within 5 min from Smoke",

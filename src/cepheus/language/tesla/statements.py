@@ -1,4 +1,4 @@
-"""Tokens to statements: where one rule or declaration ends and the next begins."""
+"""Tokens to statements: where one rule, declaration or network ends and the next begins."""
 
 from __future__ import annotations
 
@@ -10,16 +10,21 @@ _TYPE_NAMES = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "FUNCTION", "AGGREG
 def statements(tokens: list[Token]) -> list[list[Token]]:
     """Cut tokens into statements, each with the semicolon that ends it, if any.
 
-    A statement begins at ``rule NAME``, at ``event NAME`` and at ``define`` (unless a rule header stands before it).
-    An attribute may be called ``rule`` or ``event``; no name follows it then.
+    A statement begins at ``rule NAME``, at ``event NAME``, at ``define`` (unless a rule header stands before it), at
+    ``network NAME {`` and behind the brace that closes a network. An attribute may be called ``rule`` or ``event``; no
+    name follows it then.
     """
     found: list[list[Token]] = []
     current: list[Token] = []
-    header = False
+    header = closed = False
+    braces = 0
     previous = ""
     for index, token in enumerate(tokens):
         kind = token.type
-        if kind == "DEFINE":
+        if kind == "NETWORK" or closed:
+            starts = kind != "SEMICOLON"
+            header = kind == "RULE"
+        elif kind == "DEFINE":
             starts = not header
             header = False
         elif kind in ("RULE", "EVENT"):
@@ -32,7 +37,11 @@ def statements(tokens: list[Token]) -> list[list[Token]]:
         if starts and current:
             found.append(current)
             current = []
+        if starts:
+            braces = 0
         current.append(token)
+        braces += (kind == "LBRACE") - (kind == "RBRACE")
+        closed = kind == "RBRACE" and braces == 0 and current[0].type == "NETWORK"
         if kind == "SEMICOLON":
             if len(current) > 1:
                 found.append(current)

@@ -1,0 +1,1 @@
+"""Bayesian networks of rules: what an expert writes, and what a rule alone gives."""
