@@ -46,7 +46,7 @@ def from_json(data: object) -> RuleSet:
     """Read rules from their JSON object; anything unknown, missing or of a wrong type is an error with its path.
 
     >>> from_json({"version": 1, "declarations": [], "rules": []})
-    RuleSet(declarations=(), rules=(), interval_rules=(), knowledge=Knowledge(facts=(), deductions=()))
+    RuleSet(declarations=(), rules=(), ...)
     >>> from_json({"version": 1, "declarations": [], "rules": [{"name": 7}]})
     Traceback (most recent call last):
     ...
