@@ -22,6 +22,7 @@ from cepheus.rules.expressions import (
 )
 from cepheus.rules.json_reader import VERSION, read_rule_set
 from cepheus.rules.model import Aggregation, Negation, PatternItem, Rule, RuleSet, Selection
+from cepheus.rules.networks.json_form import network_to_json
 
 Json = dict[str, Any]
 """A JSON object."""
@@ -35,11 +36,14 @@ def to_json(rules: RuleSet) -> Json:
     >>> to_json(RuleSet(rules=(rule,)))["rules"][0]["pattern"]
     {'terminator': {'type': 'Smoke', 'constraints': [], 'alias': None}, 'items': []}
     """
-    return {
+    data: Json = {
         "version": VERSION,
         "declarations": [_event_type(declaration) for declaration in rules.declarations],
         "rules": [_rule(rule) for rule in rules.rules],
     }
+    if rules.networks:
+        data["networks"] = [network_to_json(network) for network in rules.networks]
+    return data
 
 
 def from_json(data: object) -> RuleSet:

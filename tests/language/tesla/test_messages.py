@@ -396,7 +396,7 @@ event Fine(x: int)
 
 def test_a_character_without_meaning_hides_no_other_rule() -> None:
     with pytest.raises(RuleError) as caught:
-        parse("define A() from B(x ~ 3)\ndefine C() form D()")
+        parse("define A() from B(x ^ 3)\ndefine C() form D()")
     assert [(finding.code, finding.hint) for finding in caught.value.diagnostics] == [
         ("character", None),
         ("syntax", "did you mean 'from'?"),
