@@ -16,6 +16,7 @@ from cepheus.rules.check.findings import Findings
 from cepheus.rules.check.inputs import composites, inputs
 from cepheus.rules.check.known import known_types
 from cepheus.rules.check.names import names
+from cepheus.rules.check.networks import networks
 from cepheus.rules.check.parameters import parameters
 from cepheus.rules.check.ranges import ranges
 from cepheus.rules.check.regexes import regexes
@@ -82,6 +83,7 @@ def _check(rules: RuleSet, schema: Schema | None, closed: bool | None) -> Checke
     for scope in scopes:
         ranges(scope, inferred, findings)
     cycles(named, findings)
+    networks(named, findings)
     errors = findings.errors()
     if errors:
         raise RuleError(errors)
