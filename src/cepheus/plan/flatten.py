@@ -21,6 +21,7 @@ from cepheus.plan.program import (
     Program,
     RuleField,
     StepField,
+    StepKind,
     TypeField,
     Words,
 )
@@ -61,8 +62,8 @@ class _Tables:
         self.listeners.append((listener.is_rule, listener.target, begin, end))
         return len(self.listeners) - 1
 
-    def add_step(self, step: LoweredStep) -> None:
-        """Append a step."""
+    def add_step(self, step: LoweredStep, *, completes: bool = False) -> None:
+        """Append a step; ``completes`` tells that each event it takes completes a composite event."""
         begin, end = self.add_constraints(step.constraints)
         keys = len(self.keys)
         self.keys += step.keys
@@ -90,6 +91,7 @@ class _Tables:
                 step.incremental,
                 step.type,
                 step.policy == PolicyCode.LAST and step.count == 1,
+                completes,
             )
         )
 
@@ -149,8 +151,8 @@ def _rule(
     lowering: Lowering, rule: LoweredRule, tables: _Tables, listeners: Mapping[int, Sequence[Listener]]
 ) -> tuple[int, ...]:
     steps = len(tables.steps)
-    for step in rule.steps:
-        tables.add_step(step)
+    for number, step in enumerate(rule.steps, 1):
+        tables.add_step(step, completes=number == len(rule.steps) and _completes(rule, step))
     absences = len(tables.steps)
     for step in rule.absences:
         tables.add_step(step)
@@ -171,12 +173,23 @@ def _rule(
         len(rule.resolved.positions),
         outputs,
         len(tables.outputs),
-        rule.stride,
         feeds,
         composite.index if composite is not None else -1,
         rule.seed - (1 << 64) if rule.seed >= 1 << 63 else rule.seed,
         consuming,
         len(tables.consuming),
+    )
+
+
+def _completes(rule: LoweredRule, last: LoweredStep) -> bool:
+    """Tell whether each event that a rule's last step takes makes a composite event, with nothing left to find out."""
+    return (
+        last.kind is StepKind.CHOOSE
+        and last.policy is PolicyCode.EACH
+        and last.plain
+        and not rule.absences
+        and not rule.consuming
+        and all(output.code is None for output in rule.outputs)
     )
 
 

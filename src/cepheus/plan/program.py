@@ -105,12 +105,11 @@ class RuleField(IntEnum):
     POSITIONS = 3
     OUTPUTS = 4
     OUTPUTS_END = 5
-    STRIDE = 6
-    FEEDS = 7
-    TYPE = 8
-    SEED = 9
-    CONSUMING = 10
-    CONSUMING_END = 11
+    FEEDS = 6
+    TYPE = 7
+    SEED = 8
+    CONSUMING = 9
+    CONSUMING_END = 10
 
 
 class StepField(IntEnum):
@@ -139,6 +138,7 @@ class StepField(IntEnum):
     INCREMENTAL = 20
     TYPE = 21
     SINGLE = 22
+    COMPLETES = 23
 
 
 class StepKind(IntEnum):

@@ -13,7 +13,8 @@ from cepheus.engine.automata.compiled import compiled, inlined
 from cepheus.engine.automata.instances import add_instance, take_back
 from cepheus.engine.automata.settle import settle
 from cepheus.engine.automata.state import In
-from cepheus.engine.columns.kernel import accept, commit_output, enqueue, load_input, load_queued, reserve
+from cepheus.engine.columns.emit import commit_output, enqueue
+from cepheus.engine.columns.kernel import accept, load_input, load_queued, reserve
 from cepheus.engine.columns.lanes import append_entry, append_row, type_state_at
 from cepheus.engine.columns.memory import At, fixed, peek, peek_half, poke, put, table, word
 from cepheus.engine.columns.state import DONE, STORE_FULL, STRING_NEEDED, TypeState
@@ -74,7 +75,6 @@ def _process(context: int, memory: int, kind: int, base: int, now: int) -> int:
     if rules + accepted == 0:
         return DONE
     columns = _columns_first(context, memory, accepted)
-    words = peek(context, At.OUTPUT_WORDS)
     row_number = peek(type_state_at(context, kind), TypeState.NEXT)
     status = reserve(context, base, columns, now)
     if status == DONE:
@@ -87,7 +87,7 @@ def _process(context: int, memory: int, kind: int, base: int, now: int) -> int:
     if peek(context, At.NEEDED_TABLE) >= 0:
         status = STRING_NEEDED
     if status == DONE and rules > 0:
-        status = enqueue(context, words)
+        status = enqueue(context)
     if status != DONE:
         take_back(memory)
         return status
@@ -118,7 +118,6 @@ def _settle_all(context: int, memory: int, rules: int, now: int) -> int:
     """Settle the accepted rules; what they find stays provisional until it is committed."""
     events = peek(context, At.OUTPUT_EVENTS)
     poke(context, At.FOUND_EVENTS, events)
-    poke(context, At.FOUND_WORDS, peek(context, At.OUTPUT_WORDS))
     poke(context, At.MARK_COUNT, 0)
     for k in range(rules):
         status = settle(context, memory, word(context, At.ACCEPTED_RULES, k), now, events)

@@ -18,11 +18,12 @@ from cepheus.engine.automata.instances import (
 )
 from cepheus.engine.automata.state import In, InstanceLane
 from cepheus.engine.automata.tables import ChoiceField, StateField
-from cepheus.engine.columns.kernel import compute_aggregate, emit
+from cepheus.engine.columns.emit import emit
 from cepheus.engine.columns.lanes import row_offset
 from cepheus.engine.columns.machine import all_hold
 from cepheus.engine.columns.memory import At, fixed, peek, poke, put, table, word
 from cepheus.engine.columns.state import DONE, Cursor
+from cepheus.engine.columns.windows import compute_aggregate
 from cepheus.plan.program import PolicyCode, RuleField, StepField, StepKind
 
 _RULE_BYTES = 8 * len(RuleField)

@@ -20,7 +20,16 @@ from cepheus.engine.columns.memory import At, address
 from cepheus.engine.columns.outlet import Found, to_batch
 from cepheus.engine.columns.replay import replay
 from cepheus.engine.columns.snapshot import DeployedRule, Saved, StoredType, read, stored_type, write
-from cepheus.engine.columns.state import Context, Input, Scratch, State, Status, TypeState
+from cepheus.engine.columns.state import (
+    OUTPUT_HEADER,
+    Context,
+    Input,
+    Output,
+    Scratch,
+    State,
+    Status,
+    TypeState,
+)
 from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites
 from cepheus.plan.flatten import flatten
 from cepheus.plan.lower import LoweredRule, Lowering, TypeLayout
@@ -28,8 +37,6 @@ from cepheus.plan.program import HEADER, Program, TypeField, Words
 from cepheus.plan.strings import StringTable
 from cepheus.rules.model import Rule
 from cepheus.rules.resolve import resolve
-
-_OUTPUT_WORDS = 1 << 20
 
 
 class ColumnsEngine:
@@ -42,7 +49,7 @@ class ColumnsEngine:
 
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
         self._limit = limit
-        self._output = np.empty(_OUTPUT_WORDS, np.int64)
+        self._output = Output(OUTPUT_HEADER)
         self._begin(StringTable())
 
     def _begin(self, strings: StringTable) -> None:
@@ -111,6 +118,10 @@ class ColumnsEngine:
         indexed = types[:, TypeField.INDEXES] < types[:, TypeField.INDEXES_END]
         self._listening = (listeners | indexed).tolist()
         longest = max((len(rule.steps) + len(rule.absences) for rule in self._order), default=0)
+        width = OUTPUT_HEADER + max((rule.stride for rule in self._order), default=0)
+        if width > len(self._output.fields):
+            self._output = Output(width)
+            self._context.use_output(self._output)
         self._scratch = Scratch.for_rules(longest, len(self._program.listeners))
         self._context.use_scratch(self._scratch)
         self._single = None
@@ -134,20 +145,24 @@ class ColumnsEngine:
         context = self._context
         self._fit_strings()
         context.use_input(given)
-        chunks: list[Words] = []
+        self._output.expect(context[At.INPUT_SIZE])
+        context.use_output(self._output)
         while True:
             status = self._kernel()
             if status is Status.LIMIT:
                 self._abandon()
                 rule = self._order[context[At.CULPRIT]]
                 raise too_many_composites(self._rules[rule.name].rule, self._limit)
-            if status is not Status.DONE and (status is not Status.OUTPUT_FULL or not context[At.OUTPUT_EVENTS]):
-                self._provide(status)
-                continue
-            if context[At.OUTPUT_EVENTS]:
-                chunks.append(self._drain(last=status is Status.DONE))
             if status is Status.DONE:
-                return to_batch(Found(self._order, self._lowering.strings, chunks)) if chunks else EventBatch.empty()
+                break
+            self._provide(status)
+        count = context[At.OUTPUT_EVENTS]
+        if count == 0:
+            return EventBatch.empty()
+        found = Found(self._order, self._lowering.strings, self._output.take(count))
+        context[At.OUTPUT_EVENTS] = 0
+        context.use_output(self._output)
+        return to_batch(found)
 
     def _kernel(self) -> Status:
         """Run the kernel until the input is done or something is missing."""
@@ -161,7 +176,7 @@ class ColumnsEngine:
             self._context[At.NEEDED_TABLE] = -1
             self._fit_strings()
         elif status is Status.OUTPUT_FULL:
-            self._output = np.empty(2 * len(self._output), np.int64)
+            self._output.grow()
             self._context.use_output(self._output)
         else:
             grow(status, self._context, self._state, self._scratch, self._program)
@@ -171,20 +186,9 @@ class ColumnsEngine:
             self._context.use_strings(self._lowering.strings)
 
     def _abandon(self) -> None:
-        """Leave the rest of the input, as if it had not been fed."""
-        for at in (At.QUEUE_FIRST, At.QUEUE_NEXT, At.OUTPUT_EVENTS, At.OUTPUT_WORDS):
+        """Leave the rest of the input, and what was found so far."""
+        for at in (At.QUEUE_FIRST, At.QUEUE_NEXT, At.OUTPUT_EVENTS):
             self._context[at] = 0
-
-    def _drain(self, *, last: bool) -> Words:
-        """Give what the kernel has written: a copy of a little, or the buffer itself, with a new one in its place."""
-        words = self._context[At.OUTPUT_WORDS]
-        self._context[At.OUTPUT_EVENTS] = self._context[At.OUTPUT_WORDS] = 0
-        if last and 2 * words < len(self._output):
-            return self._output[:words].copy()
-        full = self._output[:words]
-        self._output = np.empty(len(self._output), np.int64)
-        self._context.use_output(self._output)
-        return full
 
     def feed_event(self, event: Event) -> list[Event]:
         """Process one event."""

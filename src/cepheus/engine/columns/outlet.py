@@ -13,59 +13,42 @@ from cepheus.core.batch import ColumnKey, EventBatch, Provenance
 from cepheus.core.event import DIGEST_MASK, EventId, composite_digest, id_word
 from cepheus.core.values import ValueType
 from cepheus.engine.columns.intake import id_of_word
-from cepheus.engine.columns.kernel import split, turn
-from cepheus.engine.columns.memory import address
-from cepheus.engine.columns.state import COMPOSITE_ID_BASE, OUTPUT_HEADER, STRING_ID_FLOOR, OutputRecord
+from cepheus.engine.columns.state import COMPOSITE_ID_BASE, OUTPUT_HEADER, STRING_ID_FLOOR, OutputHeader
 from cepheus.plan.lower import LoweredRule
 from cepheus.plan.program import Words
 from cepheus.plan.strings import StringTable
 
 
 class Found:
-    """What one feeding found: the records that the kernel wrote, and the fields that all of them have."""
+    """What one feeding found: an array for each field of the output."""
 
-    def __init__(self, rules: Sequence[LoweredRule], strings: StringTable, chunks: Sequence[Words]) -> None:
+    def __init__(self, rules: Sequence[LoweredRule], strings: StringTable, fields: Sequence[Words]) -> None:
         self.rules = rules
         self.strings = strings
-        widths = {OUTPUT_HEADER + rule.stride for rule in rules}
-        self._words: Words
-        self._places: Words | None = None
-        if len(widths) == 1:  # records of one width become the columns of a matrix
-            (width,) = widths
-            self._words = _turn(chunks, width)
-            self.rule = self._words[OutputRecord.RULE]
-        else:
-            self._words = np.concatenate(chunks)
-            self._places, self.rule = self._find_records()
-
-    def _find_records(self) -> tuple[Words, Words]:
-        """Give where each record begins, and its rule."""
-        strides = np.array([rule.stride for rule in self.rules], np.int64)
-        room = len(self._words) // (OUTPUT_HEADER + int(strides.min())) + 1
-        places, rules = np.empty(room, np.int64), np.empty(room, np.int64)
-        count = split(address(self._words), address(strides), len(self._words), address(places), address(rules))
-        return places[:count], rules[:count]
+        self._fields = fields
+        self.rule = fields[OutputHeader.RULE]
 
     def __len__(self) -> int:
         return len(self.rule)
 
-    def field(self, at: int | Words) -> Words:
-        """Give the word at a place of every record; the place may differ from record to record."""
-        found: Words
-        if self._places is not None:
-            found = self._words[self._places + at]
-        elif isinstance(at, int):
-            found = self._words[at]
-        else:
-            found = self._words[at, np.arange(len(self))]
+    def field(self, at: int) -> Words:
+        """Give a field of every event."""
+        return self._fields[at]
+
+    def fields_by_rule(self, places: Words) -> Words:
+        """Give the field that each event's rule names; an event whose rule names none, -1, gets anything."""
+        by_event = places[self.rule]
+        found = np.zeros(len(self), np.int64)
+        for at in np.unique(places[places >= 0]).tolist():
+            rows = by_event == at
+            found[rows] = self._fields[at][rows]
         return found
 
     def made_of(self, at: int) -> tuple[EventId, ...]:
         """Give the ids of the events that a composite event was made of."""
         positions = self.rules[self.rule[at]].resolved.positions
-        record = self._words[:, at] if self._places is None else self._words[self._places[at] :]
-        words = record[OUTPUT_HEADER : OUTPUT_HEADER + len(positions)].tolist()
-        return tuple(self._id(word, position.type) for word, position in zip(words, positions, strict=True))
+        parts = self._fields[OUTPUT_HEADER : OUTPUT_HEADER + len(positions)]
+        return tuple(self._id(int(part[at]), position.type) for part, position in zip(parts, positions, strict=True))
 
     def _id(self, word: int, event_type: str) -> EventId:
         if word >= STRING_ID_FLOOR:
@@ -77,12 +60,7 @@ class Found:
         lengths = np.array([len(rule.resolved.positions) for rule in self.rules], np.int64)[self.rule]
         for length in np.unique(lengths).tolist():
             rows = np.flatnonzero(lengths == length)
-            yield rows, [self._word_of(rows, OUTPUT_HEADER + part) for part in range(length)]
-
-    def _word_of(self, rows: Words, at: int) -> Words:
-        """Give the word at a place of some records; others may be too short to have it."""
-        found: Words = self._words[at, rows] if self._places is None else self._words[self._places[rows] + at]
-        return found
+            yield rows, [self._fields[OUTPUT_HEADER + part][rows] for part in range(length)]
 
     def all_made_of(self) -> list[tuple[EventId, ...]]:
         """Give the parts of all composite events."""
@@ -124,18 +102,6 @@ def mix_words(digest: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArray[
     digest = (digest ^ (digest >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     digest = (digest ^ (digest >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return digest ^ (digest >> np.uint64(31))
-
-
-def _turn(chunks: Sequence[Words], width: int) -> Words:
-    """Turn records of one width, row after row, into a matrix with a row per field."""
-    total = sum(len(chunk) for chunk in chunks) // width
-    matrix = np.empty((width, total), np.int64)
-    done = 0
-    for chunk in chunks:
-        count = len(chunk) // width
-        turn(address(chunk), width, count, address(matrix) + 8 * done, total)
-        done += count
-    return matrix
 
 
 class _Lazy(Sequence[tuple[EventId, ...]]):
@@ -186,14 +152,19 @@ def to_batch(found: Found) -> EventBatch:
     """Give what was found as a batch."""
     types: dict[str, int] = {}
     codes = [types.setdefault(rule.resolved.composite.name, len(types)) for rule in found.rules]
+    one_type, one_rule = len(types) == 1, len(found.rules) == 1
     return EventBatch(
         types=tuple(types),
-        codes=np.array(codes, np.int32)[found.rule],
-        times=found.field(int(OutputRecord.TIME)),
+        codes=np.zeros(len(found), np.int32) if one_type else np.array(codes, np.int32)[found.rule],
+        times=found.field(OutputHeader.TIME),
         columns=_columns(found),
         ids=_LazyIds(found),
-        starts=found.field(int(OutputRecord.START)),
-        provenance=Provenance(tuple(rule.name for rule in found.rules), found.rule.astype(np.int32), _Lazy(found)),
+        starts=found.field(OutputHeader.START),
+        provenance=Provenance(
+            rules=tuple(rule.name for rule in found.rules),
+            rule_codes=np.zeros(len(found), np.int32) if one_rule else found.rule.astype(np.int32),
+            made_of=_Lazy(found),
+        ),
     )
 
 
@@ -214,18 +185,15 @@ def _columns(found: Found) -> dict[ColumnKey, pa.Array]:
 def _column(found: Found, value_type: ValueType, by_rule: Words, optional: NDArray[np.bool_]) -> pa.Array:
     """Give one attribute of all records, null where a record has none or an undefined one."""
     valid: NDArray[np.bool_] | None = None
-    place: int | Words
     if (by_rule == by_rule[0]).all():
-        place = int(by_rule[0])
+        words = found.field(int(by_rule[0]))
     else:
-        places = by_rule[found.rule]
-        valid = np.asarray(places >= 0)
-        place = np.maximum(places, 0)
+        words = found.fields_by_rule(by_rule)
+        valid = by_rule[found.rule] >= 0
     if optional.any():
-        flagged = optional[found.rule]
-        beside = found.field(np.where(flagged, place + 1, 0)) != 0
-        valid = (~flagged | beside) if valid is None else valid & (~flagged | beside)
-    return _array(found.field(place), value_type, valid, found.strings)
+        defined = ~optional[found.rule] | (found.fields_by_rule(np.where(optional, by_rule + 1, -1)) != 0)
+        valid = defined if valid is None else valid & defined
+    return _array(words, value_type, valid, found.strings)
 
 
 def _array(words: Words, value_type: ValueType, valid: NDArray[np.bool_] | None, strings: StringTable) -> pa.Array:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 import numpy as np
+import pyarrow as pa
 
 from cepheus.engine.columns.memory import CONTEXT_SIZE, At, address
 from cepheus.engine.columns.sums import LIMBS
@@ -90,15 +91,15 @@ class Cursor(IntEnum):
     LANE = 3
 
 
-class OutputRecord(IntEnum):
-    """Of a composite event in the output: the words before the ids of its parts and its values."""
+class OutputHeader(IntEnum):
+    """Of a composite event in the output: the fields before the ids of its parts and its values."""
 
     RULE = 0
     TIME = 1
     START = 2
 
 
-OUTPUT_HEADER = len(OutputRecord)
+OUTPUT_HEADER = len(OutputHeader)
 
 
 @dataclass(slots=True)
@@ -165,6 +166,55 @@ class Input:
     slots: Words
     id_digests: Words
     rows: Words | None = None
+
+
+_FEW_EVENTS = 1 << 12
+_MANY_EVENTS = 1 << 20
+
+
+class Output:
+    """Room for composite events: an array for each field."""
+
+    def __init__(self, width: int) -> None:
+        self.fields = [_words(_FEW_EVENTS) for _ in range(width)]
+        self.addresses = np.zeros(width + 1, np.int64)
+        self._locate()
+
+    def _locate(self) -> None:
+        self.addresses[:-1] = [address(array) for array in self.fields]
+
+    @property
+    def size(self) -> int:
+        """How many events there is room for."""
+        return len(self.fields[0])
+
+    def expect(self, events: int) -> None:
+        """Have room, while there is nothing in it, for as many composite events as there are events."""
+        wanted = min(events, _MANY_EVENTS)
+        if self.size < wanted:
+            self.fields = [_words(wanted) for _ in self.fields]
+            self._locate()
+
+    def grow(self) -> None:
+        """Make room for twice as many events."""
+        for at, array in enumerate(self.fields):
+            self.fields[at] = _words(2 * len(array))
+            self.fields[at][: len(array)] = array
+        self._locate()
+
+    def take(self, count: int) -> list[Words]:
+        """Give the first events: a copy of a few, or the arrays themselves, with new ones in their place."""
+        if 2 * count < self.size:
+            return [array[:count].copy() for array in self.fields]
+        taken = [array[:count] for array in self.fields]
+        self.fields = [_words(_FEW_EVENTS) for _ in taken]
+        self._locate()
+        return taken
+
+
+def _words(count: int) -> Words:
+    """Give room for words in Arrow's memory, which keeps what is freed: fresh pages cost more than what is written."""
+    return np.frombuffer(pa.allocate_buffer(8 * count), np.int64)
 
 
 class Context:
@@ -247,10 +297,10 @@ class Context:
         )
         self[At.MARKS_SIZE] = len(scratch.marks)
 
-    def use_output(self, output: Words) -> None:
+    def use_output(self, output: Output) -> None:
         """Point at room for composite events."""
-        self.words[At.OUTPUT] = address(output)
-        self[At.OUTPUT_SIZE] = len(output)
+        self.words[At.OUTPUT] = address(output.addresses)
+        self[At.OUTPUT_SIZE] = output.size
 
     def use_input(self, given: Input) -> None:
         """Point at events and begin with the first."""
