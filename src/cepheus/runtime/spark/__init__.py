@@ -1,0 +1,1 @@
+"""Rules over Spark DataFrames: the planner's splits, carried out by Spark."""

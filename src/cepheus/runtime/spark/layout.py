@@ -1,0 +1,192 @@
+"""The two kinds of rows that cross between Spark and Python: events on their way in, composite events on their way out.
+
+Both are Arrow record batches. An event of any type is one row with a type code, a time in microseconds, and a column
+for each attribute that some rule reads; ``EventLayout`` makes batches of them without touching single rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+import pyarrow as pa
+
+from cepheus.core.batch import ColumnKey, EventBatch, Ids
+from cepheus.core.errors import EventError
+from cepheus.core.schema import EventType, Schema
+from cepheus.core.values import ValueType
+
+SHARD, TYPE, TIME, SEQUENCE, ID, HOME = "shard", "type", "time", "sequence", "id", "home"
+"""The columns of events that are not attributes. ``home`` tells whether the shard owns the event."""
+
+_SQL: Mapping[ValueType, str] = {
+    ValueType.BOOL: "boolean",
+    ValueType.INT: "bigint",
+    ValueType.FLOAT: "double",
+    ValueType.STRING: "string",
+    ValueType.TIMESTAMP: "timestamp",
+}
+
+
+def quoted(name: str) -> str:
+    """Write a column name as SQL takes it.
+
+    >>> quoted("a.b")
+    '`a.b`'
+    """
+    return "`" + name.replace("`", "``") + "`"
+
+
+class IdKind(Enum):
+    """What names an event: nothing, an integer, or a text."""
+
+    NONE = "none"
+    NUMBER = "bigint"
+    TEXT = "string"
+
+
+@dataclass(frozen=True, slots=True)
+class EventLayout:
+    """The columns of events: which types the codes stand for, which attributes there are.
+
+    ``columns`` are named by attribute and type, as in an EventBatch; in Spark the n-th is called ``a<n>``. ``required``
+    are the attributes, by event type, that every event must have.
+    """
+
+    types: tuple[str, ...]
+    columns: tuple[ColumnKey, ...]
+    required: tuple[tuple[str, str], ...] = ()
+    ids: IdKind = IdKind.NONE
+    sequenced: bool = False
+    homes: bool = False
+
+    @classmethod
+    def of(cls, inputs: Sequence[EventType], *, ids: IdKind, sequenced: bool, homes: bool) -> EventLayout:
+        """Lay out the event types that rules look at, each with the attributes they read."""
+        columns = {(a.name, a.type): None for event_type in inputs for a in event_type.attributes if a.type is not None}
+        required = ((event_type.name, a.name) for event_type in inputs for a in event_type.attributes if not a.optional)
+        names = tuple(event_type.name for event_type in inputs)
+        ordered = sorted(columns, key=lambda key: (key[0], key[1].value))
+        return cls(names, tuple(ordered), tuple(required), ids, sequenced, homes)
+
+    def name_of(self, key: ColumnKey) -> str:
+        """Give the name in Spark of an attribute's column."""
+        return f"a{self.columns.index(key)}"
+
+    def batch(self, rows: pa.RecordBatch) -> EventBatch:
+        """Give rows as events, in the order in which they come; EventError if one is bad."""
+        times = _filled(rows.column(TIME), "time")
+        return EventBatch(
+            types=self.types,
+            codes=_filled(rows.column(TYPE), "type"),
+            times=times,
+            columns={key: _attribute(rows.column(f"a{n}"), key) for n, key in enumerate(self.columns)},
+            sequences=_filled(rows.column(SEQUENCE), "sequence number") if self.sequenced else None,
+            ids=self._ids(rows),
+        )
+
+    def _ids(self, rows: pa.RecordBatch) -> Ids | None:
+        match self.ids:
+            case IdKind.NONE:
+                return None
+            case IdKind.NUMBER:
+                return _filled(rows.column(ID), "id")
+            case IdKind.TEXT:
+                return _texts(rows.column(ID), "id")
+
+    def check(self, batch: EventBatch) -> None:
+        """Refuse events that lack an attribute that all of their type must have, and numbers that are none."""
+        for (name, value_type), column in batch.columns.items():
+            if value_type is ValueType.FLOAT and not np.isfinite(_numbers(column)).all():
+                raise EventError.of(
+                    "number",
+                    f"an attribute '{name}' is not a finite number",
+                    hint="replace NaN and infinities by null, or leave out such events: on_bad_event='skip'",
+                )
+            if column.null_count:
+                self._refuse_missing(batch, name, column)
+
+    def _refuse_missing(self, batch: EventBatch, name: str, column: pa.Array) -> None:
+        missing = column.is_null().to_numpy(zero_copy_only=False)
+        for type_name, attribute in self.required:
+            if attribute == name and (missing & (batch.codes == self.types.index(type_name))).any():
+                raise EventError.of(
+                    "missing-attribute",
+                    f"an event of type '{type_name}' lacks the attribute '{name}'",
+                    hint="declare the attribute optional with '?', or leave out such events: on_bad_event='skip'",
+                )
+
+
+def _filled(column: pa.Array, what: str) -> np.ndarray:  # type: ignore[type-arg]  # of whichever integers
+    if column.null_count:
+        raise _no(what)
+    return column.to_numpy(zero_copy_only=True)
+
+
+def _texts(column: pa.Array, what: str) -> list[str]:
+    if column.null_count:
+        raise _no(what)
+    texts: list[str] = column.to_pylist()
+    return texts
+
+
+def _no(what: str) -> EventError:
+    return EventError.of("event", f"an event has no {what}", hint="leave out such events: on_bad_event='skip'")
+
+
+def _attribute(column: pa.Array, key: ColumnKey) -> pa.Array:
+    return column.view(ValueType.TIMESTAMP.arrow) if key[1] is ValueType.TIMESTAMP else column
+
+
+def _numbers(column: pa.Array) -> np.ndarray:  # type: ignore[type-arg]
+    return np.asarray((column.fill_null(0.0) if column.null_count else column).to_numpy(zero_copy_only=False))
+
+
+@dataclass(frozen=True, slots=True)
+class CompositeLayout:
+    """The columns of composite events: type, time, on request id and parts, then attributes.
+
+    ``columns`` are named by attribute and type; ``names`` are their names in Spark, the attribute's own unless two
+    composite types use it for values of different types.
+    """
+
+    columns: tuple[ColumnKey, ...]
+    names: tuple[str, ...]
+    provenance: bool
+
+    @classmethod
+    def of(cls, composites: Schema, *, provenance: bool) -> CompositeLayout:
+        """Lay out the composite types that rules define."""
+        columns: dict[ColumnKey, None] = {}
+        for event_type in composites.values():
+            for attribute in event_type.attributes:
+                assert attribute.type is not None
+                columns[attribute.name, attribute.type] = None
+        uses = [name for name, _ in columns]
+        names = (name if uses.count(name) == 1 else f"{name} ({kind.value})" for name, kind in columns)
+        return cls(tuple(columns), tuple(names), provenance)
+
+    @property
+    def sql(self) -> str:
+        """The schema, as Spark takes it."""
+        own = ["type string", "time timestamp", *(["id string", "`from` array<string>"] if self.provenance else [])]
+        kinds = (f"{quoted(name)} {_SQL[kind]}" for name, (_, kind) in zip(self.names, self.columns, strict=True))
+        return ", ".join([*own, *kinds])
+
+    def rows(self, batch: EventBatch) -> pa.RecordBatch:
+        """Give composite events as rows for Spark."""
+        types = pa.DictionaryArray.from_arrays(pa.array(batch.codes), pa.array(batch.types, pa.string()))
+        arrays = [types.cast(pa.string()), pa.array(batch.times).view(ValueType.TIMESTAMP.arrow)]
+        names = ["type", "time"]
+        if self.provenance:
+            assert batch.provenance is not None
+            arrays.append(pa.array(batch.id_list(), pa.string()))
+            parts = ([str(part) for part in made_of] for made_of in batch.provenance.made_of)
+            arrays.append(pa.array(list(parts), pa.list_(pa.string())))
+            names += ["id", "from"]
+        for key in self.columns:
+            column = batch.columns.get(key)
+            arrays.append(pa.nulls(len(batch), key[1].arrow) if column is None else column.cast(key[1].arrow))
+        return pa.RecordBatch.from_arrays(arrays, [*names, *self.names])

@@ -1,0 +1,84 @@
+"""The total order of events on Spark: by time, then sequence number, then the events' own content.
+
+Rows come out of a shuffle in any order. Events of equal time that no sequence number tells apart are ordered by type,
+then attributes by name, undefined values first, then id, so that every run gives the same answer.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.values import ValueType
+
+
+def settle_ties(batch: EventBatch) -> EventBatch:
+    """Give a batch that is in order of time in total order.
+
+    >>> from cepheus.core.event import Event
+    >>> events = [Event("A", 1), Event("B", 2, {"x": 7}), Event("B", 2, {"x": 5}), Event("A", 2)]
+    >>> settle_ties(EventBatch.from_events(events)).to_dicts()[1:]
+    [{'type': 'A', 'time': 2}, {'type': 'B', 'time': 2, 'x': 5}, {'type': 'B', 'time': 2, 'x': 7}]
+    """
+    same = batch.times[1:] == batch.times[:-1]
+    if not same.any():
+        return batch
+    tied = np.flatnonzero(np.concatenate([same, [False]]) | np.concatenate([[False], same]))
+    rows = np.arange(len(batch))
+    rows[tied] = tied[np.lexsort(_keys(batch.take(tied)))]
+    return batch.take(rows)
+
+
+def total_order(batch: EventBatch) -> NDArray[np.int64]:
+    """Give the rows of a batch, in whatever order, in total order."""
+    return np.lexsort(_keys(batch))
+
+
+def _keys(batch: EventBatch) -> list[NDArray[np.generic]]:
+    """Give what events are sorted by, the first criterion last."""
+    keys: list[NDArray[np.generic]] = [batch.times]
+    if batch.sequences is not None:
+        keys.append(batch.sequences)
+    keys.append(_ranks(pa.array(batch.types, pa.string()))[batch.codes])
+    for (_, value_type), column in sorted(batch.columns.items(), key=lambda item: (item[0][0], item[0][1].value)):
+        if column.null_count:
+            keys.append(column.is_valid().to_numpy(zero_copy_only=False))
+        keys.append(_sortable(column, value_type))
+    if batch.ids is not None:
+        ids = batch.ids
+        keys.append(np.asarray(ids) if isinstance(ids, range | np.ndarray) else _sortable_ids(list(map(str, ids))))
+    keys.reverse()
+    return keys
+
+
+def _sortable(column: pa.Array, value_type: ValueType) -> NDArray[np.generic]:
+    match value_type:
+        case ValueType.STRING:
+            coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+            if not len(coded.dictionary):
+                return np.zeros(len(column), np.int64)
+            indices = coded.indices.fill_null(0).to_numpy(zero_copy_only=False)
+            found: NDArray[np.generic] = _ranks(coded.dictionary)[indices]
+        case ValueType.FLOAT:
+            found = column.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
+        case ValueType.TIMESTAMP:
+            found = column.cast(pa.timestamp("us")).cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+        case ValueType.BOOL:
+            found = column.fill_null(False).to_numpy(zero_copy_only=False)
+        case ValueType.INT:
+            found = column.fill_null(0).to_numpy(zero_copy_only=False)
+    return found
+
+
+def _sortable_ids(ids: list[str]) -> NDArray[np.generic]:
+    return _sortable(pa.array(ids, pa.string()), ValueType.STRING)
+
+
+def _ranks(texts: pa.Array) -> NDArray[np.int64]:
+    """Give the rank of each text among all, by its bytes."""
+    ranks = np.empty(len(texts), np.int64)
+    ranks[pc.sort_indices(texts).to_numpy()] = np.arange(len(texts))
+    return ranks

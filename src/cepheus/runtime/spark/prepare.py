@@ -1,0 +1,124 @@
+"""Events from DataFrames to rows of one layout: filtered, pruned and coded by Spark before anything reaches Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from cepheus.core.batch import ColumnKey
+from cepheus.core.schema import EventType
+from cepheus.core.values import ValueType
+from cepheus.runtime.spark.layout import ID, SEQUENCE, TIME, TYPE, EventLayout, IdKind
+from cepheus.runtime.spark.sources import Naming, Source, column, kind_of, micros
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+Filters = Mapping[str, "Column | None"]
+"""For each event type, the condition that an event must meet to matter to any rule; None if all do."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """A source whose rows are laid out; ``frame`` has the columns of the layout, without shards."""
+
+    frame: DataFrame
+    types: tuple[str, ...]
+
+
+def id_kind(sources: Sequence[Source], naming: Naming, *, wanted: bool) -> IdKind:
+    """Tell how events are named: by a column of the user's, or else, if names are wanted, by their content."""
+    if not wanted:
+        return IdKind.NONE
+    if naming.id is None:
+        return IdKind.NUMBER
+    kinds = {kind_of(source.frame.schema[naming.id].dataType) for source in sources}
+    return IdKind.NUMBER if kinds == {ValueType.INT} else IdKind.TEXT
+
+
+def prepare(
+    source: Source,
+    inputs: Mapping[str, EventType],
+    layout: EventLayout,
+    naming: Naming,
+    filters: Callable[[Source], Filters],
+) -> Prepared | None:
+    """Lay out the rows of a source; None if no rule looks at any of its types."""
+    from pyspark.sql import functions as f
+
+    types = tuple(name for name in source.types if name in inputs)
+    if not types:
+        return None
+    frame = source.frame
+    condition = _condition(source, types, filters(source), naming)
+    if condition is not None:
+        frame = frame.where(condition)
+    schema = source.frame.schema
+    time = micros(column(naming.time), schema[naming.time].dataType, naming.unit)
+    columns = [_type_code(source, types, layout, naming).alias(TYPE), time.alias(TIME)]
+    if layout.sequenced:
+        assert naming.sequence is not None
+        columns.append(column(naming.sequence).cast("bigint").alias(SEQUENCE))
+    attributes = [_attribute(source, types, inputs, key, naming).alias(layout.name_of(key)) for key in layout.columns]
+    laid_out = frame.select(*columns, *attributes, *([column(naming.id).alias(ID)] if _named(layout, naming) else []))
+    if layout.ids is not IdKind.NONE:
+        own = f.col(ID).cast(layout.ids.value) if _named(layout, naming) else _content_id(layout)
+        laid_out = laid_out.withColumn(ID, own)
+    return Prepared(laid_out, types)
+
+
+def _named(layout: EventLayout, naming: Naming) -> bool:
+    return layout.ids is not IdKind.NONE and naming.id is not None
+
+
+def _condition(source: Source, types: Sequence[str], filters: Filters, naming: Naming) -> Column | None:
+    """Give what rows of a source must meet; rows of types that no rule looks at are left out."""
+    if not source.typed:
+        return filters[types[0]]
+    type_name = column(naming.type)
+    free = [name for name in types if filters[name] is None]
+    parts = [type_name.isin(free)] if free else []
+    parts += [(type_name == name) & condition for name in types if (condition := filters[name]) is not None]
+    return reduce(lambda one, other: one | other, parts)
+
+
+def _type_code(source: Source, types: Sequence[str], layout: EventLayout, naming: Naming) -> Column:
+    from pyspark.sql import functions as f
+
+    if not source.typed:
+        return f.lit(layout.types.index(types[0])).cast("int")
+    first, *others = types
+    code = f.when(column(naming.type) == first, layout.types.index(first))
+    for name in others:
+        code = code.when(column(naming.type) == name, layout.types.index(name))
+    return code.cast("int")
+
+
+def _attribute(
+    source: Source, types: Sequence[str], inputs: Mapping[str, EventType], key: ColumnKey, naming: Naming
+) -> Column:
+    """Give an attribute's column, null if no type of this source has it."""
+    from pyspark.sql import functions as f
+
+    name, kind = key
+    sql = "bigint" if kind is ValueType.TIMESTAMP else kind.value
+    readers = [t for t in types if (a := inputs[t].attribute(name)) is not None and a.type is kind]
+    if not readers or name not in source.frame.columns:
+        return f.lit(None).cast(sql)
+    data_type = source.frame.schema[name].dataType
+    value = column(name)
+    value = micros(value, data_type, naming.unit) if kind is ValueType.TIMESTAMP else value.cast(sql)
+    others = [t for t in types if (a := inputs[t].attribute(name)) is not None and a.type is not kind]
+    return f.when(column(naming.type).isin(readers), value) if others else value
+
+
+def _content_id(layout: EventLayout) -> Column:
+    """Give an id made of all that rules can tell events apart by."""
+    from pyspark.sql import functions as f
+
+    names = [TYPE, TIME, *([SEQUENCE] if layout.sequenced else []), *map(layout.name_of, layout.columns)]
+    # a hash passes over nulls, so which columns are null must be part of what is hashed
+    parts = [part for name in names for part in (f.col(name), f.col(name).isNull())]
+    return f.xxhash64(*parts).bitwiseAND(f.lit(2**63 - 1))

@@ -1,0 +1,132 @@
+"""What a task does with its rows: events to an engine, composite events out. Arrow in, Arrow out, no Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.schema import Schema
+from cepheus.engine.interface import Engine
+from cepheus.engine.registry import create
+from cepheus.rules.model import Rule
+from cepheus.runtime.spark.layout import SHARD, CompositeLayout, EventLayout
+from cepheus.runtime.spark.order import settle_ties
+
+FEED = 1 << 16
+"""How many rows are gathered before an engine is fed: enough to make its work per batch small."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupJob:
+    """What the shards of one group of rules run; ``shards`` are their numbers.
+
+    ``edges`` are the times between which each shard keeps composite events, if the group is split by time.
+    """
+
+    rules: tuple[Rule, ...]
+    schema: Schema
+    engine: str
+    limit: int
+    shards: range
+    edges: tuple[int, ...] = ()
+
+    def start(self) -> Engine:
+        """Start an engine with the rules of the group."""
+        return create(self.engine, self.rules, self.schema, limit=self.limit)
+
+    def kept(self, shard: int, composites: EventBatch) -> EventBatch:
+        """Give the composite events that belong to a shard; the others are another's."""
+        if not self.edges or not len(composites):
+            return composites
+        place = shard - self.shards.start
+        mask = np.ones(len(composites), np.bool_)
+        if place > 0:
+            mask &= composites.times >= self.edges[place - 1]
+        if place < len(self.edges):
+            mask &= composites.times < self.edges[place]
+        return composites if mask.all() else composites.take(np.flatnonzero(mask))
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """All that a task needs to know; pickled once per task."""
+
+    events: EventLayout
+    composites: CompositeLayout
+    groups: tuple[GroupJob, ...]
+
+    def group_of(self, shard: int) -> GroupJob:
+        """Give the group that a shard belongs to."""
+        return next(group for group in self.groups if shard in group.shards)
+
+    def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Run the rows of a task, which come in order of time and may belong to several shards."""
+        running: dict[int, ShardRun] = {}
+        for rows in batches:
+            for shard, part in _by_shard(rows):
+                if shard not in running:
+                    running[shard] = ShardRun(self, shard)
+                yield from self._out(running[shard].push(part))
+        for run in running.values():
+            yield from self._out(run.finish())
+
+    def _out(self, composites: EventBatch) -> Iterator[pa.RecordBatch]:
+        if len(composites):
+            yield self.composites.rows(composites)
+
+
+def _by_shard(rows: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Give the rows of each shard apart; mostly there is only one."""
+    if not rows.num_rows:
+        return
+    shards = rows.column(SHARD).to_numpy()
+    first = int(shards[0])
+    if (shards == first).all():
+        yield first, rows
+        return
+    for shard in np.unique(shards).tolist():
+        yield shard, rows.take(pa.array(np.flatnonzero(shards == shard)))
+
+
+class ShardRun:
+    """One shard at work: an engine, and the rows that wait for others of equal time."""
+
+    def __init__(self, job: Job, shard: int) -> None:
+        self._job = job
+        self._shard = shard
+        self._group = job.group_of(shard)
+        self._engine = self._group.start()
+        self._waiting: list[pa.RecordBatch] = []
+        self._count = 0
+        self._due = FEED
+
+    def push(self, rows: pa.RecordBatch) -> EventBatch:
+        """Take more rows, none earlier than those before, and give the composite events that are certain by now."""
+        self._waiting.append(rows)
+        self._count += rows.num_rows
+        return self._feed(last=False) if self._count >= self._due else EventBatch.empty()
+
+    def finish(self) -> EventBatch:
+        """Give the rest, after the last row."""
+        return self._feed(last=True)
+
+    def _feed(self, *, last: bool) -> EventBatch:
+        if not self._count:
+            return EventBatch.empty()
+        (rows,) = pa.Table.from_batches(self._waiting).combine_chunks().to_batches()
+        events = self._job.events
+        batch = events.batch(rows)
+        # what has the last time of all may still get company that goes before it
+        ready = len(batch) if last else int(np.searchsorted(batch.times, batch.times[-1]))
+        held = rows.slice(ready)
+        self._waiting, self._count = ([held] if held.num_rows else []), held.num_rows
+        self._due = self._count + FEED
+        if not ready:
+            return EventBatch.empty()
+        batch = batch.slice(0, ready)
+        events.check(batch)
+        return self._group.kept(self._shard, self._engine.feed(settle_ties(batch)))

@@ -1,0 +1,162 @@
+"""DataFrames as sources of events: which columns mean what, and which event types and attributes they have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cepheus.core.errors import OptionError, did_you_mean
+from cepheus.core.schema import Attribute, EventType, Schema
+from cepheus.core.time import TimeUnit
+from cepheus.core.values import ValueType
+from cepheus.rules.expressions import EventPattern
+from cepheus.rules.model import RuleSet
+from cepheus.rules.walk import walk
+from cepheus.runtime.spark.layout import quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
+
+Events = "DataFrame | Mapping[str, DataFrame]"
+"""One DataFrame with a column of types, or a DataFrame for each event type."""
+
+_KINDS: dict[str, ValueType] = {
+    "boolean": ValueType.BOOL,
+    "byte": ValueType.INT,
+    "tinyint": ValueType.INT,
+    "short": ValueType.INT,
+    "smallint": ValueType.INT,
+    "integer": ValueType.INT,
+    "int": ValueType.INT,
+    "long": ValueType.INT,
+    "bigint": ValueType.INT,
+    "float": ValueType.FLOAT,
+    "double": ValueType.FLOAT,
+    "decimal": ValueType.FLOAT,
+    "string": ValueType.STRING,
+    "char": ValueType.STRING,
+    "varchar": ValueType.STRING,
+    "timestamp": ValueType.TIMESTAMP,
+    "timestamp_ntz": ValueType.TIMESTAMP,
+    "date": ValueType.TIMESTAMP,
+}
+_MICROSECONDS_A_DAY = 86_400_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """The columns that are not attributes, named once for all DataFrames; integer times are in ``unit``."""
+
+    time: str = "time"
+    type: str = "type"
+    sequence: str | None = None
+    id: str | None = None
+    unit: TimeUnit = TimeUnit.US
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All of them."""
+        return frozenset(name for name in (self.time, self.type, self.sequence, self.id) if name is not None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """A DataFrame and the event types that come from it; ``typed`` says that a column tells which."""
+
+    frame: DataFrame
+    types: tuple[str, ...]
+    typed: bool
+
+    @property
+    def what(self) -> str:
+        """What messages call it."""
+        return "the events" if self.typed else f"the events of type '{self.types[0]}'"
+
+
+def sources_of(events: DataFrame | Mapping[str, DataFrame], rules: RuleSet, naming: Naming) -> tuple[Source, ...]:
+    """Give the sources of the events that rules look at; OptionError if a column that all need is missing."""
+    if isinstance(events, Mapping):
+        found = tuple(Source(frame, (name,), False) for name, frame in events.items())
+    else:
+        composites = {rule.composite.name for rule in rules.rules}
+        declared = {event_type.name for event_type in rules.declarations}
+        mentioned = (node.type for rule in rules.rules for node in walk(rule) if isinstance(node, EventPattern))
+        types = dict.fromkeys(name for name in mentioned if name in declared or name not in composites)
+        found = (Source(events, tuple(types), True),)
+    for source in found:
+        _check_columns(source, naming)
+    return found
+
+
+def _check_columns(source: Source, naming: Naming) -> None:
+    wanted = {
+        "time": naming.time,
+        "sequence": naming.sequence,
+        "id": naming.id,
+        "type": naming.type if source.typed else None,
+    }
+    columns = source.frame.columns
+    for option, name in wanted.items():
+        if name is not None and name not in columns:
+            hint = did_you_mean(name, columns) or f"name the column: detect(.., {option}='..')"
+            raise OptionError.of("column", f"{source.what} have no column '{name}' for their {option}", hint=hint)
+    _check_kind(source, "time", naming.time, (ValueType.TIMESTAMP, ValueType.INT), "convert it with to_timestamp")
+    if naming.sequence is not None:
+        _check_kind(source, "sequence", naming.sequence, (ValueType.INT,), "a sequence is a column of integers")
+    if naming.id is not None:
+        _check_kind(source, "id", naming.id, (ValueType.INT, ValueType.STRING), "an id is an integer or a text")
+    if source.typed:
+        _check_kind(source, "type", naming.type, (ValueType.STRING,), "a type is a text, the name of the event type")
+
+
+def _check_kind(source: Source, option: str, name: str, fit: Iterable[ValueType], hint: str) -> None:
+    data_type = source.frame.schema[name].dataType
+    if kind_of(data_type) not in fit:
+        message = f"the column '{name}' cannot be the {option} of {source.what}: it is {data_type.simpleString()}"
+        raise OptionError.of("column", message, hint=hint)
+
+
+def kind_of(data_type: DataType) -> ValueType | None:
+    """Give the type of attribute that a column holds, None if it is none of ours."""
+    return _KINDS.get(data_type.typeName().partition("(")[0])
+
+
+def schema_of(sources: Iterable[Source], naming: Naming) -> Schema:
+    """Give the event types that the data has, as the checks of rules take them: null means undefined."""
+    types = []
+    for source in sources:
+        attributes = tuple(
+            Attribute(field.name, kind, optional=field.nullable)
+            for field in source.frame.schema.fields
+            if field.name not in naming.names and (kind := kind_of(field.dataType)) is not None
+        )
+        types += [EventType(name, attributes) for name in source.types]
+    return Schema(types)
+
+
+def column(name: str) -> Column:
+    """Give a column by its exact name, dots and all."""
+    from pyspark.sql import functions as f
+
+    return f.col(quoted(name))
+
+
+def micros(value: Column, data_type: DataType, unit: TimeUnit = TimeUnit.US) -> Column:
+    """Give a time as an integer of microseconds since the epoch; a time without a zone is UTC."""
+    from pyspark.sql import functions as f
+
+    match data_type.typeName():
+        case "timestamp":
+            return f.unix_micros(value)
+        case "timestamp_ntz":
+            seconds = f.hour(value) * 3600 + f.minute(value) * 60
+            parts = f.date_part(f.lit("SECOND"), value)
+            day = f.unix_date(value.cast("date")).cast("bigint") * _MICROSECONDS_A_DAY
+            return day + seconds.cast("bigint") * 1_000_000 + (parts * 1_000_000).cast("bigint")
+        case "date":
+            return f.unix_date(value).cast("bigint") * _MICROSECONDS_A_DAY
+        case _:
+            whole = value.cast("bigint")
+            return whole if unit is TimeUnit.US else whole * unit.microseconds

@@ -1,0 +1,29 @@
+"""One Spark session for all tests; starting it takes seconds."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cepheus.runtime.spark.session import spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    options = {
+        "spark.sql.shuffle.partitions": "2",
+        "spark.default.parallelism": "2",
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+        "spark.driver.memory": "1g",
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Spark itself
+        session = spark_session("local[2]", name="tests", options=options)
+    yield session
+    session.stop()
