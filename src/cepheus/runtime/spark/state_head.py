@@ -1,0 +1,106 @@
+"""What a shard of a streaming query remembers: a small head, and the pieces that it names.
+
+The events of every micro-batch are one *piece*, written once, sorted, and never touched again until no window can
+reach it. A shard's whole knowledge is defined by its pieces and its *floor*, the watermark up to which it has
+processed: the events before the floor were fed to the engine in total order, the others wait. Where the memory of
+rules has no bound (consumption, rules that feed themselves), a snapshot of the engine, the *base*, stands for
+everything before the floor it was taken at.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from cepheus.core.errors import SnapshotError
+from cepheus.core.time import MIN_TIME
+
+FORMAT = 1
+"""The version of the form in which a shard's state is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Events that came together: times from ``first`` to ``last`` in microseconds, in so many bytes and parts.
+
+    ``token`` is a digest of this piece and of all before it: two shards with equal tokens have seen equal events.
+    ``level`` tells how often it was merged from smaller pieces.
+    """
+
+    number: int
+    parts: int
+    size: int
+    first: int
+    last: int
+    token: str
+    level: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """A snapshot of the engine as it stood when all before ``floor`` had been processed."""
+
+    number: int
+    parts: int
+    size: int
+    floor: int
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """All that is read and written in every micro-batch.
+
+    ``rules`` is the fingerprint of the rules, ``next`` the number of the next piece, ``wake`` the time in
+    milliseconds of the registered timer. ``late`` counts the events that came too late.
+    """
+
+    rules: str
+    floor: int = MIN_TIME
+    next: int = 0
+    token: str = ""
+    pieces: tuple[Piece, ...] = field(default=())
+    base: Base | None = None
+    wake: int | None = None
+    late: int = 0
+
+    @property
+    def size(self) -> int:
+        """Bytes of all that the head names."""
+        return sum(piece.size for piece in self.pieces) + (self.base.size if self.base is not None else 0)
+
+    def to_bytes(self) -> bytes:
+        """Write the head.
+
+        >>> Head.from_bytes(Head("r1", floor=7).to_bytes()).floor
+        7
+        """
+        return json.dumps({"format": FORMAT, **asdict(self)}, separators=(",", ":")).encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Head:
+        """Read what was written; SnapshotError if this Cepheus cannot."""
+        try:
+            found: dict[str, Any] = json.loads(data)
+            version = found.pop("format")
+            if version == FORMAT:
+                pieces = tuple(Piece(**piece) for piece in found.pop("pieces"))
+                base = found.pop("base")
+                return cls(**found, pieces=pieces, base=None if base is None else Base(**base))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise SnapshotError.of("snapshot-content", "the state of the query does not hold what it should") from error
+        raise SnapshotError.of(
+            "snapshot-version",
+            f"the state of the query has version {version}, this Cepheus reads version {FORMAT}",
+            hint="go on with the Cepheus that wrote the checkpoint, or start with a new checkpoint",
+        )
+
+
+def refuse_other_rules(head: Head, rules: str) -> None:
+    """Refuse state that was made by other rules: what they remember is not what these rules need."""
+    if head.rules != rules:
+        raise SnapshotError.of(
+            "checkpoint-rules",
+            "the checkpoint was made by other rules, or by rules that were split in another way",
+            hint="go on with the rules and the number of shards that made it, or start with a new checkpoint",
+        )

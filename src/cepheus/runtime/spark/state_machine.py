@@ -1,0 +1,211 @@
+"""A shard of a streaming query as a state machine without Spark: events and a watermark in, composite events out.
+
+What comes out over time is what a single run over all events that were not late gives, however the stream is cut into
+micro-batches and whichever process runs a shard when. An event is late if its time lies before the watermark of the
+micro-batch that brings it; events leave for the engine in total order once the watermark has passed them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from itertools import groupby, islice
+
+import numpy as np
+import pyarrow as pa
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.time import MAX_TIME, MIN_TIME
+from cepheus.runtime.spark.state_head import Base, Head, Piece, refuse_other_rules
+from cepheus.runtime.spark.state_live import Live, LiveShards, ShardWork, missed
+from cepheus.runtime.spark.state_store import ShardStore, read_blob, remove_blob, write_blob
+
+_RECENT = 16
+"""So many of the newest pieces are left alone, so that a process which lags behind finds what it has missed."""
+
+_FAN_IN = 8
+"""So many pieces of a level are merged into one of the next."""
+
+_MOST_MERGED = 8 << 20
+"""Larger pieces, in bytes, are not worth merging."""
+
+_LEAST_BASE = 1 << 20
+"""Before so many bytes have been processed, a new base is not worth writing."""
+
+_MILLISECOND = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a call led to: composite events, events that were late, and when to call again without events.
+
+    ``wake`` is in milliseconds, as Spark's timers are: once the watermark has reached it there is something to do.
+    """
+
+    composites: EventBatch
+    late: pa.Table | None
+    head: Head
+
+    @property
+    def wake(self) -> int | None:
+        """When the watermark reaches this time, in milliseconds, call again."""
+        return self.head.wake
+
+
+class ShardMachine:
+    """Runs one shard. ``name`` tells it from all other shards that this process may run."""
+
+    def __init__(self, work: ShardWork, shards: LiveShards, name: Hashable) -> None:
+        self._work = work
+        self._shards = shards
+        self._name = (name, work.fingerprint)
+
+    def handle(self, store: ShardStore, events: pa.Table | None, watermark: int) -> Outcome:
+        """Take the events of a micro-batch, none if only time has passed, and its watermark in microseconds."""
+        head = self._head(store)
+        live = self._shards.take(self._name, head) or self._restored(store, head)
+        self._catch_up(store, live, head)
+        until = max(head.floor, watermark)
+        late = None
+        if events is not None and events.num_rows:
+            events, late = self._apart(events, until)
+            head = replace(head, late=head.late + (0 if late is None else late.num_rows))
+            if events.num_rows:
+                head = self._add(store, live, head, self._work.in_order(events))
+        composites = self._work.own(live.run(until))
+        if until > head.floor:
+            live.engine.advance(until)
+        head = self._forget(store, live, replace(head, floor=until))
+        head = self._merge(store, head)
+        head = replace(head, wake=self._wake(live, head))
+        store.set_head(head.to_bytes())
+        self._shards.keep(self._name, live)
+        return Outcome(composites, late, head)
+
+    def _head(self, store: ShardStore) -> Head:
+        data = store.head()
+        if data is None:
+            return Head(self._work.fingerprint)
+        head = Head.from_bytes(data)
+        refuse_other_rules(head, self._work.fingerprint)
+        return head
+
+    def _restored(self, store: ShardStore, head: Head) -> Live:
+        """Start from the base, or from nothing."""
+        live = Live(self._work, self._work.engine())
+        if head.base is not None:
+            live.engine.restore(read_blob(store, head.base.number, head.base.parts))
+            live.floor = head.base.floor
+        return live
+
+    def _catch_up(self, store: ShardStore, live: Live, head: Head) -> None:
+        """Process what the state says has been processed; the composite events were given when that happened.
+
+        Piece after piece: what no later piece comes before is processed at once, so that a long past does not have to
+        fit into memory.
+        """
+        pieces = missed(head, live.after)
+        known = live.floor
+        bounds = np.minimum.accumulate([head.floor, *(piece.first for piece in reversed(pieces))])[-2::-1]
+        for piece, bound in zip(pieces, bounds.tolist(), strict=True):
+            events = _decoded(read_blob(store, piece.number, piece.parts))
+            if piece.first < known:  # the base holds what lies before
+                times = self._work.times(events)
+                events = events.slice(int(np.searchsorted(times, known, side="left")))
+            live.take(events)
+            live.run(bound)
+        live.run(head.floor)
+        live.after, live.token = head.next - 1, head.token
+
+    def _apart(self, events: pa.Table, until: int) -> tuple[pa.Table, pa.Table | None]:
+        """Tell events that are in time from those that are late."""
+        times = self._work.times(events)
+        if times.min() >= until:
+            return events, None
+        in_time = pa.array(times >= until)
+        return events.filter(in_time), events.filter(pa.array(times < until))
+
+    def _add(self, store: ShardStore, live: Live, head: Head, events: pa.Table) -> Head:
+        """Let events wait, and write them down."""
+        data = _encoded(events)
+        token = hashlib.blake2b(data, key=head.token.encode(), digest_size=16).hexdigest()
+        times = self._work.times(events)
+        piece = Piece(head.next, write_blob(store, head.next, data), len(data), int(times[0]), int(times[-1]), token)
+        live.take(events)
+        live.after, live.token = piece.number, token
+        return replace(head, next=head.next + 1, token=token, pieces=(*head.pieces, piece))
+
+    def _forget(self, store: ShardStore, live: Live, head: Head) -> Head:
+        """Drop what nothing will ask for again."""
+        memory = self._work.memory
+        if memory is not None:
+            return self._without(store, head, max(head.floor - memory, MIN_TIME))
+        passed = sum(piece.size for piece in head.pieces if piece.last < head.floor)
+        if passed < max(_LEAST_BASE, 0 if head.base is None else head.base.size):
+            return head
+        if head.base is not None:
+            remove_blob(store, head.base.number, head.base.parts)
+        data = live.engine.snapshot()
+        base = Base(head.next, write_blob(store, head.next, data), len(data), head.floor)
+        # The base takes a number of its own: a process that has not come so far must start from the base.
+        head = self._without(store, replace(head, base=base, next=head.next + 1), head.floor)
+        live.after = base.number
+        return head
+
+    def _without(self, store: ShardStore, head: Head, before: int) -> Head:
+        """Remove the pieces that lie wholly before a time."""
+        kept = tuple(piece for piece in head.pieces if piece.last >= before)
+        for piece in head.pieces:
+            if piece.last < before:
+                remove_blob(store, piece.number, piece.parts)
+        return replace(head, pieces=kept)
+
+    def _merge(self, store: ShardStore, head: Head) -> Head:
+        """Merge small old pieces, so that the head stays short however long a window is."""
+        older = head.pieces[:-_RECENT]
+        for _, level in groupby(older, key=lambda piece: piece.level):
+            run = tuple(islice(level, _FAN_IN))
+            if len(run) == _FAN_IN and sum(piece.size for piece in run) <= _MOST_MERGED:
+                at = head.pieces.index(run[0])
+                merged = self._merged(store, run)
+                return replace(head, pieces=(*head.pieces[:at], merged, *head.pieces[at + _FAN_IN :]))
+        return head
+
+    def _merged(self, store: ShardStore, run: tuple[Piece, ...]) -> Piece:
+        events = pa.concat_tables([_decoded(read_blob(store, piece.number, piece.parts)) for piece in run])
+        data = _encoded(self._work.in_order(events))
+        for piece in run:
+            remove_blob(store, piece.number, piece.parts)
+        last = run[-1]
+        return Piece(
+            last.number,
+            write_blob(store, last.number, data),
+            len(data),
+            min(piece.first for piece in run),
+            max(piece.last for piece in run),
+            last.token,
+            last.level + 1,
+        )
+
+    def _wake(self, live: Live, head: Head) -> int | None:
+        """Give when there is something to do: events to process, or pieces to drop."""
+        if live.waiting is not None:
+            return int(self._work.times(live.waiting)[0]) // _MILLISECOND + 1
+        if self._work.memory is None or not head.pieces:
+            return None
+        last = max(piece.last for piece in head.pieces)
+        return min(last + self._work.memory, MAX_TIME) // _MILLISECOND + 1
+
+
+def _encoded(events: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, events.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
+        writer.write_table(events)
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
+def _decoded(data: bytes) -> pa.Table:
+    with pa.ipc.open_stream(data) as reader:
+        return reader.read_all()

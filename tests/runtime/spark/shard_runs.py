@@ -1,0 +1,105 @@
+"""Runs a shard over a stream in many ways: cut anywhere, killed anywhere, on workers that lag behind."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.event import Event
+from cepheus.core.schema import Schema
+from cepheus.core.time import MIN_TIME
+from cepheus.engine.interface import Engine
+from cepheus.engine.registry import create
+from cepheus.rules.check import Checked
+from cepheus.runtime.spark.state_live import LiveShards
+from cepheus.runtime.spark.state_machine import ShardMachine
+from cepheus.runtime.spark.state_memory import memory
+from cepheus.runtime.spark.state_store import MemoryStore
+
+
+@dataclass(frozen=True)
+class ListedWork:
+    """Work on events that stand in a batch, in total order; what travels is their places in it."""
+
+    checked: Checked
+    events: EventBatch
+    engine_name: str = "reference"
+    bounded: bool = True
+    fingerprint: str = "rules"
+    limit: int = 2000
+
+    @property
+    def memory(self) -> int | None:
+        return memory(self.checked.rules.rules) if self.bounded else None
+
+    def engine(self) -> Engine:
+        schema = Schema([*self.checked.inputs.values(), *self.checked.composites.values()])
+        return create(self.engine_name, self.checked.rules.rules, schema, limit=self.limit)
+
+    def times(self, events: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        return self.events.times[events.column("place").to_numpy()]
+
+    def in_order(self, events: pa.Table) -> pa.Table:
+        return events.sort_by("place")
+
+    def batch(self, events: pa.Table) -> EventBatch:
+        return self.events.take(events.column("place").to_numpy())
+
+    def own(self, composites: EventBatch) -> EventBatch:
+        return composites
+
+
+@dataclass
+class Run:
+    """A stream on its way through a shard, on two workers, either of which may take any micro-batch."""
+
+    work: ListedWork
+    random: Random
+    store: MemoryStore = field(default_factory=MemoryStore)
+    found: list[Event] = field(default_factory=list)
+    late: int = 0
+
+    def __post_init__(self) -> None:
+        self.workers = [LiveShards(), LiveShards()]
+
+    def call(self, places: Sequence[int], watermark: int) -> int | None:
+        """Hand over a micro-batch; now and then the worker dies, before or after it has changed the state."""
+        events = pa.table({"place": pa.array(places, pa.int64())})
+        worker = self.random.randrange(2)
+        if self.random.random() < 0.2:
+            self.workers[worker] = LiveShards()
+        while True:
+            attempt = copy.deepcopy(self.store)
+            outcome = ShardMachine(self.work, self.workers[worker], "shard").handle(attempt, events, watermark)
+            if self.random.random() < 0.2:
+                worker = self.random.randrange(2)  # the task failed before it was committed: tried again, anywhere
+                continue
+            self.store = attempt
+            self.found += outcome.composites.to_events()
+            self.late += 0 if outcome.late is None else outcome.late.num_rows
+            return outcome.wake
+
+    def run(self, disorder: int = 0) -> list[Event]:
+        """Run the whole stream, no event late, in micro-batches of random size."""
+        times = self.work.events.times
+        count = len(times)
+        arrivals = sorted(range(count), key=lambda place: (times[place] + self.random.randint(0, disorder), place))
+        seen, watermark, place = MIN_TIME, MIN_TIME, 0
+        while place < count:
+            size = self.random.choice((1, 2, 3, 5, 11))
+            some = arrivals[place : place + size]
+            self.random.shuffle(some)
+            self.call(some, watermark)
+            place += size
+            seen = max(seen, *(int(times[one]) for one in some))
+            watermark = max(watermark, seen - disorder)
+            if self.random.random() < 0.3:
+                self.call([], watermark)
+        self.call([], 2**62)
+        return self.found

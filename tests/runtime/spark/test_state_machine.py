@@ -1,0 +1,110 @@
+"""The shard of a streaming query, without Spark: exact however it is cut, killed and moved; bounded; refuses."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from random import Random
+
+import pyarrow as pa
+import pytest
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.errors import LimitError, RuleError, SnapshotError
+from cepheus.core.event import Event
+from cepheus.core.time import SECOND
+from cepheus.language.tesla import parse
+from cepheus.rules.check import check
+from cepheus.runtime.spark import state_machine
+from cepheus.runtime.spark.state_live import LiveShards
+from cepheus.runtime.spark.state_machine import ShardMachine
+from cepheus.runtime.spark.state_memory import memory
+from cepheus.runtime.spark.state_store import MemoryStore
+
+sys.path.append(str(Path(__file__).parents[2] / "engine"))
+
+from agreement import find, normal, to_batch
+from random_cases import make_case
+from shard_runs import ListedWork, Run
+
+FIRE = (
+    "define Fire(area: string) from Smoke(area=$a) and last Temp(area=$a) within 5 s from Smoke where area=Smoke.area"
+)
+
+
+def listed(events: list[Event]) -> EventBatch:
+    return to_batch([Event(e.type, e.time, e.attributes, id=n if e.id is None else e.id) for n, e in enumerate(events)])
+
+
+@pytest.mark.parametrize("seed", range(300))
+@pytest.mark.parametrize("bounded", [True, False], ids=["pieces", "base"])
+def test_random_rules_give_what_one_run_gives(seed: int, bounded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state_machine, "_LEAST_BASE", 1)
+    monkeypatch.setattr(state_machine, "_RECENT", 2)
+    monkeypatch.setattr(state_machine, "_FAN_IN", 2)
+    try:
+        case = make_case(seed, events=40)
+        expected = normal(find(case, "reference", "single"))
+    except (RuleError, LimitError):
+        return
+    run = Run(ListedWork(case.checked, listed(list(case.events)), bounded=bounded), Random(seed))
+    found = normal(run.run(disorder=seed % 5))
+    assert sorted(map(repr, found)) == sorted(map(repr, expected))
+    assert run.late == 0
+
+
+def smoke_and_temp(count: int, apart: int = SECOND) -> list[Event]:
+    return [Event("Smoke" if n % 3 == 0 else "Temp", n * apart, {"area": f"A{n % 2}"}) for n in range(count)]
+
+
+def test_state_is_bounded_by_the_window_and_short_whatever_the_number_of_batches() -> None:
+    events = smoke_and_temp(1500, apart=SECOND // 50)
+    work, store, shards = ListedWork(check(parse(FIRE)), listed(events)), MemoryStore(), LiveShards()
+    sizes, heads = [], []
+    for n, event in enumerate(events):
+        ShardMachine(work, shards, "shard").handle(store, pa.table({"place": [n]}), event.time)
+        sizes.append(sum(map(len, store.parts.values())))
+        heads.append(len(store.head() or b""))
+    assert max(sizes[800:]) <= 1.2 * max(sizes[400:800])
+    assert max(heads) < 10_000  # 250 micro-batches lie within the window
+
+
+def test_a_shard_that_hears_nothing_more_ends_up_empty() -> None:
+    run = Run(ListedWork(check(parse(FIRE)), listed(smoke_and_temp(10))), Random(1))
+    wake = run.call(range(10), 0)
+    assert wake == 1  # the first event waits
+    wake = run.call([], 10 * SECOND)
+    assert run.store.parts
+    assert wake == 14_001  # the last event, at 9 s, can matter to what happens within 5 s
+    run.call([], wake * 1000)
+    assert not run.store.parts
+
+
+def test_late_events_are_set_apart_and_counted() -> None:
+    run = Run(ListedWork(check(parse(FIRE)), listed(smoke_and_temp(10))), Random(1))
+    run.call([5, 6, 7], 0)
+    run.call([2, 3, 8], 6 * SECOND)
+    assert run.late == 2
+
+
+def test_state_of_other_rules_is_refused() -> None:
+    run = Run(ListedWork(check(parse(FIRE)), listed(smoke_and_temp(10))), Random(1))
+    run.call([0, 1], 0)
+    other = ListedWork(check(parse(FIRE)), run.work.events, fingerprint="other rules")
+    with pytest.raises(SnapshotError, match="other rules"):
+        ShardMachine(other, LiveShards(), "shard").handle(run.store, None, 0)
+
+
+def test_memory_adds_up_and_has_no_bound_where_rules_consume_or_feed_themselves() -> None:
+    def memory_of(text: str) -> int | None:
+        return memory(check(parse(text)).rules.rules)
+
+    assert (
+        memory_of(
+            "define B() from A() and last A() as Before within 5 s from A;"
+            "define C() from B() and not D() within 3 s from B"
+        )
+        == 8 * SECOND
+    )
+    assert memory_of("define B() from A() and last C() within 5 s from A consuming C") is None
+    assert memory_of("define B() from A() and last B() within 5 s from A") is None
