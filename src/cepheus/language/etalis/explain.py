@@ -1,0 +1,97 @@
+"""Syntax errors in the words of the language: what was found, what was expected, what to try."""
+
+from __future__ import annotations
+
+from lark import Token
+from lark.exceptions import UnexpectedToken
+
+from cepheus.core.errors import Diagnostic, did_you_mean
+from cepheus.core.source import Source
+from cepheus.language.etalis.scan import RELATIONS
+from cepheus.language.tesla.scan import span_of
+
+_OPERATORS = ("SEQ", "AND", "OR", *RELATIONS.values())
+_PHRASES: tuple[tuple[frozenset[str], str], ...] = (
+    (frozenset({"ARROW"}), "'<-' and a pattern"),
+    (frozenset({"SEQ", "RELATION"}), "an operator such as SEQ"),
+    (frozenset({"EQUALS", "COMPARATOR"}), "a comparison such as = or <"),
+    (frozenset({"NAME", "STRING", "TRUE"}), "a value or a variable"),
+    (frozenset({"NAME", "TIMESTAMP", "LPAR"}), "an event such as stock(X, P, _)"),
+    (frozenset({"NUMBER"}), "a number"),
+    (frozenset({"NAME"}), "a name"),
+    (frozenset({"STRING"}), "a time in quotes"),
+    (frozenset({"LSQB"}), "'['"),
+    (frozenset({"LPAR"}), "'('"),
+    (frozenset({"COMMA"}), "','"),
+    (frozenset({"RPAR"}), "')'"),
+    (frozenset({"RSQB"}), "']'"),
+    (frozenset({"COLON"}), "':'"),
+    (frozenset({"WHERE"}), "WHERE"),
+    (frozenset({"WITHIN"}), "WITHIN and a duration"),
+    (frozenset({"END"}), "'.'"),
+)
+
+
+def explain(source: Source, tokens: list[Token], error: UnexpectedToken) -> Diagnostic:
+    """Say what is wrong at the token at which the parser stopped."""
+    token = error.token
+    place = next((index for index, candidate in enumerate(tokens) if candidate is token), len(tokens))
+    token = tokens[min(place, len(tokens) - 1)]
+    accepts = frozenset(error.accepts or error.expected)
+    message = f"found {_found(token)}, expected {_expected(accepts)}"
+    return Diagnostic("syntax", message, span_of(source, token), _hint(tokens, place, accepts))
+
+
+def _found(token: Token) -> str:
+    match token.type:
+        case "END":
+            return "the end of the statement"
+        case "STRING":
+            return f"the string {token}"
+        case "NUMBER":
+            return f"the number {token}"
+        case _:
+            return f"'{token}'"
+
+
+def _expected(accepts: frozenset[str]) -> str:
+    left = set(accepts)
+    phrases = []
+    for terminals, phrase in _PHRASES:
+        if terminals <= left:
+            phrases.append(phrase)
+            left -= terminals
+    *head, last = phrases or ["something else"]
+    return f"{', '.join(head)} or {last}" if head else last
+
+
+def _hint(tokens: list[Token], place: int, accepts: frozenset[str]) -> str | None:
+    token = tokens[min(place, len(tokens) - 1)]
+    previous = tokens[place - 1] if place else None
+    if token.type == "NAME" and "SEQ" in accepts:
+        return did_you_mean(token.upper(), _OPERATORS) or "an operator is missing before it"
+    if token.type in ("RPAR", "RSQB") and token.type not in accepts:
+        return _unmatched(tokens, place)
+    if token.type == "END" and accepts & {"RPAR", "RSQB"}:
+        return _unmatched(tokens, place)
+    if token.type == "COLON" and previous is not None and previous.type == "NAME":
+        return "a rule's name is written LABEL name:"
+    if token.type == "WHERE":
+        return "put the pattern with its WHERE in parentheses"
+    if previous is not None and previous.type == "DOT":
+        return "a window is written (p).20 s, a negation NOT(p).[q, r]"
+    if previous is not None and previous.type == "END":
+        return "leave no space behind the dot of a window: (p).20 s"
+    if token.type == "LSQB":
+        return "a list stands behind 'in' only: X in [1, 2]"
+    return None
+
+
+def _unmatched(tokens: list[Token], place: int) -> str | None:
+    opened: list[Token] = []
+    for token in tokens[:place]:
+        if token.type in ("LPAR", "LSQB"):
+            opened.append(token)
+        elif token.type in ("RPAR", "RSQB") and opened:
+            opened.pop()
+    return f"the '{opened[-1]}' before it is not closed" if opened else "nothing is open here that it could close"

@@ -1,0 +1,121 @@
+"""ETALIS text to rules."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from lark import Token
+from lark.exceptions import UnexpectedToken
+
+from cepheus.core.errors import Diagnostic, RuleError
+from cepheus.core.schema import EventType
+from cepheus.core.source import Source
+from cepheus.core.time import TimeUnit
+from cepheus.language.etalis.build import FilePolicy, FileUnit, Statement
+from cepheus.language.etalis.explain import explain
+from cepheus.language.etalis.grammar import grammar
+from cepheus.language.etalis.scan import Scan, scan
+from cepheus.language.tesla.scan import span_of
+from cepheus.rules.interval.model import Deduction, Fact, IntervalRule, Knowledge
+from cepheus.rules.model import RuleSet
+
+MAX_ERRORS = 100
+"""After this many mistakes the rest of a text is not looked at."""
+
+
+def parse(text: str, name: str = "<rules>", unit: TimeUnit = TimeUnit.US) -> RuleSet:
+    """Read rules, facts and declarations; ``name`` is what messages call the text, such as its file name.
+
+    Numbers without a unit are in that of the text's ``unit`` statement or, if it has none, in ``unit``. All mistakes of
+    the text are reported at once.
+
+    >>> rules = parse("policy recent. pair(X) <- (a(X) SEQ b(X)).5 s.").interval_rules
+    >>> rules[0].head.name, rules[0].pattern.duration, rules[0].policy.choice.value
+    ('pair', 5000000, 'recent')
+    >>> parse("pair(X) <- a(X) b(X).")
+    Traceback (most recent call last):
+    ...
+    cepheus.core.errors.RuleError: <rules>:1:17: error[syntax]: found 'b', expected an operator such as SEQ, ...
+    """
+    source = Source(name, text)
+    statements = read_statements(source, scan(source), unit)
+    policy = next((statement.policy for statement in statements if isinstance(statement, FilePolicy)), None)
+    rules: list[IntervalRule] = []
+    facts: list[Fact] = []
+    deductions: list[Deduction] = []
+    declarations: list[EventType] = []
+    for statement in statements:
+        match statement:
+            case IntervalRule():
+                rules.append(statement if statement.policy else replace(statement, policy=policy))
+            case Fact():
+                facts.append(statement)
+            case Deduction():
+                deductions.append(statement)
+            case EventType():
+                declarations.append(statement)
+            case FilePolicy() | FileUnit():
+                pass
+    return RuleSet(
+        tuple(declarations),
+        interval_rules=tuple(rules),
+        knowledge=Knowledge(tuple(facts), tuple(deductions)),
+    )
+
+
+def read_statements(source: Source, scanned: Scan, unit: TimeUnit) -> list[Statement]:
+    """Read a text statement by statement; RuleError if there are mistakes."""
+    found: list[Statement] = []
+    with grammar().lock:
+        builder = grammar().builder
+        builder.begin(source, _unit(scanned) or unit.value)
+        builder.errors += scanned.errors
+        for tokens in scanned.statements:
+            statement = _read(source, tokens, scanned.errors)
+            if statement is not None:
+                found.append(statement)
+            if len(builder.errors) >= MAX_ERRORS:
+                break
+        errors = builder.errors
+    errors += _repeated(found)
+    if errors:
+        raise RuleError(sorted(errors, key=lambda error: error.span.start if error.span else 0)[:MAX_ERRORS])
+    return found
+
+
+def _read(source: Source, tokens: list[Token], lexical: list[Diagnostic]) -> Statement | None:
+    builder = grammar().builder
+    if tokens[-1].type != "END":
+        last = span_of(source, tokens[-1])
+        if not any(error.span and error.span.start >= last.start for error in lexical):
+            hint = "end the statement with a full stop"
+            message = "the text ends in the middle of a statement"
+            builder.errors.append(Diagnostic("syntax", message, last, hint))
+        return None
+    try:
+        statement: Statement = grammar().parser.parse(tokens)  # type: ignore[arg-type, assignment]  # our own lexer
+    except UnexpectedToken as error:
+        span = span_of(source, tokens[0], tokens[-1])
+        if not any(found.span and span.start <= found.span.start <= span.end for found in lexical):
+            builder.errors.append(explain(source, tokens, error))
+        return None
+    return statement
+
+
+def _unit(scanned: Scan) -> str | None:
+    """Give the unit of a text, which holds for all of it, wherever it is said."""
+    for tokens in scanned.statements:
+        if tokens[0].type == "UNIT" and len(tokens) > 1:
+            return str(tokens[1])
+    return None
+
+
+def _repeated(statements: list[Statement]) -> list[Diagnostic]:
+    errors = []
+    for kind, word in ((FilePolicy, "policy"), (FileUnit, "unit")):
+        said = [statement for statement in statements if isinstance(statement, kind)]
+        errors += [
+            Diagnostic("repeated", f"the {word} of this file is said twice", statement.span, "keep one of the two")
+            for statement in said[1:]
+        ]
+    return errors

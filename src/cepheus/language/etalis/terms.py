@@ -1,0 +1,240 @@
+"""Terms as they are written, and what they mean where they stand: a value, an argument, a condition or an atom.
+
+The text does not tell these apart: ``located(X, hall)`` may be an event, a row of background knowledge or a function
+that does not exist. The parser builds ``Term`` trees, and the place in the rule decides how one is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from typing import Any
+
+from cepheus.core.errors import Diagnostic, did_you_mean
+from cepheus.core.source import Span
+from cepheus.core.values import ValueType
+from cepheus.rules.expressions import Arithmetic, Call, Comparison, Constant, Expression, Negative, Parameter
+from cepheus.rules.functions import AGGREGATES, FUNCTIONS
+from cepheus.rules.interval.model import (
+    Aggregated,
+    AllOf,
+    AnyOf,
+    Anything,
+    Argument,
+    Atom,
+    Bind,
+    Condition,
+    Holds,
+    Known,
+    Member,
+    NoneOf,
+    Unknown,
+)
+
+
+class Kind(Enum):
+    """What a term is made of."""
+
+    CONSTANT = auto()
+    NAME = auto()
+    CALL = auto()
+    ARITHMETIC = auto()
+    NEGATIVE = auto()
+    COMPARED = auto()
+    BOTH = auto()
+    EITHER = auto()
+    NOT = auto()
+    IS = auto()
+    IN = auto()
+    AGGREGATE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A node of a term: ``what`` is a constant's node, a name, an operator or operators; ``below`` are its operands."""
+
+    kind: Kind
+    what: Any
+    below: tuple[Term, ...]
+    span: Span
+    window: int = 0
+
+
+_UNDEFINED = Constant(0, ValueType.INT)
+
+
+def is_variable(name: str) -> bool:
+    """Tell whether a name is that of a variable: it begins with a capital letter or an underscore."""
+    return name[0] == "_" or name[0].isupper()
+
+
+class TermReader:
+    """Reads terms of one statement; ``report`` takes the mistakes."""
+
+    def __init__(self, report: Callable[[Diagnostic], None]) -> None:
+        self._report = report
+        self._aggregates: list[Aggregated] = []
+        self._fresh = 0
+
+    def _error(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
+        self._report(Diagnostic(code, message, span, hint))
+
+    # ---- Values --------------------------------------------------------------------------------------------------
+
+    def expression(self, term: Term) -> Expression:
+        """Read a term as a value."""
+        match term.kind:
+            case Kind.CONSTANT:
+                constant: Constant = replace(term.what, span=term.span)
+                return constant
+            case Kind.NAME:
+                return self._name(term)
+            case Kind.CALL:
+                return self._call(term)
+            case Kind.ARITHMETIC:
+                left, right = map(self.expression, term.below)
+                return Arithmetic(term.what, left, right, term.span)
+            case Kind.NEGATIVE:
+                return self._negative(term)
+            case Kind.AGGREGATE:
+                self._fresh += 1
+                variable = f"_{term.what.lower()}{self._fresh}"
+                self._aggregates.append(self._aggregate(term, variable))
+                return Parameter(variable, term.span)
+            case _:
+                self._error("value", "this is a condition, but a value is expected here", term.span)
+                return replace(_UNDEFINED, span=term.span)
+
+    def _name(self, term: Term) -> Expression:
+        if term.what == "_":
+            self._error("anonymous", "_ has no value", term.span, "give the variable a name")
+            return replace(_UNDEFINED, span=term.span)
+        if is_variable(term.what):
+            return Parameter(term.what, term.span)
+        return Constant(term.what, ValueType.STRING, term.span)
+
+    def _call(self, term: Term) -> Expression:
+        name = term.what.lower()
+        if name not in FUNCTIONS:
+            hint = did_you_mean(name, FUNCTIONS)
+            if name in AGGREGATES:
+                hint = f"an aggregate needs a window: {name.upper()}(P, stock(X, P, _) WITHIN 10 s)"
+            self._error("function", f"there is no function '{term.what}'", term.span, hint)
+            return replace(_UNDEFINED, span=term.span)
+        return Call(name, tuple(map(self.expression, term.below)), term.span)
+
+    def _negative(self, term: Term) -> Expression:
+        operand = self.expression(term.below[0])
+        if isinstance(operand, Constant) and operand.type.is_numeric:
+            return Constant(-operand.value, operand.type, term.span)  # type: ignore[operator]  # it is a number
+        return Negative(operand, term.span)
+
+    # ---- Atoms and arguments -------------------------------------------------------------------------------------
+
+    def argument(self, term: Term) -> Argument:
+        """Read a term as an argument of an atom: a constant, a variable or ``_``."""
+        if term.kind is Kind.NAME and term.what == "_":
+            return Anything(term.span)
+        if term.kind is Kind.CONSTANT or term.kind is Kind.NAME or _is_negative_number(term):
+            found = self.expression(term)
+            assert isinstance(found, Constant | Parameter)
+            return found
+        self._error(
+            "argument",
+            "an argument of an event is a constant, a variable or _",
+            term.span,
+            "name it with a variable and say in WHERE what that equals",
+        )
+        return Anything(term.span)
+
+    def atom(self, term: Term) -> Atom:
+        """Read a term as an event: a name with or without arguments."""
+        if term.kind in (Kind.NAME, Kind.CALL):
+            return Atom(term.what, tuple(map(self.argument, term.below)), term.span)
+        self._error("event", "an event such as stock(X, P, _) is expected here", term.span)
+        return Atom("_", (), term.span)
+
+    # ---- Conditions ----------------------------------------------------------------------------------------------
+
+    def conditions(self, terms: list[Term]) -> tuple[Condition, ...]:
+        """Read terms as conditions that hold together."""
+        return tuple(condition for term in terms for condition in self._with_aggregates(term))
+
+    def _with_aggregates(self, term: Term) -> Iterator[Condition]:
+        """Give the conditions of a term, those that compute the aggregates in it first."""
+        if term.kind is Kind.BOTH:
+            for each in term.below:
+                yield from self._with_aggregates(each)
+            return
+        held, self._aggregates = self._aggregates, []
+        condition = self._condition(term)
+        found, self._aggregates = self._aggregates, held
+        yield from found
+        if condition is not None:
+            yield condition
+
+    def _condition(self, term: Term) -> Condition | None:
+        match term.kind:
+            case Kind.COMPARED:
+                return self._comparison(term)
+            case Kind.IS:
+                return self._bind(term.below[0], term.below[1], term.span)
+            case Kind.IN:
+                value, *options = map(self.expression, term.below)
+                return Member(value, tuple(options), term.span)
+            case Kind.EITHER:
+                return AnyOf(tuple(self._alternative(each) for each in term.below), term.span)
+            case Kind.NOT:
+                return self._denied(term)
+            case Kind.CALL if term.what.lower() not in FUNCTIONS:
+                return Known(term.what, tuple(map(self.argument, term.below)), term.span)
+            case Kind.NAME if not is_variable(term.what):
+                return Known(term.what, (), term.span)
+            case _:
+                return Holds(self.expression(term), term.span)
+
+    def _alternative(self, term: Term) -> AllOf:
+        return AllOf(self.conditions([term]), term.span)
+
+    def _denied(self, term: Term) -> Condition:
+        (inner,) = term.below
+        conditions = self.conditions([inner])
+        if len(conditions) == 1 and isinstance(conditions[0], Known):
+            return Unknown(conditions[0].relation, conditions[0].arguments, term.span)
+        return NoneOf(conditions, term.span)
+
+    def _comparison(self, term: Term) -> Condition | None:
+        if term.what == ("=",):
+            left, right = term.below
+            if left.kind is Kind.NAME and is_variable(left.what):
+                return self._bind(left, right, term.span)
+            if right.kind is Kind.NAME and is_variable(right.what):
+                return self._bind(right, left, term.span)
+        return Holds(Comparison(tuple(map(self.expression, term.below)), term.what, term.span), term.span)
+
+    def _bind(self, variable: Term, value: Term, span: Span) -> Condition | None:
+        if variable.kind is not Kind.NAME or not is_variable(variable.what) or variable.what == "_":
+            self._error("binding", "'is' needs a variable on its left", variable.span, "compare values with =")
+            return None
+        if value.kind is Kind.AGGREGATE:
+            self._aggregates.append(self._aggregate(value, variable.what))
+            return None
+        return Bind(variable.what, self.expression(value), span)
+
+    def _aggregate(self, term: Term, variable: str) -> Aggregated:
+        function = AGGREGATES[term.what.lower()]
+        *value, atom = term.below
+        if bool(value) == (function == "Count"):
+            hint = (
+                "write COUNT(stock(X, _, _) WITHIN 10 s)"
+                if function == "Count"
+                else f"write {function.upper()}(P, stock(X, P, _) WITHIN 10 s)"
+            )
+            self._error("aggregate", f"{function} takes {'only an event' if value else 'a value'}", term.span, hint)
+        read = self.expression(value[0]) if value else None
+        return Aggregated(variable, function, read, self.atom(atom), term.window, term.span)
+
+
+def _is_negative_number(term: Term) -> bool:
+    return term.kind is Kind.NEGATIVE and term.below[0].kind is Kind.CONSTANT and term.below[0].what.type.is_numeric
