@@ -1,0 +1,116 @@
+"""What partitioning needs to know of a rule: its positions, what each looks at, and how far back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from cepheus.core.schema import EventType
+from cepheus.rules.expressions import Aggregate, Constraint, EventPattern, Scope, Within
+from cepheus.rules.model import Aggregation, Negation, Pattern, PatternItem, Rule, Selection
+from cepheus.rules.reach import reach
+from cepheus.rules.resolve import Choose, needs, resolve
+from cepheus.rules.walk import walk
+
+
+@dataclass(frozen=True, slots=True)
+class Anatomy:
+    """A rule taken apart.
+
+    ``pattern`` is the rule's pattern with the aggregates of ``where`` moved into it. ``selections`` are the chosen
+    positions by name. ``choice_needs`` tells, for each position, which other events and computed values (``$name``)
+    decide what is chosen there. ``reach`` is how far back the rule looks, in microseconds.
+    """
+
+    pattern: Pattern
+    selections: dict[str, Selection]
+    choice_needs: dict[str, frozenset[str]]
+    reach: int
+
+    @property
+    def positions(self) -> tuple[str, ...]:
+        """The names of the events that take part, the terminator first."""
+        return (self.pattern.terminator.name, *self.selections)
+
+    def path(self, position: str) -> tuple[str, ...]:
+        """Give a position and those it hangs from, up to the terminator."""
+        names = [position]
+        while names[-1] in self.selections:
+            names.append(self.selections[names[-1]].window.reference)
+        return tuple(names)
+
+    def back(self, position: str, ancestor: str) -> int:
+        """Give the longest time by which a position can lie before an event it hangs from."""
+        path = self.path(position)
+        return sum(self.selections[name].window.duration for name in path[: path.index(ancestor)])
+
+
+def anatomy(rule: Rule) -> Anatomy:
+    """Take a checked rule apart."""
+    return _anatomy(rule)
+
+
+@lru_cache(maxsize=4096)
+def _anatomy(rule: Rule) -> Anatomy:
+    pattern = whole_pattern(rule)
+    return anatomy_of_pattern(pattern)
+
+
+def anatomy_of_pattern(pattern: Pattern) -> Anatomy:
+    """Take the pattern of a rule or of a partial rule apart."""
+    resolved = resolve(Rule(EventType("#"), pattern, name="#"))
+    choice_needs = {resolved.terminator.name: _needs(resolved.terminator.constraints)}
+    for step in resolved.steps:
+        if isinstance(step, Choose):
+            choice_needs[step.name] = _needs(step.constraints) - {step.name}
+    selections = {item.event.name: item for item in pattern.items if isinstance(item, Selection)}
+    return Anatomy(pattern, selections, choice_needs, reach(resolved))
+
+
+def whole_pattern(rule: Rule) -> Pattern:
+    """Give the rule's pattern, with each aggregate of ``where`` as one more item of it."""
+    lifted = [node for assignment in rule.assignments for node in walk(assignment.value) if isinstance(node, Aggregate)]
+    extra = tuple(Aggregation(node, f"where_{place}") for place, node in enumerate(lifted))
+    return replace(rule.pattern, items=rule.pattern.items + extra) if extra else rule.pattern
+
+
+def input_types(rule: Rule) -> frozenset[str]:
+    """Give the types of all events that a rule looks at.
+
+    >>> from cepheus.language.tesla import parse
+    >>> sorted(input_types(parse("define F() from A() and not B() within 1 s from A").rules[0]))
+    ['A', 'B']
+    """
+    return frozenset(event.type for event in _events(whole_pattern(rule)))
+
+
+def item_event(item: PatternItem) -> EventPattern:
+    """Give the event that a pattern item is about."""
+    return item.aggregate.event if isinstance(item, Aggregation) else item.event
+
+
+def item_scope(item: Negation | Aggregation) -> Scope:
+    """Give the scope of a negation or of an aggregate."""
+    return item.aggregate.scope if isinstance(item, Aggregation) else item.scope
+
+
+def scope_span(scope: Scope, shape: Anatomy) -> tuple[str, int]:
+    """Give an event that a scope hangs from, and how far before it the scope can begin.
+
+    For an interval between two events, this is the nearest event from which both hang.
+    """
+    if isinstance(scope, Within):
+        return scope.reference, scope.duration
+    first, second = shape.path(scope.first), shape.path(scope.second)
+    common = next(name for name in first if name in second)
+    return common, max(shape.back(scope.first, common), shape.back(scope.second, common))
+
+
+def _events(pattern: Pattern) -> Iterator[EventPattern]:
+    yield pattern.terminator
+    yield from map(item_event, pattern.items)
+
+
+def _needs(constraints: tuple[Constraint, ...]) -> frozenset[str]:
+    return frozenset(need for constraint in constraints for need in needs(constraint))
