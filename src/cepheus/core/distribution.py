@@ -1,13 +1,16 @@
 """Error distributions of uncertain attributes: what they are and how they are written.
 
-Only the description lives here; the calculus over distributions is another layer's work.
+Only the description lives here; the calculus over distributions is another layer's work. SciPy is asked only when a
+distribution of its own is named.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from cepheus.core.errors import EventError
 
@@ -20,6 +23,7 @@ class Normal:
     variance: float
 
     def __post_init__(self) -> None:
+        _finite(self, self.mean, self.variance)
         _require(self.variance >= 0, f"N({_num(self.mean)}, {_num(self.variance)}) has a negative variance")
 
     def __str__(self) -> str:
@@ -34,6 +38,7 @@ class Uniform:
     high: float
 
     def __post_init__(self) -> None:
+        _finite(self, self.low, self.high)
         _require(
             self.low <= self.high, f"U({_num(self.low)}, {_num(self.high)}) has its lower bound above its upper bound"
         )
@@ -49,6 +54,7 @@ class Discrete:
     outcomes: tuple[tuple[float, float], ...]
 
     def __post_init__(self) -> None:
+        _finite(self, *(number for outcome in self.outcomes for number in outcome))
         _weights(tuple(weight for _, weight in self.outcomes), "the probabilities of a discrete error")
 
     def __str__(self) -> str:
@@ -68,11 +74,105 @@ class Mixture:
         return f"M({', '.join(f'{_num(weight)}: {part}' for weight, part in self.parts)})"
 
 
-Distribution = Normal | Uniform | Discrete | Mixture
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """The sum of independent errors, such as the error of a difference of two measurements."""
+
+    parts: tuple[Distribution, ...]
+
+    def __post_init__(self) -> None:
+        _require(bool(self.parts), "a sum of errors needs at least one of them")
+
+    def __str__(self) -> str:
+        return f"S({', '.join(map(str, self.parts))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """An error known only by examples of it, each as likely as the others."""
+
+    values: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        _require(bool(self.values), "an error given by samples needs at least one of them")
+        _finite(self, *self.values)
+
+    def __str__(self) -> str:
+        return f"E({', '.join(map(_num, self.values))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """A distribution of SciPy by its name there and its parameters: ``F(gamma, 2, scale=0.5)``."""
+
+    name: str
+    arguments: tuple[float, ...] = ()
+    options: tuple[tuple[str, float], ...] = ()
+
+    def __post_init__(self) -> None:
+        _finite(self, *self.arguments, *(value for _, value in self.options))
+        self.scipy()
+
+    def __str__(self) -> str:
+        options = [f"{name}={_num(value)}" for name, value in self.options]
+        return f"F({', '.join([self.name, *map(_num, self.arguments), *options])})"
+
+    @classmethod
+    def of(cls, frozen: Any) -> Frozen:
+        """Describe a frozen distribution of SciPy.
+
+        >>> from scipy import stats
+        >>> str(Frozen.of(stats.gamma(2, scale=0.5)))
+        'F(gamma, 2, scale=0.5)'
+        """
+        options = tuple((name, float(value)) for name, value in sorted(frozen.kwds.items()))
+        return cls(frozen.dist.name, tuple(map(float, frozen.args)), options)
+
+    def scipy(self) -> Any:
+        """Give the frozen distribution that this describes."""
+        try:
+            from scipy import stats
+        except ModuleNotFoundError:
+            raise _error(f"{self} needs SciPy", "install cepheus-cep[uncertainty]") from None
+        family = getattr(stats, self.name, None) if self.name.isidentifier() else None
+        if not isinstance(family, stats.rv_continuous | stats.rv_discrete):
+            raise _error(f"SciPy has no distribution '{self.name}'", "name one of scipy.stats, such as gamma or t")
+        try:
+            frozen = family(*self.arguments, **dict(self.options))
+            valid = math.isfinite(float(frozen.mean())) and math.isfinite(float(frozen.cdf(0.0)))
+        except (TypeError, ValueError):
+            valid = False
+        _require(valid, f"{self} is not a distribution with a mean: SciPy refuses these parameters")
+        return frozen
+
+
+Distribution = Normal | Uniform | Discrete | Mixture | Sum | Samples | Frozen
+
+
+def as_distribution(given: object) -> Distribution:
+    """Give what a caller means: a distribution, its text, a frozen distribution of SciPy, or samples.
+
+    >>> as_distribution([0.5, -0.5])
+    Samples(values=(0.5, -0.5))
+    """
+    if isinstance(given, Normal | Uniform | Discrete | Mixture | Sum | Samples | Frozen):
+        return given
+    if isinstance(given, str):
+        return parse_distribution(given)
+    if hasattr(given, "dist") and hasattr(given, "kwds"):
+        return Frozen.of(given)
+    if isinstance(given, Iterable):
+        try:
+            return Samples(tuple(float(value) for value in given))
+        except (TypeError, ValueError):
+            pass
+    raise _error(f"{given!r} is not a distribution", _EXPECTED)
 
 
 def parse_distribution(text: str) -> Distribution:
-    """Read a distribution in the papers' notation, with ``D`` for discrete errors and ``M`` for mixtures.
+    """Read a distribution in the papers' notation.
+
+    ``D`` is discrete, ``M`` a mixture, ``S`` a sum, ``E`` samples and ``F`` a distribution of SciPy.
 
     >>> parse_distribution("N(0, 1)")
     Normal(mean=0.0, variance=1.0)
@@ -85,8 +185,9 @@ def parse_distribution(text: str) -> Distribution:
     return distribution
 
 
-_TOKEN = re.compile(r"\s*([A-Za-z]+|[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[(),:]|\S)")
+_TOKEN = re.compile(r"\s*([A-Za-z_][A-Za-z_0-9]*|[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[(),:=]|\S)")
 _EXPECTED = "write N(mean, variance), U(low, high), D(value: probability, ..) or M(weight: distribution, ..)"
+T = TypeVar("T")
 
 
 class _Reader:
@@ -111,9 +212,15 @@ class _Reader:
         elif name == "U":
             result = Uniform(*self._pair())
         elif name == "D":
-            result = Discrete(tuple(self._outcomes()))
+            result = Discrete(tuple(self._pairs(self._number)))
         elif name == "M":
-            result = Mixture(tuple(self._parts()))
+            result = Mixture(tuple(self._pairs(self.distribution)))
+        elif name == "S":
+            result = Sum(tuple(self._list(self.distribution)))
+        elif name == "E":
+            result = Samples(tuple(self._list(self._number)))
+        elif name == "F":
+            result = self._frozen()
         else:
             raise self._error()
         self._expect(")")
@@ -130,25 +237,34 @@ class _Reader:
         self._expect(",")
         return first, self._number()
 
-    def _outcomes(self) -> list[tuple[float, float]]:
-        outcomes = []
-        while True:
-            value = self._number()
-            self._expect(":")
-            outcomes.append((value, self._number()))
-            if self._peek() != ",":
-                return outcomes
+    def _list(self, read: Callable[[], T]) -> list[T]:
+        found = [read()]
+        while self._peek() == ",":
             self._take()
+            found.append(read())
+        return found
 
-    def _parts(self) -> list[tuple[float, Distribution]]:
-        parts = []
-        while True:
-            weight = self._number()
+    def _pairs(self, read: Callable[[], T]) -> list[tuple[float, T]]:
+        def pair() -> tuple[float, T]:
+            first = self._number()
             self._expect(":")
-            parts.append((weight, self.distribution()))
-            if self._peek() != ",":
-                return parts
+            return first, read()
+
+        return self._list(pair)
+
+    def _frozen(self) -> Frozen:
+        name = self._take()
+        arguments: list[float] = []
+        options: list[tuple[str, float]] = []
+        while self._peek() == ",":
             self._take()
+            if self._peek().isidentifier():
+                option = self._take()
+                self._expect("=")
+                options.append((option, self._number()))
+            else:
+                arguments.append(self._number())
+        return Frozen(name, tuple(arguments), tuple(options))
 
     def _number(self) -> float:
         token = self._take()
@@ -181,6 +297,10 @@ def _require(condition: bool, message: str) -> None:
         raise _error(message, None)
 
 
+def _finite(distribution: object, *numbers: float) -> None:
+    _require(all(map(math.isfinite, numbers)), f"{distribution} has a parameter that is not a finite number")
+
+
 def _weights(weights: tuple[float, ...], what: str) -> None:
     _require(all(weight >= 0 for weight in weights), f"{what} must not be negative")
     _require(abs(math.fsum(weights) - 1.0) <= 1e-9, f"{what} sum to {_num(math.fsum(weights))}, not to 1")
@@ -191,4 +311,5 @@ def _error(message: str, hint: str | None) -> EventError:
 
 
 def _num(number: float) -> str:
+    number = float(number)  # a number of NumPy prints otherwise
     return repr(int(number)) if abs(number) < 1e15 and number == int(number) else repr(number)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from cepheus.core.distribution import Distribution
 from cepheus.core.source import Span
 from cepheus.core.values import ValueType
 
@@ -20,12 +21,14 @@ class Attribute:
     """An attribute of an event type.
 
     ``type`` is None while only the data can tell it. An event that lacks a required attribute is a bad event;
-    one that lacks an optional attribute has an undefined value there.
+    one that lacks an optional attribute has an undefined value there. ``error`` is what the values of sources that
+    send no error of their own are off by, as far as a domain expert has said.
     """
 
     name: str
     type: ValueType | None
     optional: bool = False
+    error: Distribution | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:

@@ -6,12 +6,12 @@ is one paragraph of that page.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, assert_never
 
 from cepheus.core.batch import EventBatch
-from cepheus.core.distribution import parse_distribution
+from cepheus.core.distribution import Distribution, parse_distribution
 from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.event import Event, composite_id
 from cepheus.core.schema import TIME_ATTRIBUTE, Schema
@@ -20,13 +20,21 @@ from cepheus.core.values import Value, ValueType
 from cepheus.engine.factors import require_factor
 from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites
 from cepheus.engine.snapshot import pack, unpack
-from cepheus.rules.aggregates import aggregate
+from cepheus.rules.check.wording import text_of
 from cepheus.rules.evaluate import Test, evaluator, tester
-from cepheus.rules.expressions import Between, Constraint, Scope, Within
+from cepheus.rules.expressions import AttributeRef, Between, Constraint, Parameter, Scope, Within
 from cepheus.rules.json_form import from_json, to_json
 from cepheus.rules.model import Policy, Rule, RuleSet
 from cepheus.rules.reach import reach
 from cepheus.rules.resolve import Absent, Choose, Compute, Require, ResolvedRule, resolve
+from cepheus.rules.walk import walk
+from cepheus.uncertainty.aggregates import Computed, Member, compute_aggregate
+from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
+from cepheus.uncertainty.estimate import CERTAIN, IMPOSSIBLE, Estimate, Method, conjunction
+from cepheus.uncertainty.judge import Judgement, judge
+from cepheus.uncertainty.production import error_of, law_of_value
+from cepheus.uncertainty.quantities import Quantity
+from cepheus.uncertainty.verdict import Factor, Reason, Verdict, absence
 
 
 @dataclass(slots=True, eq=False)
@@ -36,6 +44,20 @@ class _Stored:
     event: Event
     ordinal: int
     consumed_by: set[str] = field(default_factory=set)
+    quantities: dict[str, Quantity] = field(init=False)
+
+    def __post_init__(self) -> None:
+        values = self.event.attributes
+        self.quantities = {
+            name: Quantity.observed((self.ordinal, name), float(value), error)
+            for name, error in self.event.errors.items()
+            if isinstance(value := values.get(name), int | float)
+        }
+
+    @property
+    def occurrence(self) -> float:
+        """How likely the event occurred. A composite event counts as certain where it feeds a rule."""
+        return 1.0 if self.event.rule is not None or self.event.made_of else self.event.probability
 
 
 @dataclass(slots=True)
@@ -43,16 +65,34 @@ class _Match:
     """A combination of chosen events and computed values; also the situation that constraints are tested in."""
 
     events: dict[str, _Stored]
-    values: dict[str, Value | None]
+    values: dict[str, Computed]
     under_test: _Stored | None = None
 
-    def attribute(self, event: str | None, name: str) -> Value | None:
+    def _stored(self, event: str | None) -> _Stored:
         stored = self.under_test if event is None else self.events[event]
         assert stored is not None
+        return stored
+
+    def attribute(self, event: str | None, name: str) -> Value | None:
+        stored = self._stored(event)
         return stored.event.time if name == TIME_ATTRIBUTE else stored.event.attributes.get(name)
 
     def computed(self, name: str) -> Value | None:
-        return self.values[name]
+        return self.values[name].value
+
+    def quantity(self, reference: AttributeRef | Parameter) -> Quantity | None:
+        if isinstance(reference, AttributeRef):
+            return self._stored(reference.event).quantities.get(reference.name)
+        computed = self.values[reference.name]
+        if computed.law is None:
+            return None
+        assert computed.value is not None
+        return Quantity.computed(reference.name, float(computed.value), computed.law)
+
+    def is_certain(self) -> bool:
+        """Tell whether nothing about the match is uncertain, so that constraints hold or do not."""
+        stored = [*self.events.values(), *([self.under_test] if self.under_test is not None else [])]
+        return not any(each.quantities for each in stored) and not any(v.law is not None for v in self.values.values())
 
 
 class _Deployed:
@@ -65,7 +105,10 @@ class _Deployed:
         self.factor = 1.0
         self.reach = reach(self.resolved)
         self._tests: dict[Constraint, Test] = {}
-        self.values = [(a.attribute, evaluator(a.value)) for a in self.resolved.assignments]
+        self.values = [(a.attribute, a.value, evaluator(a.value)) for a in self.resolved.assignments]
+        steps = [step for step in self.resolved.steps if not isinstance(step, Compute)]
+        self.constraints = [*self.resolved.terminator.constraints, *(c for step in steps for c in _constraints(step))]
+        self.needed = _needed_aggregates(self.resolved)
         self.members = {
             step.name: evaluator(step.value)
             for step in self.resolved.steps
@@ -77,32 +120,53 @@ class _Deployed:
             self._tests[constraint] = tester(constraint)
         return self._tests[constraint]
 
-    def holds(self, constraints: Iterable[Constraint], match: _Match) -> bool:
-        return all(self.test(constraint)(match) for constraint in constraints)
+    def judge(self, constraints: Iterable[Constraint], match: _Match, calculus: Calculus) -> tuple[Judgement, ...]:
+        """Tell how likely constraints hold, those that share an uncertain quantity jointly."""
+        if match.is_certain():
+            held = all(self.test(constraint)(match) for constraint in constraints)
+            return () if held else (Judgement((), IMPOSSIBLE),)
+        return judge([(constraint, match) for constraint in constraints], calculus)
+
+    def probability(self, constraints: Iterable[Constraint], match: _Match, calculus: Calculus) -> float:
+        judgements = self.judge(constraints, match, calculus)
+        return conjunction(judgement.estimate for judgement in judgements).probability if judgements else 1.0
 
 
 class ReferenceEngine:
     """Runs every rule by the book; slow and obvious.
 
-    ``limit`` is the number of composite events that one event may make.
+    ``limit`` is the number of composite events that one event may make. ``observe`` is told of every composite event
+    with the factors of its probability.
     """
 
     name: ClassVar[str] = "reference"
 
-    def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
+    def __init__(
+        self,
+        limit: int = DEFAULT_LIMIT,
+        calculus: Calculus = DEFAULT_CALCULUS,
+        observe: Callable[[Event, Verdict], None] | None = None,
+    ) -> None:
         self._limit = limit
+        self._calculus = calculus
+        self._observe = observe
+        self._errors: dict[str, dict[str, Distribution]] = {}
         self._rules: dict[str, _Deployed] = {}
         self._history: dict[str, list[_Stored]] = {}
         self._fed = 0
         self._ordinal = 0
         self._time = MIN_TIME
 
-    def deploy(self, rules: Sequence[Rule], schema: Schema) -> None:  # noqa: ARG002  # values carry their types
+    def deploy(self, rules: Sequence[Rule], schema: Schema) -> None:
         """Add rules; they see the events fed from now on."""
         deployed = {str(rule.name): _Deployed(rule, self._ordinal) for rule in rules}
         for name in deployed.keys() & self._rules.keys():
             raise OptionError.of("deploy", f"a rule named '{name}' is already deployed", hint="withdraw it first")
         self._rules |= deployed
+        for event_type in schema.values():
+            errors = {a.name: a.error for a in event_type.attributes if a.error is not None}
+            if errors:
+                self._errors[event_type.name] = errors
 
     def withdraw(self, name: str) -> None:
         """Remove a rule and what it consumed."""
@@ -139,7 +203,7 @@ class ReferenceEngine:
     # after the event that completed it; those completed by one event are ordered by rule, then by choice of parts.
 
     def _process(self, event: Event, position: int) -> list[Event]:
-        queue = [event if event.id is not None else replace(event, id=position)]
+        queue = [self._with_errors(event if event.id is not None else replace(event, id=position))]
         for current in queue:
             stored = _Stored(current, self._ordinal)
             self._ordinal += 1
@@ -156,12 +220,20 @@ class ReferenceEngine:
             self._forget()
         return queue[1:]
 
+    # Uncertainty. A source that sends no error of its own has the one that the rules declare.
+
+    def _with_errors(self, event: Event) -> Event:
+        declared = self._errors.get(event.type)
+        if declared is None:
+            return event
+        return replace(event, errors={**declared, **event.errors})
+
     # Terminator. The rule is evaluated once for each event that matches its terminator.
 
     def _fire(self, deployed: _Deployed, terminator: _Stored) -> list[Event]:
         rule = deployed.resolved
         start = _Match({rule.terminator.name: terminator}, {})
-        if not deployed.holds(rule.terminator.constraints, start):
+        if deployed.probability(rule.terminator.constraints, start, self._calculus) == 0.0:
             return []
         matches = [start]
         for step in rule.steps:
@@ -174,10 +246,9 @@ class ReferenceEngine:
                         for match in matches
                     ]
                 case Require(constraint=constraint):
-                    matches = [match for match in matches if deployed.test(constraint)(match)]
+                    matches = [m for m in matches if deployed.probability((constraint,), m, self._calculus) > 0.0]
                 case _:
                     assert_never(step)
-        matches = [m for m in matches if not any(self._occurred(deployed, absent, m) for absent in rule.absences)]
         fired = [(match, event) for match in matches if (event := self._produce(deployed, match)) is not None]
         # Consumption. What took part in a firing is gone for this rule's later terminators.
         for match, _ in fired:
@@ -213,7 +284,9 @@ class ReferenceEngine:
         wanted = 1 if step.count is None else step.count
         for candidate in self._candidates(deployed, step.type, step.window, match):
             situation.events[step.name] = candidate
-            if deployed.holds(step.constraints, situation):
+            own = candidate.occurrence * deployed.probability(step.constraints, situation, self._calculus)
+            # The candidate's own probability exceeds the least one of the rule, which nothing can where that is 1.
+            if own > deployed.resolved.min_probability or own == 1.0 or (step.policy is Policy.EACH and own > 0.0):
                 chosen.append(candidate)
                 if step.policy is Policy.LAST and len(chosen) == wanted:
                     break
@@ -233,57 +306,100 @@ class ReferenceEngine:
                 raise too_many_composites(deployed.rule, self._limit)
         return extended
 
-    # Negation. Checked after selection.
+    # Negation. Checked after selection: the probability that no such event occurred.
 
-    def _occurred(self, deployed: _Deployed, absent: Absent, match: _Match) -> bool:
+    def _absence(self, deployed: _Deployed, absent: Absent, match: _Match) -> tuple[Estimate, list[tuple[str, float]]]:
         situation = _Match(match.events, match.values)
+        found: list[tuple[str, float]] = []
         for situation.under_test in self._candidates(deployed, absent.type, absent.scope, match):
-            if deployed.holds(absent.constraints, situation):
-                return True
-        return False
+            occurrence = situation.under_test.occurrence
+            probability = occurrence * deployed.probability(absent.constraints, situation, self._calculus)
+            if probability > 0.0:
+                found.append((f"{absent.type} {situation.under_test.event.id}", probability))
+            if probability == 1.0 and self._calculus.negation == "independent":
+                break
+        return absence([probability for _, probability in found], self._calculus.negation), found
 
     # Aggregates. Over the values of the matching events of a window or interval, in the order of the stream;
-    # a member without a value does not count.
+    # a member without a value does not count. Values and membership may be uncertain.
 
-    def _compute(self, deployed: _Deployed, step: Compute, match: _Match) -> Value | None:
+    def _compute(self, deployed: _Deployed, step: Compute, match: _Match) -> Computed:
         situation = _Match(match.events, match.values)
-        values: list[Value] = []
+        members: list[Member] = []
         for situation.under_test in self._candidates(deployed, step.type, step.scope, match):
-            if deployed.holds(step.constraints, situation):
+            probability = deployed.probability(step.constraints, situation, self._calculus)
+            probability *= situation.under_test.occurrence
+            if probability > 0.0:
                 value = deployed.members[step.name](situation) if step.value is not None else 1
                 if value is not None:
-                    values.append(value)
-        values.reverse()
-        return aggregate(step.function, values)
+                    law = None if step.value is None else law_of_value(step.value, situation, self._calculus)
+                    members.append(Member(probability, value, law))
+        members.reverse()
+        return compute_aggregate(step.function, members, self._calculus)
+
+    # Probability. The product over constraints, negations and aggregates, times what the rule itself is worth.
+
+    def _verdict(self, deployed: _Deployed, match: _Match) -> Verdict | None:
+        factors: list[Factor] = []
+        for name, stored in match.events.items():
+            if stored.occurrence < 1.0:
+                factors.append(Factor(Reason.EVENT, f"{name} occurred", Estimate(stored.occurrence, Method.CLOSED)))
+        for judgement in deployed.judge(deployed.constraints, match, self._calculus):
+            if judgement.estimate != CERTAIN:
+                text = " and ".join(map(text_of, judgement.constraints))
+                factors.append(Factor(Reason.CONSTRAINT, text, judgement.estimate))
+        for name in deployed.needed:
+            computed = match.values[name]
+            if computed.defined < 1.0:
+                estimate = Estimate(computed.defined, Method.CLOSED, computed.bound)
+                factors.append(Factor(Reason.AGGREGATE, f"${name} is defined", estimate))
+        for absent in deployed.resolved.absences:
+            if any(factor.estimate.probability == 0.0 for factor in factors):
+                return None
+            estimate, found = self._absence(deployed, absent, match)
+            factors.append(Factor(Reason.NEGATION, f"no {absent.type}", estimate, tuple(found)))
+        if deployed.factor < 1.0:
+            factors.append(Factor(Reason.NETWORK, f"rule {deployed.rule.name}", Estimate(deployed.factor)))
+        verdict = Verdict(tuple(factors))
+        probability = verdict.estimate.probability
+        return None if probability == 0.0 or probability < deployed.resolved.min_probability else verdict
 
     # Production. The composite event carries the terminator's time; a rule that needs an undefined value does not
     # fire, unless the attribute is declared optional.
 
     def _produce(self, deployed: _Deployed, match: _Match) -> Event | None:
         rule = deployed.resolved
+        verdict = self._verdict(deployed, match)
+        if verdict is None:
+            return None
         attributes: dict[str, Value | None] = {}
-        for name, compute in deployed.values:
+        errors: dict[str, Distribution] = {}
+        for name, expression, compute in deployed.values:
             declared = rule.composite.attribute(name)
             assert declared is not None
             value = compute(match)
             if value is None and not declared.optional:
                 return None
             attributes[name] = float(value) if declared.type is ValueType.FLOAT and value is not None else value
-        probability = deployed.factor
-        if probability == 0.0 or probability < rule.min_probability:
-            return None
+            error = None if value is None else error_of(expression, value, match, self._calculus)
+            if error is not None:
+                errors[name] = error
         parts = [match.events[position.name].event for position in rule.positions]
         made_of = tuple(part.id for part in parts if part.id is not None)
-        return Event(
+        made = Event(
             rule.composite.name,
             parts[0].time,
             attributes,
             id=composite_id(rule.composite.name, rule.name, made_of),
-            probability=probability,
+            probability=verdict.estimate.probability,
+            errors=errors,
             start=min(part.time if part.start is None else part.start for part in parts),
             rule=rule.name,
             made_of=made_of,
         )
+        if self._observe is not None:
+            self._observe(made, verdict)
+        return made
 
     def _forget(self) -> None:
         """Drop the events that lie further back than any rule can look."""
@@ -299,6 +415,10 @@ class ReferenceEngine:
         header = {
             "rules": to_json(RuleSet((), tuple(deployed.rule for deployed in self._rules.values()))),
             "since": [deployed.since for deployed in self._rules.values()],
+            "errors": {
+                event_type: {name: str(error) for name, error in errors.items()}
+                for event_type, errors in self._errors.items()
+            },
             "factors": [deployed.factor for deployed in self._rules.values()],
             "fed": self._fed,
             "ordinal": self._ordinal,
@@ -317,10 +437,30 @@ class ReferenceEngine:
             deployed.factor = factor
             self._rules[deployed.resolved.name] = deployed
         self._fed, self._ordinal, self._time = header["fed"], header["ordinal"], header["time"]
+        self._errors = {
+            event_type: {name: parse_distribution(text) for name, text in errors.items()}
+            for event_type, errors in header["errors"].items()
+        }
         self._history = {}
         for record in header["history"]:
             stored = _from_json(record)
             self._history.setdefault(stored.event.type, []).append(stored)
+
+
+def _constraints(step: Choose | Require) -> tuple[Constraint, ...]:
+    return step.constraints if isinstance(step, Choose) else (step.constraint,)
+
+
+def _needed_aggregates(rule: ResolvedRule) -> tuple[str, ...]:
+    """Give the aggregates without which the rule does not fire: all but those that only optional attributes read."""
+    computed = [step.name for step in rule.steps if isinstance(step, Compute)]
+    readers: list[object] = [step for step in rule.steps if isinstance(step, Require | Choose)]
+    for assignment in rule.assignments:
+        declared = rule.composite.attribute(assignment.attribute)
+        if declared is not None and not declared.optional:
+            readers.append(assignment.value)
+    read = {node.name for reader in readers for node in walk(reader) if isinstance(node, Parameter)}
+    return tuple(name for name in computed if name in read)
 
 
 def _to_json(stored: _Stored) -> dict[str, Any]:

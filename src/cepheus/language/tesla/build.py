@@ -127,7 +127,7 @@ class Builder(NetworkBuilder):
         if value_type is None:
             hint = did_you_mean(written, TYPE_NAMES) or "write int, double, string, bool or timestamp"
             self._error("type", f"there is no attribute type '{written}'", self._token_span(written), hint)
-        return Attribute(str(name), value_type, len(children) > 2, self._token_span(name))
+        return Attribute(str(name), value_type, len(children) > 2, span=self._token_span(name))
 
     # ---- Patterns ------------------------------------------------------------------------------------------------
 

@@ -38,7 +38,7 @@ def composites(known: KnownTypes, inferred: InferredTypes) -> Schema:
                         attribute.name,
                         inferred.types.get((event_type.name, attribute.name)),
                         attribute.optional,
-                        attribute.span,
+                        span=attribute.span,
                     )
                     for attribute in event_type.attributes
                 ),

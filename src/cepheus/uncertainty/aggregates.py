@@ -1,0 +1,245 @@
+"""Aggregates over members whose values, or whose membership, are uncertain.
+
+Every subset of the uncertain members counts with its probability. Counts, extremes, first and last values have closed
+forms for any number of members; sums and averages go through the subsets of a few members and beyond that take the
+Gaussian that has the exact mean and variance, whose error the Berry-Esseen theorem bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cepheus.core.values import Value
+from cepheus.rules.aggregates import aggregate
+from cepheus.uncertainty.calculus import Calculus
+from cepheus.uncertainty.closed_forms import settled
+from cepheus.uncertainty.laws import Component, Floats, Law, Spreads, added, point, samples
+
+_BERRY_ESSEEN = 0.56
+_KEPT = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One event under an aggregate: how likely it belongs to it, its value as observed and, if uncertain, its law."""
+
+    probability: float
+    value: Value
+    law: Law | None = None
+
+    @property
+    def true_law(self) -> Law:
+        """The law of the value, a point if it is certain."""
+        if self.law is not None:
+            return self.law
+        assert not isinstance(self.value, str)
+        return point(float(self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """An aggregate: its value, the law of the true value if that is uncertain, and how likely it is defined.
+
+    ``bound`` limits the error of probabilities that an approximate law gives.
+    """
+
+    value: Value | None
+    law: Law | None = None
+    defined: float = 1.0
+    bound: float = 0.0
+
+
+def compute_aggregate(function: str, members: Sequence[Member], calculus: Calculus) -> Computed:
+    """Apply an aggregate function to members given in the order of the stream.
+
+    >>> compute_aggregate("Avg", [Member(1.0, 2.0), Member(1.0, 4.0)], Calculus())
+    Computed(value=3.0, law=None, defined=1.0, bound=0.0)
+    """
+    kept = [member for member in (_rounded(member, calculus) for member in members) if member.probability > 0.0]
+    surely = all(member.probability == 1.0 for member in kept)
+    if surely and (function == "Count" or all(member.law is None for member in kept)):
+        return Computed(aggregate(function, [member.value for member in kept]))
+    observed = aggregate(function, [member.value for member in kept]) if surely else None
+    defined = 1.0 if function in ("Count", "Sum") else settled(1.0 - math.prod(1.0 - m.probability for m in kept))
+    law, bound = _law(function, kept, calculus, defined)
+    if law is None:
+        return Computed(None)
+    return Computed(law.mean() if observed is None else observed, law, defined, bound)
+
+
+def _rounded(member: Member, calculus: Calculus) -> Member:
+    if member.probability <= calculus.ignore:
+        return Member(0.0, member.value, member.law)
+    return Member(1.0, member.value, member.law) if member.probability >= calculus.accept else member
+
+
+def _law(function: str, members: list[Member], calculus: Calculus, defined: float) -> tuple[Law | None, float]:
+    """Give the law of an aggregate that is uncertain, given that it is defined, and the bound of its error."""
+    match function:
+        case "Count":
+            return _count(members), 0.0
+        case "Sum" | "Avg":
+            return _linear(function, members, calculus, defined)
+        case "Min" | "Max":
+            return Extreme(tuple((m.probability, m.true_law) for m in members), function == "Max", defined), 0.0
+        case "First" | "Last":
+            return _end(members if function == "First" else members[::-1], defined)
+        case _:
+            return _simulated(function, members, calculus)
+
+
+def _count(members: Sequence[Member]) -> Spreads:
+    """Give the law of the number of members: a convolution of as many coins."""
+    chances = [1.0]
+    for member in members:
+        p = member.probability
+        chances = [a * (1.0 - p) + b * p for a, b in zip([*chances, 0.0], [0.0, *chances], strict=True)]
+    return Spreads(tuple(Component(chance, float(count)) for count, chance in enumerate(chances) if chance > 0.0))
+
+
+def _end(members: Sequence[Member], defined: float) -> tuple[Law, float]:
+    """Give the law of the first member that is there."""
+    components: list[Component] = []
+    missing = 1.0
+    for member in members:
+        law = member.true_law
+        share = missing * member.probability / defined
+        spread = law if isinstance(law, Spreads) else samples(law.draw(np.random.default_rng(1), _KEPT).tolist())
+        components += [Component(share * c.weight, c.mean, c.variance, c.widths) for c in spread.components]
+        missing *= 1.0 - member.probability
+        if missing == 0.0:
+            break
+    return Spreads(tuple(component for component in components if component.weight > 0.0)), 0.0
+
+
+def _linear(function: str, members: list[Member], calculus: Calculus, defined: float) -> tuple[Law | None, float]:
+    """Give the law of a sum or an average."""
+    laws = [member.true_law for member in members]
+    if not all(isinstance(law, Spreads) for law in laws):
+        return _simulated(function, members, calculus)
+    spreads = [law for law in laws if isinstance(law, Spreads)]
+    uncertain = [place for place, member in enumerate(members) if member.probability < 1.0]
+    if len(uncertain) <= calculus.exact_members:
+        exact = _by_subsets(function, members, spreads, uncertain, defined)
+        if exact is not None:
+            return exact, 0.0
+    return _gaussian(function, members, spreads)
+
+
+def _by_subsets(
+    function: str, members: Sequence[Member], laws: Sequence[Spreads], uncertain: Sequence[int], defined: float
+) -> Spreads | None:
+    components: list[Component] = []
+    certain = [place for place, member in enumerate(members) if member.probability == 1.0]
+    for subset in range(1 << len(uncertain)):
+        weight = 1.0
+        present = list(certain)
+        for bit, place in enumerate(uncertain):
+            inside = bool(subset >> bit & 1)
+            weight *= members[place].probability if inside else 1.0 - members[place].probability
+            if inside:
+                present.append(place)
+        if not present:
+            if function == "Sum":
+                components.append(Component(weight, 0.0))
+            continue
+        total = added([laws[place] for place in present])
+        if total is None:
+            return None
+        scale = 1.0 / len(present) if function == "Avg" else 1.0
+        share = weight if function == "Sum" else weight / defined
+        moved = total.moved(scale, 0.0).components
+        components += [Component(share * c.weight, c.mean, c.variance, c.widths) for c in moved]
+    return Spreads(tuple(components))
+
+
+def _gaussian(function: str, members: Sequence[Member], laws: Sequence[Spreads]) -> tuple[Spreads, float]:
+    """Give the Gaussian of the exact mean and variance, and the bound of how far its probabilities are off.
+
+    An average over uncertain members is taken as the sum of the deviations from its centre over the expected number.
+    """
+    expected = math.fsum(member.probability for member in members)
+    mean = math.fsum(m.probability * law.mean() for m, law in zip(members, laws, strict=True))
+    centre, scale = (mean / expected, expected) if function == "Avg" else (0.0, 1.0)
+    variance, third = 0.0, 0.0
+    for member, law in zip(members, laws, strict=True):
+        p, spread, offset = member.probability, law.variance(), law.mean() - centre
+        own = p * (spread + offset * offset) - p * p * offset * offset
+        variance += own
+        third += own * (3.0 * math.sqrt(spread) + abs(offset))
+    law = Spreads((Component(1.0, centre if function == "Avg" else mean, variance / (scale * scale)),))
+    return law, min(1.0, _BERRY_ESSEEN * third / variance**1.5) if variance > 0.0 else 0.0
+
+
+def _simulated(function: str, members: Sequence[Member], calculus: Calculus) -> tuple[Law | None, float]:
+    """Give examples of an aggregate that has no closed form; None if it never was defined."""
+    generator = np.random.default_rng(calculus.seed)
+    present = generator.random((calculus.draws, len(members))) < [member.probability for member in members]
+    drawn = np.column_stack([member.true_law.draw(generator, calculus.draws) for member in members])
+    results = []
+    for row, there in zip(drawn, present, strict=True):
+        result = aggregate(function, row[there].tolist())
+        if result is not None:
+            results.append(float(result))
+    if not results:
+        return None, 0.0
+    return samples(results), 0.5 / math.sqrt(len(results))
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """The law of the largest or smallest of independent values, each there with its probability, given that one is."""
+
+    members: tuple[tuple[float, Law], ...]
+    largest: bool
+    defined: float
+    scale: float = 1.0
+    shift: float = 0.0
+
+    def below(self, bound: float, *, inclusive: bool) -> float:
+        """Give the probability of a value less than the bound, or equal to it where inclusive."""
+        at = (bound - self.shift) / self.scale
+        if self.scale < 0.0:
+            return 1.0 - self._below(at, not inclusive)
+        return self._below(at, inclusive)
+
+    def _below(self, bound: float, inclusive: bool) -> float:
+        empty = 1.0 - self.defined
+        if self.largest:
+            none_above = math.prod(1.0 - p * (1.0 - law.below(bound, inclusive=inclusive)) for p, law in self.members)
+            return (none_above - empty) / self.defined
+        none_below = math.prod(1.0 - p * law.below(bound, inclusive=inclusive) for p, law in self.members)
+        return (1.0 - none_below) / self.defined
+
+    def draw(self, generator: np.random.Generator, count: int) -> Floats:
+        """Draw values; a draw without members is repeated."""
+        choose = np.max if self.largest else np.min
+        missing = -np.inf if self.largest else np.inf
+        values = np.empty(0)
+        while len(values) < count:
+            there = generator.random((count, len(self.members))) < [p for p, _ in self.members]
+            drawn = np.column_stack([law.draw(generator, count) for _, law in self.members])
+            values = np.concatenate([values, choose(np.where(there, drawn, missing), axis=1)[there.any(axis=1)]])
+        return self.scale * values[:count] + self.shift
+
+    def mean(self) -> float:
+        """Give the expected value, from a fixed set of draws."""
+        return float(self.draw(np.random.default_rng(1), 4096).mean())
+
+    def moved(self, scale: float, shift: float) -> Law:
+        """Give the law of ``scale * value + shift``."""
+        if scale == 0.0:
+            return point(shift)
+        return Extreme(self.members, self.largest, self.defined, scale * self.scale, scale * self.shift + shift)
+
+
+def described(law: Law) -> Spreads:
+    """Give a law in the closed family, for an attribute to carry: itself, or as many examples as are worth keeping."""
+    if isinstance(law, Spreads) and len(law.components) <= _KEPT:
+        return law
+    drawn = np.sort(law.draw(np.random.default_rng(1), 16 * _KEPT))
+    return samples(drawn.reshape(_KEPT, 16).mean(axis=1).tolist())

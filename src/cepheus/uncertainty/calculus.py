@@ -1,0 +1,51 @@
+"""Settings of the calculus: how precise against what it costs, and how negations are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from cepheus.core.errors import OptionError
+
+NegationFormula = Literal["independent", "as-printed"]
+"""How the probabilities of matches of a negated event combine: prod(1 - p), or 1 - prod(p) as the paper prints."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calculus:
+    """Settings of the calculus.
+
+    ``draws`` is how many times a situation without closed form is simulated, from ``seed``; the standard error is at
+    most half of one over the square root of it. ``exact_members`` is how many members of uncertain membership an
+    aggregate weighs subset by subset. A member of probability up to ``ignore`` or from ``accept`` on is taken for
+    absent or present.
+    """
+
+    draws: int = 10_000
+    seed: int = 1
+    exact_members: int = 10
+    ignore: float = 0.0
+    accept: float = 1.0
+    negation: NegationFormula = "independent"
+
+    def __post_init__(self) -> None:
+        _require(self.draws >= 1, f"{self.draws} draws decide nothing", "draws at least 1")
+        _require(0 <= self.exact_members <= 16, f"{self.exact_members} members have too many subsets", "take 0 to 16")
+        _require(
+            0.0 <= self.ignore <= self.accept <= 1.0,
+            f"the thresholds {self.ignore} and {self.accept} are not probabilities in order",
+            "give 0 <= ignore <= accept <= 1",
+        )
+        _require(
+            self.negation in ("independent", "as-printed"),
+            f"'{self.negation}' is not a reading of negations",
+            "choose independent or as-printed",
+        )
+
+
+def _require(condition: bool, message: str, hint: str) -> None:
+    if not condition:
+        raise OptionError.of("calculus", message, hint=hint)
+
+
+DEFAULT_CALCULUS = Calculus()

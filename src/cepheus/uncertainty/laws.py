@@ -1,0 +1,306 @@
+"""Laws: how the true value behind an uncertain number is distributed.
+
+Normal, Uniform, discrete errors, their mixtures and sums all lead to laws of one family, mixtures of spreads, which is
+closed under linear expressions. Whatever lies outside of it knows its distribution function and how to draw from it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from typing import Any, Protocol, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cepheus.core.distribution import Discrete, Distribution, Frozen, Mixture, Normal, Samples, Sum, Uniform
+from cepheus.uncertainty.closed_forms import spread_cdf
+
+MAX_COMPONENTS = 1 << 14
+"""A law of more components is not worked out; what needs it is simulated."""
+
+Floats = NDArray[np.float64]
+
+
+class Law(Protocol):
+    """How a true value is distributed."""
+
+    def below(self, bound: float, *, inclusive: bool) -> float:
+        """Give the probability of a value less than the bound, or equal to it where inclusive."""
+
+    def draw(self, generator: np.random.Generator, count: int) -> Floats:
+        """Draw values."""
+
+    def mean(self) -> float:
+        """Give the expected value."""
+
+    def moved(self, scale: float, shift: float) -> Law:
+        """Give the law of ``scale * value + shift``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """A mean with a Gaussian part and uniform parts, given by half widths, the widest first, around it."""
+
+    weight: float
+    mean: float
+    variance: float = 0.0
+    widths: tuple[float, ...] = ()
+
+    @property
+    def is_point(self) -> bool:
+        """Whether there is nothing around the mean."""
+        return self.variance == 0.0 and not self.widths
+
+    @property
+    def total_variance(self) -> float:
+        """The variance, the uniform parts included."""
+        return self.variance + sum(width * width for width in self.widths) / 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spreads:
+    """A mixture of components: the closed family.
+
+    >>> Spreads((Component(1.0, 31.8, 1.0),)).below(30.0, inclusive=False)
+    0.0359...
+    """
+
+    components: tuple[Component, ...]
+
+    @property
+    def is_discrete(self) -> bool:
+        """Whether all components are points."""
+        return all(component.is_point for component in self.components)
+
+    def below(self, bound: float, *, inclusive: bool) -> float:
+        """Give the probability of a value less than the bound, or equal to it where inclusive."""
+        return math.fsum(c.weight * _component_below(c, bound, inclusive) for c in self.components)
+
+    def draw(self, generator: np.random.Generator, count: int) -> Floats:
+        """Draw values."""
+        weights = np.array([component.weight for component in self.components])
+        chosen = generator.choice(len(weights), count, p=weights / weights.sum())
+        values = np.empty(count)
+        for index, component in enumerate(self.components):
+            rows = np.flatnonzero(chosen == index)
+            drawn = np.full(len(rows), component.mean, np.float64)
+            if component.variance:
+                drawn += generator.normal(0.0, math.sqrt(component.variance), len(rows))
+            for width in component.widths:
+                drawn += generator.uniform(-width, width, len(rows))
+            values[rows] = drawn
+        return values
+
+    def mean(self) -> float:
+        """Give the expected value."""
+        return math.fsum(component.weight * component.mean for component in self.components)
+
+    def variance(self) -> float:
+        """Give the variance."""
+        mean = self.mean()
+        return math.fsum(c.weight * (c.total_variance + (c.mean - mean) ** 2) for c in self.components)
+
+    def moved(self, scale: float, shift: float) -> Spreads:
+        """Give the law of ``scale * value + shift``."""
+        size = abs(scale)
+        return Spreads(
+            tuple(
+                Component(
+                    c.weight,
+                    scale * c.mean + shift,
+                    scale * scale * c.variance,
+                    tuple(size * width for width in c.widths) if size else (),
+                )
+                for c in self.components
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """``scale * X + shift`` for a distribution X of SciPy."""
+
+    frozen: Frozen
+    scale: float
+    shift: float
+
+    def below(self, bound: float, *, inclusive: bool) -> float:
+        """Give the probability of a value less than the bound, or equal to it where inclusive."""
+        scipy = _scipy(self.frozen)
+        at = (bound - self.shift) / self.scale
+        atom = float(scipy.pmf(at)) if hasattr(scipy.dist, "pmf") and not hasattr(scipy.dist, "pdf") else 0.0
+        if self.scale > 0.0:
+            return float(scipy.cdf(at)) - (0.0 if inclusive else atom)
+        return float(scipy.sf(at)) + (atom if inclusive else 0.0)
+
+    def draw(self, generator: np.random.Generator, count: int) -> Floats:
+        """Draw values."""
+        drawn = _scipy(self.frozen).rvs(size=count, random_state=generator)
+        return self.scale * np.asarray(drawn, np.float64) + self.shift
+
+    def mean(self) -> float:
+        """Give the expected value."""
+        return self.scale * float(_scipy(self.frozen).mean()) + self.shift
+
+    def moved(self, scale: float, shift: float) -> Law:
+        """Give the law of ``scale * value + shift``."""
+        if scale == 0.0:
+            return point(shift)
+        return Foreign(self.frozen, scale * self.scale, scale * self.shift + shift)
+
+    def quantile(self, share: float) -> float:
+        """Give the value that the given share of values does not exceed."""
+        inner = share if self.scale > 0.0 else 1.0 - share
+        return self.scale * float(_scipy(self.frozen).ppf(inner)) + self.shift
+
+
+@lru_cache(maxsize=256)
+def _scipy(frozen: Frozen) -> Any:
+    return frozen.scipy()
+
+
+def point(value: float) -> Spreads:
+    """Give the law of a value that is certain."""
+    return Spreads((Component(1.0, value),))
+
+
+def samples(values: Iterable[float]) -> Spreads:
+    """Give the law of equally likely values."""
+    ordered = sorted(values)
+    return Spreads(tuple(Component(1.0 / len(ordered), value) for value in ordered))
+
+
+def law_of(error: Distribution, observed: float) -> Law:
+    """Give the law of the true value: the observed one minus its error.
+
+    >>> from cepheus.core.distribution import Normal
+    >>> law_of(Normal(0.0, 1.0), 31.8)
+    Spreads(components=(Component(weight=1.0, mean=31.8, variance=1.0, widths=()),))
+    """
+    if isinstance(error, Frozen):
+        return Foreign(error, -1.0, observed)
+    return spreads(error).moved(-1.0, observed)
+
+
+@lru_cache(maxsize=4096)
+def spreads(error: Distribution) -> Spreads:
+    """Give a distribution as a mixture of spreads; a distribution of SciPy inside a mixture is simulated."""
+    match error:
+        case Normal(mean=mean, variance=variance):
+            return Spreads((Component(1.0, mean, variance),))
+        case Uniform(low=low, high=high):
+            width = (high - low) / 2.0
+            return Spreads((Component(1.0, (low + high) / 2.0, 0.0, (width,) if width else ()),))
+        case Discrete(outcomes=outcomes):
+            return Spreads(tuple(Component(weight, value) for value, weight in outcomes if weight > 0.0))
+        case Mixture(parts=parts):
+            return Spreads(
+                tuple(
+                    Component(weight * c.weight, c.mean, c.variance, c.widths)
+                    for weight, part in parts
+                    if weight > 0.0
+                    for c in spreads(part).components
+                )
+            )
+        case Sum(parts=parts):
+            total = added([spreads(part) for part in parts])
+            return total if total is not None else _drawn(error)
+        case Samples(values=values):
+            return samples(values)
+        case Frozen():
+            return _drawn(error)
+        case _:
+            assert_never(error)
+
+
+_SEED = 20120321
+_DRAWS = 4096
+
+
+def _drawn(error: Distribution) -> Spreads:
+    """Give samples of a distribution that has no closed form together with others."""
+    generator = np.random.default_rng(_SEED)
+    if isinstance(error, Frozen):
+        return samples(_scipy(error).rvs(size=_DRAWS, random_state=generator).tolist())
+    assert isinstance(error, Sum)
+    return samples(np.sum([spreads(part).draw(generator, _DRAWS) for part in error.parts], axis=0).tolist())
+
+
+def added(laws: Iterable[Spreads]) -> Spreads | None:
+    """Give the law of the sum of independent values; None if it has too many components."""
+    laws = list(laws)
+    if math.prod(len(law.components) for law in laws) > MAX_COMPONENTS:
+        return None
+    return Spreads(tuple(_added(parts) for parts in product(*(law.components for law in laws))))
+
+
+def _added(parts: tuple[Component, ...]) -> Component:
+    widths = sorted((width for part in parts for width in part.widths), reverse=True)
+    return Component(
+        math.prod(part.weight for part in parts),
+        math.fsum(part.mean for part in parts),
+        math.fsum(part.variance for part in parts),
+        tuple(widths),
+    )
+
+
+def distribution_of(law: Spreads) -> Distribution:
+    """Give a law as a distribution, for an attribute that carries it.
+
+    >>> str(distribution_of(Spreads((Component(0.5, 0.0, 1.0), Component(0.5, 2.0, 0.0, (1.0,))))))
+    'M(0.5: N(0, 1), 0.5: U(1, 3))'
+    """
+    if len(law.components) == 1:
+        return _single(law.components[0])
+    weights = [component.weight for component in law.components]
+    if law.is_discrete and len(set(weights)) == 1:
+        return Samples(tuple(component.mean for component in law.components))
+    total = math.fsum(weights)
+    if law.is_discrete:
+        merged: dict[float, float] = {}
+        for component in law.components:
+            merged[component.mean] = merged.get(component.mean, 0.0) + component.weight / total
+        return Discrete(tuple(merged.items()))
+    return Mixture(tuple((component.weight / total, _single(component)) for component in law.components))
+
+
+def _single(component: Component) -> Distribution:
+    mean = component.mean
+    if not component.widths:
+        return Normal(mean, component.variance)
+    if component.variance == 0.0 and len(component.widths) == 1:
+        return Uniform(mean - component.widths[0], mean + component.widths[0])
+    around: list[Distribution] = [Uniform(-width, width) for width in component.widths]
+    return Sum((Normal(mean, component.variance), *around))
+
+
+def _component_below(component: Component, bound: float, inclusive: bool) -> float:
+    t = bound - component.mean
+    if component.is_point:
+        return 1.0 if t > 0.0 or (inclusive and t == 0.0) else 0.0
+    sd, widths = math.sqrt(component.variance), component.widths
+    if len(widths) > 2:
+        return _many_uniform(t, sd, widths)
+    return spread_cdf(t, sd, widths[0] if widths else 0.0, widths[1] if len(widths) > 1 else 0.0)
+
+
+_TERMS = np.arange(1, 1 << 14, dtype=np.float64)
+
+
+def _many_uniform(t: float, sd: float, widths: tuple[float, ...]) -> float:
+    """Give the distribution function of a spread of three or more uniform parts, by its Fourier series.
+
+    The density vanishes, or nearly so, outside of the half period, and the terms fall with the fourth power or faster.
+    """
+    half = sum(widths) + 9.0 * sd
+    if abs(t) >= half:
+        return 0.0 if t < 0.0 else 1.0
+    frequencies = np.pi * _TERMS / half
+    amplitudes = np.exp(-0.5 * (sd * frequencies) ** 2)
+    for width in widths:
+        amplitudes *= np.sinc(width * frequencies / np.pi)
+    return float(0.5 + t / (2.0 * half) + np.sum(amplitudes * np.sin(frequencies * t) / (np.pi * _TERMS)))

@@ -1,0 +1,160 @@
+"""Uncertain quantities and the situations that expressions over them are evaluated in."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, assert_never
+
+from cepheus.core.distribution import Distribution
+from cepheus.core.values import Value
+from cepheus.rules.evaluate import Situation, evaluator
+from cepheus.rules.expressions import (
+    Aggregate,
+    Arithmetic,
+    AttributeRef,
+    Call,
+    Comparison,
+    Constant,
+    Constraint,
+    Expression,
+    Negative,
+    Parameter,
+)
+from cepheus.rules.walk import walk
+from cepheus.uncertainty.laws import Law, law_of
+
+Key = Hashable
+"""What makes two mentions of a quantity the same: an attribute of one event, or one aggregate of a match."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Quantity:
+    """A number that is not known for certain; quantities of different keys are independent of one another.
+
+    ``law`` is how the true value is distributed, ``error`` what the observed one is off by.
+    """
+
+    key: Key
+    law: Law
+    error: Law
+
+    @classmethod
+    def observed(cls, key: Key, value: float, error: Distribution) -> Quantity:
+        """Give the quantity of a measured value."""
+        return cls(key, law_of(error, value), law_of(error, 0.0).moved(-1.0, 0.0))
+
+    @classmethod
+    def computed(cls, key: Key, value: float, law: Law) -> Quantity:
+        """Give the quantity of a computed value."""
+        return cls(key, law, law.moved(-1.0, value))
+
+
+class UncertainSituation(Situation, Protocol):
+    """A situation in which some values are uncertain."""
+
+    def quantity(self, reference: AttributeRef | Parameter) -> Quantity | None:
+        """Give the quantity that an attribute or a computed value is, None if it is certain."""
+
+
+@dataclass(slots=True)
+class Drawn:
+    """A situation with a value drawn for each uncertain quantity."""
+
+    situation: UncertainSituation
+    values: Mapping[Key, float]
+
+    def attribute(self, event: str | None, name: str) -> Value | None:
+        """Give an attribute of an event."""
+        quantity = self.situation.quantity(AttributeRef(event, name))
+        return self.situation.attribute(event, name) if quantity is None else self.values[quantity.key]
+
+    def computed(self, name: str) -> Value | None:
+        """Give a computed value."""
+        quantity = self.situation.quantity(Parameter(name))
+        return self.situation.computed(name) if quantity is None else self.values[quantity.key]
+
+
+@dataclass(slots=True)
+class Linear:
+    """``constant + sum of coefficient * quantity``."""
+
+    constant: float
+    coefficients: dict[Key, float] = field(default_factory=dict)
+
+    def plus(self, other: Linear, factor: float) -> Linear:
+        """Add a multiple of another form."""
+        coefficients = dict(self.coefficients)
+        for key, coefficient in other.coefficients.items():
+            total = coefficients.get(key, 0.0) + factor * coefficient
+            if total == 0.0:
+                coefficients.pop(key, None)
+            else:
+                coefficients[key] = total
+        return Linear(self.constant + factor * other.constant, coefficients)
+
+    def times(self, factor: float) -> Linear:
+        """Multiply by a number."""
+        return Linear(0.0).plus(self, factor)
+
+
+def quantities(node: Constraint, situation: UncertainSituation) -> dict[Key, Quantity]:
+    """Give the uncertain quantities that a constraint or expression reads."""
+    found: dict[Key, Quantity] = {}
+    for child in walk(node):
+        if isinstance(child, AttributeRef | Parameter):
+            quantity = situation.quantity(child)
+            if quantity is not None:
+                found[quantity.key] = quantity
+    return found
+
+
+def linear(expression: Expression, situation: UncertainSituation) -> Linear | None:
+    """Give an expression as a linear form of the uncertain quantities; None if it is none, or not a number."""
+    match expression:
+        case Constant(value=value):
+            return _number(value)
+        case AttributeRef(event=event, name=name):
+            quantity = situation.quantity(expression)
+            return _number(situation.attribute(event, name)) if quantity is None else Linear(0.0, {quantity.key: 1.0})
+        case Parameter(name=name):
+            quantity = situation.quantity(expression)
+            return _number(situation.computed(name)) if quantity is None else Linear(0.0, {quantity.key: 1.0})
+        case Negative(operand=operand):
+            form = linear(operand, situation)
+            return None if form is None else form.times(-1.0)
+        case Arithmetic(operator=operator, left=left, right=right):
+            return _combine(operator, linear(left, situation), linear(right, situation))
+        case Call():
+            return _certain_call(expression, situation)
+        case Aggregate():
+            raise AssertionError("aggregates are computed as steps of their own")
+        case _:
+            assert_never(expression)
+
+
+def _number(value: Value | None) -> Linear | None:
+    return None if value is None or isinstance(value, str) else Linear(float(value))
+
+
+def _combine(operator: str, left: Linear | None, right: Linear | None) -> Linear | None:
+    if left is None or right is None:
+        return None
+    if operator in ("+", "-"):
+        return left.plus(right, 1.0 if operator == "+" else -1.0)
+    if operator == "*" and not right.coefficients:
+        return left.times(right.constant)
+    if operator == "*" and not left.coefficients:
+        return right.times(left.constant)
+    if operator == "/" and not right.coefficients and right.constant != 0.0:
+        return left.times(1.0 / right.constant)
+    return None
+
+
+def _certain_call(call: Call, situation: UncertainSituation) -> Linear | None:
+    return None if quantities(call, situation) else _number(evaluator(call)(situation))
+
+
+def links(constraint: Comparison) -> list[tuple[Expression, str, Expression]]:
+    """Give the comparisons that a chain is made of."""
+    return list(zip(constraint.operands, constraint.operators, constraint.operands[1:], strict=False))

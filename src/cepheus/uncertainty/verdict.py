@@ -1,0 +1,72 @@
+"""Why a composite event has the probability it has: every factor of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from cepheus.uncertainty.calculus import NegationFormula
+from cepheus.uncertainty.closed_forms import settled
+from cepheus.uncertainty.estimate import Estimate, Method, conjunction
+
+
+class Reason(Enum):
+    """What a factor of a probability comes from."""
+
+    EVENT = "event"
+    CONSTRAINT = "constraint"
+    NEGATION = "negation"
+    AGGREGATE = "aggregate"
+    NETWORK = "network"
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """One factor: what it comes from, in words, and its probability; ``details`` are what it was made of in turn."""
+
+    reason: Reason
+    text: str
+    estimate: Estimate
+    details: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The probability of a match: the product of its factors."""
+
+    factors: tuple[Factor, ...]
+
+    @property
+    def estimate(self) -> Estimate:
+        """The probability with its standard error."""
+        return conjunction(factor.estimate for factor in self.factors)
+
+    def __str__(self) -> str:
+        lines = []
+        for factor in self.factors:
+            estimate = factor.estimate
+            error = f" ± {estimate.standard_error:.2g}" if estimate.standard_error else ""
+            lines.append(f"{estimate.probability:.6f}{error}  {factor.reason.value}: {factor.text}")
+            lines += [f"    {probability:.6f}  {text}" for text, probability in factor.details]
+        return "\n".join(lines)
+
+
+def absence(probabilities: Sequence[float], formula: NegationFormula) -> Estimate:
+    """Give the probability that none of the events occurs that a negation would match with these probabilities.
+
+    >>> round(absence([0.055, 0.141], "independent").probability, 3)
+    0.812
+    >>> round(absence([0.055, 0.141], "as-printed").probability, 3)
+    0.992
+    """
+    possible = [probability for probability in probabilities if probability > 0.0]
+    if not possible:
+        return Estimate(1.0)
+    total = 1.0
+    for probability in possible:
+        total *= probability if formula == "as-printed" else 1.0 - probability
+    uncertain = any(probability < 1.0 for probability in possible)
+    return Estimate(
+        settled(1.0 - total if formula == "as-printed" else total), Method.CLOSED if uncertain else Method.CERTAIN
+    )
