@@ -1,0 +1,1 @@
+"""Uncertainty in rules: the Bayesian network of a rule, edited, evaluated and exchanged."""

@@ -1,0 +1,50 @@
+"""Tables of a network as arrays: one axis per parent, the last for the node itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cepheus.core.distribution import Distribution, Frozen
+from cepheus.rules.networks.model import Bands, Node, Row
+from cepheus.uncertainty.laws import Foreign, Law, spreads
+
+Table = NDArray[np.float64]
+
+
+def tabulate(node: Node, rows: tuple[Row, ...], states: Mapping[str, tuple[str, ...]]) -> Table:
+    """Give the table that rows of a node say, which must be right.
+
+    >>> jam = Node("Jam", (Row((("HIGH", 0.1), ("LOW", 0.9))),))
+    >>> tabulate(jam, jam.rows, {"Jam": ("HIGH", "LOW")})
+    array([0.1, 0.9])
+    """
+    own = states[node.name]
+    axes = [states[parent] for parent in node.parents]
+    table = np.empty([*map(len, axes), len(own)])
+    for row in rows:
+        place = tuple(
+            slice(None) if state is None else axis.index(state) for state, axis in zip(row.given, axes, strict=True)
+        )
+        if isinstance(row.value, tuple):
+            chances = dict(row.value)
+            table[place] = [chances[state] for state in own]
+        else:
+            assert node.bands is not None
+            table[place] = band_chances(row.value, node.bands)
+    return table
+
+
+def band_chances(distribution: Distribution, bands: Bands) -> list[float]:
+    """Give the probability that a number falls into each band.
+
+    >>> from cepheus.core.distribution import Uniform
+    >>> band_chances(Uniform(0, 10), Bands(("LOW", "HIGH"), (2.5,)))
+    [0.25, 0.75]
+    """
+    law: Law = Foreign(distribution, 1.0, 0.0) if isinstance(distribution, Frozen) else spreads(distribution)
+    below = [0.0, *(min(1.0, law.below(cut, inclusive=False)) for cut in bands.cuts), 1.0]
+    return [max(0.0, high - low) for low, high in pairwise(below)]
