@@ -11,7 +11,8 @@ from cepheus.core.schema import EventType, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.engine.limits import DEFAULT_LIMIT
 from cepheus.engine.registry import AUTO
-from cepheus.plan.split import Split, split
+from cepheus.plan.split import Split, WayName, split
+from cepheus.plan.split.split import ALL_WAYS
 from cepheus.rules.check import Checked, check
 from cepheus.rules.model import RuleSet
 from cepheus.runtime.embedded.sources import RuleSource, read_rules
@@ -21,6 +22,7 @@ from cepheus.runtime.spark.prepare import Filters, id_kind, prepare
 from cepheus.runtime.spark.routing import route, shard_ranges
 from cepheus.runtime.spark.shard import GroupJob, Job
 from cepheus.runtime.spark.sources import Naming, Source, schema_of, sources_of
+from cepheus.runtime.spark.streaming import is_stream, run_stream, watermarked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -74,6 +76,8 @@ def detect(
     id: str | None = None,
     time_unit: Literal["us", "ms", "s"] = "us",
     provenance: bool = False,
+    watermark: str | None = None,
+    late: bool = False,
     shards: int | None = None,
     engine: str = AUTO,
     limit: int = DEFAULT_LIMIT,
@@ -82,15 +86,22 @@ def detect(
 
     ``events`` is one DataFrame with a column of event types, or a dict of event type to DataFrame. ``time``, ``type``,
     ``sequence`` and ``id`` name columns; every other column is an attribute. Integer times are in ``time_unit``.
+
+    If the DataFrames are streams, so is the answer. ``watermark`` is how late events may be, such as ``10 seconds``,
+    unless they have a watermark of their own; with ``late`` those that come later still are given as well, as JSON in
+    the column ``late``.
     """
     naming = Naming(time, type, sequence, id, TimeUnit(time_unit))
     read = rules.rules if isinstance(getattr(rules, "rules", None), RuleSet) else read_rules(rules)
     _refuse_unsupported(read)
     sources = sources_of(events, read, naming)
+    streaming = is_stream(sources)
+    if streaming:
+        sources = watermarked(sources, naming, watermark)
     checked = check(read, schema=schema_of(sources, naming))
     count = shards or _cores(sources[0].frame.sparkSession)
-    plan = split(checked, shards=count)
-    inputs = {event_type.name: event_type for group in plan.groups for event_type in group.inputs}
+    plan = split(checked, ways=ALL_WAYS - {WayName.SLICES} if streaming else ALL_WAYS, shards=count)
+    inputs = {event_type.name: event_type for event_type in plan.inputs}
     layout = EventLayout.of(
         tuple(inputs.values()),
         ids=id_kind(sources, naming, wanted=provenance),
@@ -101,10 +112,11 @@ def detect(
     ranges = shard_ranges(plan.groups, count)
     prepared = [p for source in sources if (p := prepare(source, inputs, layout, naming, _no_filters)) is not None]
     groups = tuple(
-        GroupJob(group.rules, _types(checked, group.inputs), engine, limit, numbers)
+        GroupJob(group.rules, _types(checked, plan.inputs), engine, limit, numbers)
         for group, numbers in zip(plan.groups, ranges, strict=True)
     )
-    found = run_batch(route(prepared, plan.groups, ranges), Job(layout, composites, groups))
+    routed, job = route(prepared, plan.groups, ranges), Job(layout, composites, groups)
+    found = run_stream(routed, job, late=late) if streaming else run_batch(routed, job)
     return Detection(found, checked, plan, composites)
 
 

@@ -20,6 +20,7 @@ from cepheus.core.time import MAX_TIME, MIN_TIME
 from cepheus.runtime.spark.state_head import Base, Head, Piece, refuse_other_rules
 from cepheus.runtime.spark.state_live import Live, LiveShards, ShardWork, missed
 from cepheus.runtime.spark.state_store import ShardStore, read_blob, remove_blob, write_blob
+from cepheus.runtime.spark.streaming_pack import from_bytes, to_bytes
 
 _RECENT = 16
 """So many of the newest pieces are left alone, so that a process which lags behind finds what it has missed."""
@@ -38,18 +39,19 @@ _MILLISECOND = 1000
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a call led to: composite events, events that were late, and when to call again without events.
+    """What a call led to: composite events, events that were late, the state as it is now.
 
-    ``wake`` is in milliseconds, as Spark's timers are: once the watermark has reached it there is something to do.
+    ``slept`` is the ``wake`` that an earlier call gave.
     """
 
     composites: EventBatch
     late: pa.Table | None
     head: Head
+    slept: int | None = None
 
     @property
     def wake(self) -> int | None:
-        """When the watermark reaches this time, in milliseconds, call again."""
+        """When the watermark reaches this time, in milliseconds as Spark's timers, there is something to do."""
         return self.head.wake
 
 
@@ -64,6 +66,7 @@ class ShardMachine:
     def handle(self, store: ShardStore, events: pa.Table | None, watermark: int) -> Outcome:
         """Take the events of a micro-batch, none if only time has passed, and its watermark in microseconds."""
         head = self._head(store)
+        slept = head.wake
         live = self._shards.take(self._name, head) or self._restored(store, head)
         self._catch_up(store, live, head)
         until = max(head.floor, watermark)
@@ -81,7 +84,7 @@ class ShardMachine:
         head = replace(head, wake=self._wake(live, head))
         store.set_head(head.to_bytes())
         self._shards.keep(self._name, live)
-        return Outcome(composites, late, head)
+        return Outcome(composites, late, head, slept)
 
     def _head(self, store: ShardStore) -> Head:
         data = store.head()
@@ -109,7 +112,7 @@ class ShardMachine:
         known = live.floor
         bounds = np.minimum.accumulate([head.floor, *(piece.first for piece in reversed(pieces))])[-2::-1]
         for piece, bound in zip(pieces, bounds.tolist(), strict=True):
-            events = _decoded(read_blob(store, piece.number, piece.parts))
+            events = from_bytes(read_blob(store, piece.number, piece.parts))
             if piece.first < known:  # the base holds what lies before
                 times = self._work.times(events)
                 events = events.slice(int(np.searchsorted(times, known, side="left")))
@@ -128,7 +131,7 @@ class ShardMachine:
 
     def _add(self, store: ShardStore, live: Live, head: Head, events: pa.Table) -> Head:
         """Let events wait, and write them down."""
-        data = _encoded(events)
+        data = to_bytes(events)
         token = hashlib.blake2b(data, key=head.token.encode(), digest_size=16).hexdigest()
         times = self._work.times(events)
         piece = Piece(head.next, write_blob(store, head.next, data), len(data), int(times[0]), int(times[-1]), token)
@@ -173,8 +176,8 @@ class ShardMachine:
         return head
 
     def _merged(self, store: ShardStore, run: tuple[Piece, ...]) -> Piece:
-        events = pa.concat_tables([_decoded(read_blob(store, piece.number, piece.parts)) for piece in run])
-        data = _encoded(self._work.in_order(events))
+        events = pa.concat_tables([from_bytes(read_blob(store, piece.number, piece.parts)) for piece in run])
+        data = to_bytes(self._work.in_order(events))
         for piece in run:
             remove_blob(store, piece.number, piece.parts)
         last = run[-1]
@@ -196,16 +199,3 @@ class ShardMachine:
             return None
         last = max(piece.last for piece in head.pieces)
         return min(last + self._work.memory, MAX_TIME) // _MILLISECOND + 1
-
-
-def _encoded(events: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, events.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
-        writer.write_table(events)
-    data: bytes = sink.getvalue().to_pybytes()
-    return data
-
-
-def _decoded(data: bytes) -> pa.Table:
-    with pa.ipc.open_stream(data) as reader:
-        return reader.read_all()

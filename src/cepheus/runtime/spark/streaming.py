@@ -1,0 +1,129 @@
+"""A stream: events packed, ordered by the watermark and fed to the engines of shards whose state Spark keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from cepheus.core.errors import OptionError
+from cepheus.runtime.spark.layout import quoted
+from cepheus.runtime.spark.shard import Job
+from cepheus.runtime.spark.sources import Naming, Source, column, micros
+from cepheus.runtime.spark.streaming_pack import PACKED, pack, spread_slots, unpack
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+METRICS = "cepheus"
+"""The name of the observed metrics in the progress of a streaming query."""
+
+_WATERMARK = "spark.watermarkDelayMs"
+_EVENT_TIME = "__cepheus_event_time"
+
+
+def stream_settings(shards: int) -> Mapping[str, str]:
+    """Give what a session must be set to when a query with so many shards starts.
+
+    Each shard is one partition of the state, which is kept in RocksDB; a micro-batch writes down only what it changed.
+    """
+    return {
+        "spark.sql.shuffle.partitions": str(shards),
+        "spark.sql.streaming.stateStore.providerClass": (
+            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+        ),
+        "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    }
+
+
+def is_stream(sources: Sequence[Source]) -> bool:
+    """Tell whether events come as a stream; OptionError if only some do."""
+    kinds = {source.frame.isStreaming for source in sources}
+    if len(kinds) > 1:
+        raise OptionError.of(
+            "stream", "some events come as a stream, others do not", hint="read all of them in the same way"
+        )
+    return kinds == {True}
+
+
+def watermarked(sources: Sequence[Source], naming: Naming, delay: str | None) -> tuple[Source, ...]:
+    """Give streaming sources with watermarks; OptionError if there is none, or two for one source.
+
+    A watermark counts every event of a source, also those that no rule looks at: they tell what time it is. So filters
+    must not be moved to before the watermark, which counting the events on the way prevents.
+    """
+    return tuple(
+        replace(source, frame=_counted(_watermarked(source, naming, delay), number))
+        for number, source in enumerate(sources)
+    )
+
+
+def _watermarked(source: Source, naming: Naming, delay: str | None) -> DataFrame:
+    field = source.frame.schema[naming.time]
+    present = any(_WATERMARK in other.metadata for other in source.frame.schema.fields)
+    if present and delay is not None:
+        raise OptionError.of(
+            "watermark",
+            f"{source.what} have a watermark already",
+            hint="leave out withWatermark, or the option watermark",
+        )
+    if present:
+        return source.frame
+    if delay is None:
+        raise OptionError.of(
+            "watermark",
+            f"{source.what} are a stream without a watermark, so nobody knows how long to wait for stragglers",
+            hint="say how late events may be: detect(.., watermark='10 seconds')",
+        )
+    from pyspark.sql import functions as f
+
+    if field.dataType.typeName() == "timestamp":
+        return source.frame.withWatermark(naming.time, delay)
+    moment = f.timestamp_micros(micros(column(naming.time), field.dataType, naming.unit))
+    return source.frame.withColumn(_EVENT_TIME, moment).withWatermark(_EVENT_TIME, delay)
+
+
+def _counted(frame: DataFrame, number: int) -> DataFrame:
+    from pyspark.sql import functions as f
+
+    return frame.observe(f"{METRICS}.source{number}", f.count(f.lit(1)).alias("rows"))
+
+
+def run_stream(routed: DataFrame, job: Job, *, late: bool) -> DataFrame:
+    """Give the composite events in a stream of rows that know their shards, and on request the late events.
+
+    The session is set for the query: Spark reads the settings when the query starts, and has no other place for them.
+    """
+    _require_protobuf()
+    from pyspark.sql import functions as f
+
+    from cepheus.runtime.spark.streaming_processor import ANSWER, LATE, ShardProcessor
+
+    slots = spread_slots(max(group.shards.stop for group in job.groups))
+    for key, value in stream_settings(len(slots)).items():
+        routed.sparkSession.conf.set(key, value)
+
+    def packing(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return pack(slots, rows)
+
+    packed = routed.mapInArrow(packing, PACKED)
+    answers = packed.groupBy("slot").transformWithStateInPandas(
+        ShardProcessor(job, slots, late=late), ANSWER, "append", "eventTime"
+    )
+    counts = [f.sum(name).alias(name) for name in ("events", "late", "composites", "state_bytes")]
+    schema = f"{job.composites.sql}, {quoted(LATE)} string" if late else job.composites.sql
+    return answers.observe(METRICS, *counts).select("payload").mapInArrow(unpack, schema)
+
+
+def _require_protobuf() -> None:
+    """Refuse early what Spark would fail with, deep inside a micro-batch."""
+    try:
+        import_module("google.protobuf.message")
+    except ImportError:
+        raise OptionError.of(
+            "spark",
+            "streams need the package protobuf, by which Spark and Python speak of state, and it is not installed here",
+            hint="install it, on every machine that runs the query: pip install 'protobuf>=6.33,<7'",
+        ) from None

@@ -1,0 +1,210 @@
+"""A shard as Spark's ``transformWithState`` runs it: the state machine, its state in RocksDB, Spark's timers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.types import BinaryType, IntegerType, LongType, StructField, StructType
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.time import MIN_TIME
+from cepheus.engine.interface import Engine
+from cepheus.rules.json_form import to_json
+from cepheus.rules.model import RuleSet
+from cepheus.runtime.spark.layout import TIME, CompositeLayout
+from cepheus.runtime.spark.order import total_order
+from cepheus.runtime.spark.shard import Job
+from cepheus.runtime.spark.state_live import LiveShards
+from cepheus.runtime.spark.state_machine import Outcome, ShardMachine
+from cepheus.runtime.spark.state_memory import memory
+from cepheus.runtime.spark.streaming_pack import from_bytes, to_bytes
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, MapState, TimerValues, ValueState
+
+LATE = "late"
+"""The column of events that came too late, as JSON; null for composite events."""
+
+ANSWER = "payload binary, events bigint, late bigint, composites bigint, state_bytes bigint"
+"""The schema of what a shard gives: composite events in blobs, and counts."""
+
+_DATA = StructType([StructField("data", BinaryType())])
+_PART = StructType([StructField("number", LongType()), StructField("part", IntegerType())])
+_ROWS = 1 << 16
+
+_SHARDS = LiveShards()
+"""The shards that this worker has run. Workers live on from one micro-batch to the next."""
+
+
+@dataclass(frozen=True)
+class JobWork:
+    """What one shard of a job does."""
+
+    job: Job
+    shard: int
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Equal for equal rules that are split in the same way."""
+        group = self.job.group_of(self.shard)
+        schema = [
+            [t.name, [[a.name, a.type and a.type.value, a.optional] for a in t.attributes]]
+            for t in group.schema.values()
+        ]
+        known = [to_json(RuleSet((), group.rules)), schema, repr(self.job.events), len(group.shards), group.engine]
+        return hashlib.blake2b(json.dumps(known).encode(), digest_size=16).hexdigest()
+
+    @cached_property
+    def memory(self) -> int | None:
+        """Microseconds that the rules can look back, or None."""
+        return memory(self.job.group_of(self.shard).rules)
+
+    def engine(self) -> Engine:
+        """Give a new engine with the rules of the shard."""
+        return self.job.group_of(self.shard).start()
+
+    def times(self, events: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        """Give the times of events in microseconds."""
+        found: np.ndarray[tuple[int], np.dtype[np.int64]] = events.column(TIME).to_numpy()
+        return found
+
+    def in_order(self, events: pa.Table) -> pa.Table:
+        """Put events into total order."""
+        return events.take(pa.array(total_order(self.batch(events))))
+
+    def batch(self, events: pa.Table) -> EventBatch:
+        """Give events as the engine takes them."""
+        (rows,) = events.combine_chunks().to_batches()
+        return self.job.events.batch(rows)
+
+    def own(self, composites: EventBatch) -> EventBatch:
+        """Leave out the composite events that another shard gives."""
+        return self.job.group_of(self.shard).kept(self.shard, composites)
+
+
+class SparkStore:
+    """The state of the shard that Spark has set, in RocksDB."""
+
+    def __init__(self, handle: StatefulProcessorHandle) -> None:
+        self._head: ValueState = handle.getValueState("head", _DATA)
+        self._parts: MapState = handle.getMapState("parts", _PART, _DATA)
+
+    def head(self) -> bytes | None:
+        """Give the head."""
+        found = self._head.get()
+        return None if found is None else bytes(found[0])
+
+    def set_head(self, data: bytes) -> None:
+        """Write the head."""
+        self._head.update((data,))
+
+    def part(self, number: int, part: int) -> bytes:
+        """Give a part of a blob."""
+        found = self._parts.getValue((number, part))
+        assert found is not None
+        return bytes(found[0])
+
+    def set_part(self, number: int, part: int, data: bytes) -> None:
+        """Write a part of a blob."""
+        self._parts.updateValue((number, part), (data,))
+
+    def remove_part(self, number: int, part: int) -> None:
+        """Forget a part of a blob."""
+        self._parts.removeKey((number, part))
+
+
+class ShardProcessor(StatefulProcessor):
+    """Runs shards; ``slots`` tells which key stands for which shard, ``late`` whether late events are given."""
+
+    def __init__(self, job: Job, slots: Sequence[int], *, late: bool) -> None:
+        self._job = job
+        self._shards = {slot: shard for shard, slot in enumerate(slots)}
+        self._late = late
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Called before anything else, in every task."""
+        self._handle = handle
+        self._store = SparkStore(handle)
+
+    def handleInputRows(  # noqa: N802  # Spark's name
+        self,
+        key: Any,
+        rows: Iterator[pd.DataFrame],
+        timerValues: TimerValues,  # noqa: N803
+    ) -> Iterator[pd.DataFrame]:
+        """Called with the rows of a shard in a micro-batch."""
+        parts = [from_bytes(payload) for frame in rows for payload in frame["payload"]]
+        events = pa.concat_tables(parts)
+        self._job.events.check(self._work(key).batch(events))
+        yield self._handle_events(key, events, timerValues, None)
+
+    def handleExpiredTimer(  # noqa: N802  # Spark's name
+        self,
+        key: Any,
+        timerValues: TimerValues,  # noqa: N803
+        expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803
+    ) -> Iterator[pd.DataFrame]:
+        """Called when the watermark has passed what a shard waits for, and no rows came for it."""
+        yield self._handle_events(key, None, timerValues, expiredTimerInfo.getExpiryTimeInMs())
+
+    def close(self) -> None:
+        """Called at the end of a task."""
+
+    def _work(self, key: Any) -> JobWork:
+        return JobWork(self._job, self._shards[key[0]])
+
+    def _handle_events(
+        self, key: Any, events: pa.Table | None, timers: TimerValues, expired: int | None
+    ) -> pd.DataFrame:
+        context = TaskContext.get()
+        query = None if context is None else context.getLocalProperty("sql.streaming.queryId")
+        machine = ShardMachine(self._work(key), _SHARDS, (query, key[0]))
+        watermark = timers.getCurrentWatermarkInMs()
+        # a query starts with a watermark of 0, which says nothing
+        outcome = machine.handle(self._store, events, watermark * 1000 if watermark > 0 else MIN_TIME)
+        if outcome.wake != outcome.slept:
+            if outcome.slept is not None and outcome.slept != expired:  # Spark deletes the expired one by itself
+                self._handle.deleteTimer(outcome.slept)
+            if outcome.wake is not None:
+                self._handle.registerTimer(outcome.wake)
+        return self._answer(outcome, 0 if events is None else events.num_rows)
+
+    def _answer(self, outcome: Outcome, events: int) -> pd.DataFrame:
+        late = 0 if outcome.late is None else outcome.late.num_rows
+        payloads = [to_bytes(rows) for rows in self._rows(outcome)] or [None]
+        rest = [0] * (len(payloads) - 1)
+        return pd.DataFrame(
+            {
+                "payload": payloads,
+                "events": [events, *rest],
+                "late": [late, *rest],
+                "composites": [len(outcome.composites), *rest],
+                "state_bytes": [outcome.head.size, *rest],
+            }
+        )
+
+    def _rows(self, outcome: Outcome) -> Iterator[pa.RecordBatch]:
+        layout = self._job.composites
+        composites = outcome.composites
+        for start in range(0, len(composites), _ROWS):
+            rows = layout.rows(composites.slice(start, min(start + _ROWS, len(composites))))
+            yield rows.append_column(LATE, pa.nulls(rows.num_rows, pa.string())) if self._late else rows
+        if self._late and outcome.late is not None:
+            yield _late_rows(layout, self._job.events.batch(outcome.late.combine_chunks().to_batches()[0]))
+
+
+def _late_rows(layout: CompositeLayout, late: EventBatch) -> pa.RecordBatch:
+    """Give late events as rows among composite events: their type and time, and all of them as JSON."""
+    texts = [json.dumps(event) for event in late.to_dicts()]
+    rows = layout.rows(EventBatch(late.types, late.codes, late.times, ids=[""] * len(late), provenance=None))
+    return rows.append_column(LATE, pa.array(texts, pa.string()))
