@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Literal, TypeGuard, cast
@@ -26,6 +26,8 @@ from cepheus.runtime.embedded.detect import Tally, detect_in_files, late_event
 from cepheus.runtime.embedded.session import Session
 from cepheus.runtime.embedded.sources import RuleSource, read_rules
 from cepheus.runtime.embedded.subscriptions import Callback
+from cepheus.uncertainty.bayes.network import RuleNetwork
+from cepheus.uncertainty.bayes.networks import networks_of
 
 Duration = int | str | timedelta
 """Microseconds, a text such as ``10s`` or ``5 min``, or a timedelta."""
@@ -74,6 +76,20 @@ class Program:
         """What the checks found strange but not wrong."""
         return self.checked.warnings
 
+    def network(self, rule: str) -> RuleNetwork:
+        """Give the Bayesian network of a rule: what the rule itself says and what the rule text adds.
+
+        >>> program = compile("define Fire() from Smoke()")
+        >>> jam = program.network("Fire").set("Smoke", {"*": {"YES": 0.5, "NO": 0.5}}, given=["Fire"])
+        >>> jam.probability(), program.with_network(jam).network("Fire").probability()
+        (0.5, 0.5)
+        """
+        return Catalog.of(self.checked, self.schema).network(rule)
+
+    def with_network(self, network: RuleNetwork) -> Program:
+        """Give the same program with another network of a rule."""
+        return replace(self, checked=Catalog.of(self.checked, self.schema).with_network(network).checked)
+
     def detect(
         self,
         events: EventBatch | ArrowTable | EventPath | Sequence[EventPath] | Iterable[Event | Record],
@@ -102,7 +118,8 @@ class Program:
         if _is_paths(events):
             paths = [events] if isinstance(events, str | os.PathLike) else list(events)
             options = IntakeOptions(self.inputs, unit, sequence=sequence)
-            running = create(engine, self.rules.rules, Catalog.of(self.checked, self.schema).types, limit=limit)
+            catalog = Catalog.of(self.checked, self.schema)
+            running = create(engine, catalog.rules, catalog.types, limit=limit, networks=catalog.networks())
             files = open_files([Path(path) for path in paths], options)
             found = detect_in_files(
                 files, running, Tally(self.checked.equal_types), lateness=delay, sequenced=sequence is not None
@@ -185,7 +202,9 @@ def compile(
     if undeclared not in _CLOSED:
         raise _choice("undeclared", undeclared, _CLOSED)
     known = schema if schema is None or isinstance(schema, Schema) else Schema(schema)
-    return Program(check(read_rules(source), schema=known, closed=_CLOSED[undeclared]), known)
+    checked = check(read_rules(source), schema=known, closed=_CLOSED[undeclared])
+    networks_of(checked.rules)  # a network in which what a match observes cannot be is wrong, too
+    return Program(checked, known)
 
 
 def _is_paths(events: object) -> TypeGuard[EventPath | Sequence[EventPath]]:

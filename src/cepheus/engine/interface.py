@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.event import Event
@@ -19,7 +19,9 @@ class Engine(Protocol):
     does not depend on how the stream is cut into batches. A rule sees the events fed after its deployment.
     """
 
-    name: ClassVar[str]
+    @property
+    def name(self) -> str:
+        """What the engine is called."""
 
     def deploy(self, rules: Sequence[Rule], schema: Schema) -> None:
         """Add checked, named rules, all or none; UnsupportedError if this engine cannot run one of them.

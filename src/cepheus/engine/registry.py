@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from cepheus.core.errors import OptionError, UnsupportedError, did_you_mean
 from cepheus.core.schema import Schema
 from cepheus.engine.interface import Engine
 from cepheus.engine.limits import DEFAULT_LIMIT
 from cepheus.rules.model import Rule
+
+if TYPE_CHECKING:
+    from cepheus.uncertainty.bayes.network import RuleNetwork
 
 AUTO = "auto"
 """Asks for the fastest engine that can run all the rules."""
@@ -36,27 +39,41 @@ def names() -> tuple[str, ...]:
 
 
 def create(
-    name: str = AUTO, rules: Sequence[Rule] = (), schema: Schema | None = None, *, limit: int = DEFAULT_LIMIT
+    name: str = AUTO,
+    rules: Sequence[Rule] = (),
+    schema: Schema | None = None,
+    *,
+    limit: int = DEFAULT_LIMIT,
+    networks: Mapping[str, RuleNetwork] | None = None,
 ) -> Engine:
     """Make an engine and deploy rules in it, with the attribute types that ``Engine.deploy`` asks for.
 
     ``auto`` is the fastest engine that can run all of them; ``limit`` is the number of composite events that one event
-    may make. A name that no engine has is an OptionError; rules that
-    the engine cannot run are an UnsupportedError.
+    may make; ``networks`` are those of rules that have one. A name that no engine has is an OptionError; rules that the
+    engine cannot run are an UnsupportedError.
 
     >>> create("reference").name
     'reference'
     """
     schema = Schema() if schema is None else schema
     if name != AUTO:
-        return _deployed(name, rules, schema, limit)
+        return networked(_deployed(name, rules, schema, limit), networks)
     *faster, last = (engine for engine in _ENGINES if engine not in _ONLY_BY_NAME)
     for candidate in faster:
         try:
-            return _deployed(candidate, rules, schema, limit)
+            return networked(_deployed(candidate, rules, schema, limit), networks)
         except UnsupportedError:
             continue
-    return _deployed(last, rules, schema, limit)
+    return networked(_deployed(last, rules, schema, limit), networks)
+
+
+def networked(engine: Engine, networks: Mapping[str, RuleNetwork] | None) -> Engine:
+    """Give an engine that weighs its rules by their networks, if there are any."""
+    if not networks:
+        return engine
+    from cepheus.engine.networked import NetworkedEngine
+
+    return NetworkedEngine(engine, networks)
 
 
 def _deployed(name: str, rules: Sequence[Rule], schema: Schema, limit: int) -> Engine:

@@ -11,8 +11,11 @@ from cepheus.rules.check import Checked, check
 from cepheus.rules.expressions import AttributeRef, EventPattern
 from cepheus.rules.json_form import from_json, to_json
 from cepheus.rules.model import Pattern, Rule, RuleSet
+from cepheus.rules.networks.model import Network
 from cepheus.rules.walk import walk
 from cepheus.runtime.embedded.subscriptions import refuse_beyond_content
+from cepheus.uncertainty.bayes.network import RuleNetwork
+from cepheus.uncertainty.bayes.networks import network_of, networks_of
 
 _PROBE = "subscription"
 
@@ -54,9 +57,36 @@ class Catalog:
         return Schema(types.values(), closed=self.closed)
 
     def with_rules(self, added: RuleSet) -> tuple[Catalog, tuple[Rule, ...]]:
-        """Add rules, checked together with those present; give also the added ones, named."""
-        checked = check(self.checked.rules + added, schema=self.data, closed=self.closed)
+        """Add rules, checked together with those present; give also the added ones, named.
+
+        An added network takes the place of the one that its rule has.
+        """
+        replaced = {network.rule for network in added.networks}
+        kept = tuple(network for network in self.checked.rules.networks if network.rule not in replaced)
+        present = replace(self.checked.rules, networks=kept)
+        checked = check(present + added, schema=self.data, closed=self.closed)
         return replace(self, checked=checked), checked.rules.rules[len(self.rules) :]
+
+    def networks(self, among: tuple[Network, ...] | None = None) -> dict[str, RuleNetwork]:
+        """Give the networks of rules, or only some of them, by the name of the rule, each evaluated once."""
+        rules = self.checked.rules
+        return networks_of(rules if among is None else replace(rules, networks=among))
+
+    def network(self, name: str) -> RuleNetwork:
+        """Give the network of a rule; that of a rule to which nothing was added is as the rule itself says."""
+        return network_of(self.checked.rules, name)
+
+    def with_network(self, network: RuleNetwork) -> Catalog:
+        """Put a network in place of its rule's; OptionError if it is that of another rule."""
+        rules = self.checked.rules
+        if self.network(network.added.rule).rule != network.rule:
+            raise OptionError.of(
+                "network",
+                f"this network is of another rule that is called '{network.rule.name}'",
+                hint="edit the network that the session gives",
+            )
+        others = tuple(other for other in rules.networks if other.rule != network.added.rule)
+        return replace(self, checked=replace(self.checked, rules=replace(rules, networks=(*others, network.added))))
 
     def without(self, name: str) -> Catalog:
         """Take a rule away. The type it defined stays known, so that rules that use it remain right."""
@@ -69,7 +99,9 @@ class Catalog:
         composite = found[0].composite
         if all(known.name != composite.name for known in (*declarations, *(rule.composite for rule in remaining))):
             declarations = (*declarations, composite)
-        return replace(self, checked=check(RuleSet(declarations, remaining), schema=self.data, closed=self.closed))
+        networks = tuple(network for network in self.checked.rules.networks if network.rule != name)
+        rules = replace(self.checked.rules, declarations=declarations, rules=remaining, networks=networks)
+        return replace(self, checked=check(rules, schema=self.data, closed=self.closed))
 
     def hearing(self, pattern: EventPattern) -> Catalog:
         """Add what a subscription needs; RuleError if it makes no sense with the types that are known."""

@@ -17,7 +17,8 @@ from cepheus.core.event import Event
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import ValueType
 from cepheus.engine.limits import DEFAULT_LIMIT
-from cepheus.engine.registry import AUTO, create
+from cepheus.engine.networked import NetworkedEngine
+from cepheus.engine.registry import AUTO, create, networked
 from cepheus.engine.snapshot import pack, unpack
 from cepheus.language.tesla import parse_event_pattern
 from cepheus.rules.model import RuleSet
@@ -27,6 +28,7 @@ from cepheus.runtime.embedded.frozen import freeze, thaw
 from cepheus.runtime.embedded.order import ReorderBuffer, no_sequence
 from cepheus.runtime.embedded.sources import RuleSource, read_rules
 from cepheus.runtime.embedded.subscriptions import Callback, Subscription, Subscriptions, in_order_of_time
+from cepheus.uncertainty.bayes.network import RuleNetwork
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")
@@ -77,7 +79,7 @@ class Session:
         self._admission = Admission(unit, sequence)
         self._expect(catalog)
         self._buffer = ReorderBuffer(lateness, sequenced=sequence is not None, to_batch=self._admission.batch_of)
-        self._engine = create(engine, catalog.rules, catalog.types, limit=limit)
+        self._engine = create(engine, catalog.rules, catalog.types, limit=limit, networks=catalog.networks())
         self._subscriptions = Subscriptions()
         self._fed = 0
         self._late = 0
@@ -172,18 +174,40 @@ class Session:
         """Add rules while events flow, and give their names; ``source`` is as in ``cepheus.compile``.
 
         They are checked together with the rules present, all or none. They see the events that are processed from
-        now on, which includes those that wait for stragglers.
+        now on, which includes those that wait for stragglers. A network takes the place of the one that its rule has.
         """
         self._require_running()
-        catalog, added = self._catalog.with_rules(read_rules(source))
+        rules = read_rules(source)
+        catalog, added = self._catalog.with_rules(rules)
+        networks = catalog.networks(rules.networks)
         self._expect(catalog)
         try:
-            self._engine.deploy(added, self._admission.settled_in(catalog.types))
+            engine = NetworkedEngine.around(self._engine) if networks else self._engine
+            engine.deploy(added, self._admission.settled_in(catalog.types))
         except CepheusError:
             self._expect(self._catalog)
             raise
-        self._catalog = catalog
+        if isinstance(engine, NetworkedEngine):
+            for network in networks.values():
+                engine.set_network(network)
+        self._catalog, self._engine = catalog, engine
         return tuple(str(rule.name) for rule in added)
+
+    def network(self, rule: str) -> RuleNetwork:
+        """Give the Bayesian network of a deployed rule, to look at it or to edit it and put it back."""
+        return self._catalog.network(rule)
+
+    def set_network(self, network: RuleNetwork) -> float:
+        """Give a deployed rule another network and evaluate it; gives the probability that it has outside all periods.
+
+        Composite events that the rule makes from now on have it as a factor of their own probability.
+        """
+        self._require_running()
+        catalog = self._catalog.with_network(network)
+        engine = NetworkedEngine.around(self._engine)
+        engine.set_network(network)
+        self._catalog, self._engine = catalog, engine
+        return network.probability()
 
     def withdraw(self, name: str) -> None:
         """Take a rule away, with all it remembers."""
@@ -239,6 +263,7 @@ class Session:
         catalog = self._catalog.restored(header["catalog"])
         engine = create(header["engine"], limit=self._limit)
         engine.restore(blobs["engine"])
+        engine = networked(engine, catalog.networks())
         self._catalog, self._engine = catalog, engine
         self._unit, self._sequence = TimeUnit(header["unit"]), header["sequence"]
         self._admission = Admission(self._unit, self._sequence)

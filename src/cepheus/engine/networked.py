@@ -1,0 +1,113 @@
+"""An engine whose rules have Bayesian networks: it weighs what each rule makes by what its network is worth then."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.errors import UnsupportedError
+from cepheus.core.event import Event
+from cepheus.core.schema import Schema
+from cepheus.core.time import MAX_TIME, MIN_TIME
+from cepheus.engine.interface import Engine
+from cepheus.rules.model import Rule
+from cepheus.uncertainty.bayes.networks import probabilities_at, verify
+
+if TYPE_CHECKING:
+    from cepheus.uncertainty.bayes.network import RuleNetwork
+
+
+class NetworkedEngine:
+    """Runs another engine and sets the factors of its rules, at deployment, at each edit and as their tables change.
+
+    A composite event has the factor of its time, so events are fed in pieces between one change and the next; how a
+    stream is cut into batches still makes no difference.
+    """
+
+    def __init__(self, engine: Engine, networks: Mapping[str, RuleNetwork]) -> None:
+        if not hasattr(engine, "set_factor"):
+            raise UnsupportedError.of(
+                "unsupported",
+                f"the engine {engine.name} does not weigh rules by networks",
+                hint="choose the engine reference",
+            )
+        self._engine = engine
+        self._networks: dict[str, RuleNetwork] = {}
+        self._until = MIN_TIME  # factors hold for events before this time
+        for network in networks.values():
+            self.set_network(network)
+
+    @classmethod
+    def around(cls, engine: Engine) -> NetworkedEngine:
+        """Give an engine that can be told of networks: the given one, if it is such an engine already."""
+        return engine if isinstance(engine, NetworkedEngine) else cls(engine, {})
+
+    @property
+    def name(self) -> str:
+        """The name of the engine that does the work."""
+        return self._engine.name
+
+    def set_network(self, network: RuleNetwork) -> None:
+        """Give a deployed rule a network, or another one; RuleError if what is observed in it cannot be."""
+        verify(network)
+        name = str(network.rule.name)
+        self._engine.set_factor(name, network.probability())
+        self._networks[name] = network
+        self._until = MIN_TIME
+
+    def set_factor(self, rule: str, factor: float) -> None:
+        """Set a rule's factor, in place of its network."""
+        self._engine.set_factor(rule, factor)
+        self._networks.pop(rule, None)
+
+    def deploy(self, rules: Sequence[Rule], schema: Schema) -> None:
+        """Add rules, without networks."""
+        self._engine.deploy(rules, schema)
+
+    def withdraw(self, name: str) -> None:
+        """Remove a rule and its network."""
+        self._engine.withdraw(name)
+        self._networks.pop(name, None)
+
+    def feed(self, batch: EventBatch) -> EventBatch:
+        """Process events in total order."""
+        made = []
+        start = 0
+        while start < len(batch):
+            self._turn(int(batch.times[start]))
+            end = int(np.searchsorted(batch.times, self._until)) if self._until < MAX_TIME else len(batch)
+            made.append(self._engine.feed(batch if end - start == len(batch) else batch.slice(start, end)))
+            start = end
+        return made[0] if len(made) == 1 else EventBatch.concat(made)
+
+    def feed_event(self, event: Event) -> list[Event]:
+        """Process one event."""
+        if event.time >= self._until:
+            self._turn(event.time)
+        return self._engine.feed_event(event)
+
+    def advance(self, time: int) -> EventBatch:
+        """Promise that no event before a time will come."""
+        return self._engine.advance(time)
+
+    def snapshot(self) -> bytes:
+        """Give the state of the engine; whoever restores it gives it its networks."""
+        return self._engine.snapshot()
+
+    def restore(self, data: bytes) -> None:
+        """Take over the state of an engine; the networks stay."""
+        self._engine.restore(data)
+        self._until = MIN_TIME
+
+    def _turn(self, time: int) -> None:
+        """Set the factors that hold at a time, unless those that are set do."""
+        if time < self._until:
+            return
+        scheduled = [network for network in self._networks.values() if network.is_scheduled]
+        factors, change = probabilities_at(scheduled, time)
+        for rule, factor in factors.items():
+            self._engine.set_factor(rule, factor)
+        self._until = MAX_TIME if change is None else change
