@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.values import ValueType
+from cepheus.runtime.spark.homes import HOME_ATTRIBUTE
 
 
 def settle_ties(batch: EventBatch) -> EventBatch:
@@ -23,13 +24,19 @@ def settle_ties(batch: EventBatch) -> EventBatch:
     >>> settle_ties(EventBatch.from_events(events)).to_dicts()[1:]
     [{'type': 'A', 'time': 2}, {'type': 'B', 'time': 2, 'x': 5}, {'type': 'B', 'time': 2, 'x': 7}]
     """
+    rows = tied_rows(batch)
+    return batch if rows is None else batch.take(rows)
+
+
+def tied_rows(batch: EventBatch) -> NDArray[np.int64] | None:
+    """Give the rows of a batch that is in order of time in total order; None if no two have equal times."""
     same = batch.times[1:] == batch.times[:-1]
     if not same.any():
-        return batch
+        return None
     tied = np.flatnonzero(np.concatenate([same, [False]]) | np.concatenate([[False], same]))
     rows = np.arange(len(batch))
     rows[tied] = tied[np.lexsort(_keys(batch.take(tied)))]
-    return batch.take(rows)
+    return rows
 
 
 def total_order(batch: EventBatch) -> NDArray[np.int64]:
@@ -43,7 +50,9 @@ def _keys(batch: EventBatch) -> list[NDArray[np.generic]]:
     if batch.sequences is not None:
         keys.append(batch.sequences)
     keys.append(_ranks(pa.array(batch.types, pa.string()))[batch.codes])
-    for (_, value_type), column in sorted(batch.columns.items(), key=lambda item: (item[0][0], item[0][1].value)):
+    content = sorted((name, kind.value, kind) for name, kind in batch.columns if name != HOME_ATTRIBUTE)
+    for name, _, value_type in content:
+        column = batch.columns[name, value_type]
         if column.null_count:
             keys.append(column.is_valid().to_numpy(zero_copy_only=False))
         keys.append(_sortable(column, value_type))

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import BinaryType, IntegerType, LongType, StructField, StructType
 
 from cepheus.core.batch import EventBatch
@@ -22,7 +22,7 @@ from cepheus.engine.interface import Engine
 from cepheus.rules.json_form import to_json
 from cepheus.rules.model import RuleSet
 from cepheus.runtime.spark.layout import TIME, CompositeLayout
-from cepheus.runtime.spark.order import total_order
+from cepheus.runtime.spark.order import tied_rows
 from cepheus.runtime.spark.shard import Job
 from cepheus.runtime.spark.state_live import LiveShards
 from cepheus.runtime.spark.state_machine import Outcome, ShardMachine
@@ -80,7 +80,11 @@ class JobWork:
 
     def in_order(self, events: pa.Table) -> pa.Table:
         """Put events into total order."""
-        return events.take(pa.array(total_order(self.batch(events))))
+        times = self.times(events)
+        if (times[1:] < times[:-1]).any():
+            events = events.take(pa.array(np.argsort(times, kind="stable")))
+        rows = tied_rows(self.batch(events))
+        return events if rows is None else events.take(pa.array(rows))
 
     def batch(self, events: pa.Table) -> EventBatch:
         """Give events as the engine takes them."""
@@ -181,7 +185,8 @@ class ShardProcessor(StatefulProcessor):
 
     def _answer(self, outcome: Outcome, events: int) -> pd.DataFrame:
         late = 0 if outcome.late is None else outcome.late.num_rows
-        payloads = [to_bytes(rows) for rows in self._rows(outcome)] or [None]
+        payloads: list[bytes | None] = [to_bytes(rows) for rows in self._rows(outcome)]
+        payloads = payloads or [None]
         rest = [0] * (len(payloads) - 1)
         return pd.DataFrame(
             {
