@@ -15,7 +15,7 @@ from cepheus.core.errors import Diagnostic, did_you_mean
 from cepheus.core.schema import Attribute, EventType
 from cepheus.core.source import Source, Span
 from cepheus.core.time import UNITS
-from cepheus.core.values import TYPE_NAMES, ValueType
+from cepheus.core.values import TYPE_NAMES, Value, ValueType
 from cepheus.language.etalis.policies import read_policy
 from cepheus.language.etalis.terms import Kind, Term, TermReader
 from cepheus.language.tesla.literals import LiteralError, read_duration, read_number, read_string, read_time
@@ -186,7 +186,7 @@ class Builder(Transformer[Token, Any]):
         if value_type is None:
             hint = did_you_mean(written, TYPE_NAMES) or "write int, double, string, bool or timestamp"
             self._error("type", f"there is no attribute type '{written}'", self._span(written), hint)
-        return Attribute(str(name), value_type, len(children) > 2, self._span(name))
+        return Attribute(str(name), value_type, len(children) > 2, span=self._span(name))
 
     def policy(self, children: Children) -> ConsumptionPolicy:
         """``POLICY recent, longer`` at the end of a rule."""
@@ -355,7 +355,8 @@ class Builder(Transformer[Token, Any]):
     def number(self, children: Children) -> Term:
         """``18``, ``1.5e3``."""
         token = children[0]
-        value, value_type = self._read(self._span(token), (0, ValueType.INT), lambda: read_number(token))
+        zero: tuple[Value, ValueType] = (0, ValueType.INT)
+        value, value_type = self._read(self._span(token), zero, lambda: read_number(token))
         return self._constant(Constant(value, value_type), token)
 
     def string(self, children: Children) -> Term:
@@ -399,5 +400,6 @@ class Builder(Transformer[Token, Any]):
 
     def parenthesised(self, children: Children) -> Term:
         """``(t)``."""
-        opening, term, closing = children
+        opening, inner, closing = children
+        term: Term = inner
         return replace(term, span=self._span(opening, closing))

@@ -93,7 +93,7 @@ def _read(source: Source, tokens: list[Token], lexical: list[Diagnostic]) -> Sta
             builder.errors.append(Diagnostic("syntax", message, last, hint))
         return None
     try:
-        statement: Statement = grammar().parser.parse(tokens)  # type: ignore[arg-type, assignment]  # our own lexer
+        statement: Statement = grammar().parser.parse(tokens)  # type: ignore[assignment]  # built as it parses
     except UnexpectedToken as error:
         span = span_of(source, tokens[0], tokens[-1])
         if not any(found.span and span.start <= found.span.start <= span.end for found in lexical):

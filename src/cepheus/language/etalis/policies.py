@@ -12,7 +12,7 @@ from cepheus.language.tesla.scan import span_of
 from cepheus.rules.interval.model import Choice, ConsumptionPolicy, Preference
 
 _CHOICES = {choice.value: choice for choice in Choice}
-_PREFERENCES = {preference.value: preference for preference in Preference}
+_PREFERENCES = {preference.value: preference for preference in Preference if preference is not Preference.ARRIVAL}
 _BY_ATTRIBUTE = (Preference.GREATEST, Preference.LEAST)
 _MODIFIERS = ("once", "renewing")
 
@@ -27,7 +27,7 @@ def read_policy(words: Sequence[list[Token]], source: Source, errors: list[Diagn
         choice = Choice.UNRESTRICTED
     once = choice is Choice.CHRONOLOGICAL
     renewing = False
-    preference, attribute = Preference.SHORTER, None
+    preference, attribute = Preference.ARRIVAL, None
     for word, *of in words[1:]:
         where = span_of(source, word, of[-1] if of else word)
         name = word.lower()
@@ -67,6 +67,6 @@ def format_policy(policy: ConsumptionPolicy) -> str:
         words.append("renewing")
     if policy.attribute is not None:
         words.append(f"{policy.preference.value} {policy.attribute}")
-    elif policy.preference is not Preference.SHORTER:
+    elif policy.preference is not Preference.ARRIVAL:
         words.append(policy.preference.value)
     return ", ".join(words)

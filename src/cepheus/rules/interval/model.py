@@ -6,9 +6,10 @@ of the first operand, ``[q3, q4]`` one of the second, and both agree on the vari
 they are equal as numbers (2 and 2.0 are), values of different kinds never are.
 
 The order in which things happen matters to restricting policies only. Events come in total order; the points in time
-of ``TimePoint`` come before all events of their time. A complex event takes its place right after the event that
-completed it and the complex events that this one completed before (a queue). Each event goes to the rules in the order
-of their deployment; in a rule it is brought to all atoms that it fits at once, in text order, and what this makes goes
+of ``TimePoint`` come before all events of their time. Each event goes to the rules in the order of their deployment. A
+complex event takes its place right where it is made: it goes to all rules before the event that completed it goes to
+the next one (depth first, as calls in Prolog do); complex events that one event makes in one rule follow each other in
+the order in which they arise. In a rule an event is brought to all atoms that it fits at once, and what this makes goes
 up the pattern: an operator gets the new matches of both operands together, first looks for partners of those of its
 left operand, then of its right one, and only then lets wait what is to wait.
 
@@ -142,8 +143,11 @@ class Absence:
 
     Figure 2 subtracts intervals: [q1, q4] is no match if *any* pair of delimiters with these values and this outer
     interval has a match of ``negated`` strictly between them. A variable that occurs in ``negated`` alone stands for
-    any value. Under a restricting policy the pair itself decides (no match of ``negated`` strictly between its end
-    and start).
+    any value.
+
+    Under a restricting policy ``first`` waits for ``second``, and a match of ``negated`` ends the wait of every first
+    delimiter that agrees with it and ended strictly before it began. The negated match counts from the instant after
+    its end: a second delimiter that is complete at the very time at which the negated match ends does not see it.
     """
 
     negated: IntervalPattern
@@ -263,8 +267,12 @@ class Choice(Enum):
 
 
 class Preference(Enum):
-    """Which of two partners goes first that end together (recent) or start together (chronological)."""
+    """Which of two partners goes first that end together (recent) or start together (chronological).
 
+    ARRIVAL leaves it to the order in which they arrived.
+    """
+
+    ARRIVAL = "arrival"
     SHORTER = "shorter"
     LONGER = "longer"
     GREATEST = "greatest"
@@ -283,13 +291,13 @@ class ConsumptionPolicy:
     operator's relation and everything that stands directly around the operator: windows (``Lasting``) and conditions
     (``Where``). Among several,
 
-    - RECENT takes the one with the latest end; of equal ends as ``preference`` says (SHORTER: the latest start); then
-      the one that arrived last;
-    - CHRONOLOGICAL takes the one with the earliest start; of equal starts as ``preference`` says (SHORTER: the
-      earliest end); then the one that arrived first.
+    - RECENT takes the one with the latest end; of equal ends as ``preference`` says; then the one that arrived last
+      (without a preference that is simply the last to arrive);
+    - CHRONOLOGICAL without a preference takes the one that arrived first; with one, that with the earliest start, of
+      equal starts as ``preference`` says, and then the first to arrive.
 
-    GREATEST and LEAST compare the value of the variable ``attribute`` (a match that does not bind it comes last), and
-    then go on as SHORTER does.
+    SHORTER and LONGER compare the lengths of the intervals; GREATEST and LEAST the value of the variable ``attribute``
+    (a match that does not bind it to a number comes last).
 
     What happens to the pair is ``once``: both are used up, so that neither waits at this operator any longer. Without
     ``once`` they stay and wait for further partners. RECENT alone has both forms: section 6.1 uses a(3) again for b(5)
@@ -305,7 +313,7 @@ class ConsumptionPolicy:
     choice: Choice = Choice.UNRESTRICTED
     once: bool = False
     renewing: bool = False
-    preference: Preference = Preference.SHORTER
+    preference: Preference = Preference.ARRIVAL
     attribute: str | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
 

@@ -1,0 +1,272 @@
+"""The reference engine of interval rules: Figure 2 and the policies of section 6, on a stream.
+
+Written to be read next to the semantics page of the documentation; no indexes, no cleverness.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.errors import OptionError, UnsupportedError
+from cepheus.core.event import Event
+from cepheus.core.schema import Attribute, EventType, Schema
+from cepheus.core.time import MIN_TIME
+from cepheus.engine.intervals.tree import POINT, Node, build
+from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites, too_much_state
+from cepheus.engine.snapshot import pack, unpack
+from cepheus.rules.interval.conditions import Conditions
+from cepheus.rules.interval.json_form import node_from_json, node_to_json
+from cepheus.rules.interval.matches import Instance, Key, Match, instance_id
+from cepheus.rules.interval.model import Aggregated, Atom, Choice, ConsumptionPolicy, IntervalRule, TimePoint
+from cepheus.rules.model import AnyRule
+from cepheus.rules.walk import walk
+
+_KIND = "interval reference"
+
+Effect = tuple[IntervalRule, Event, Instance]
+"""What a rule makes: the event for the world, and the instance for the rules."""
+
+
+class _Deployed:
+    """A rule with its pattern at work."""
+
+    def __init__(self, rule: IntervalRule, conditions: Conditions) -> None:
+        self.rule = rule
+        self.conditions = conditions
+        self.policy = rule.policy or ConsumptionPolicy()
+        self.node: Node = build(rule.pattern, self.policy, conditions)
+        nodes = list(walk(rule.pattern))
+        aggregated = [node for node in nodes if isinstance(node, Aggregated)]
+        self.windows = {node.atom.type: node.window for node in sorted(aggregated, key=lambda node: node.window)}
+        self.points = {node.time for node in nodes if isinstance(node, TimePoint)}
+        self.types = {node.type for node in nodes if isinstance(node, Atom)}
+
+    def instances(self, matches: Iterable[Match]) -> Iterator[tuple[Instance, Match]]:
+        """Give the complex events that matches make."""
+        for match in matches:
+            values = tuple(self.conditions.value(value, match.binding) for value in self.rule.values)
+            if None not in values:
+                name = self.rule.head.name
+                identity = instance_id(name, values, match.start, match.end)
+                yield Instance(name, values, match.start, match.end, identity), match
+
+
+class IntervalReferenceEngine:
+    """Runs interval rules by the book; slow and obvious.
+
+    ``limit`` is the number of complex events that one event may make, and of matches that may wait in one rule.
+    """
+
+    name: ClassVar[str] = "reference"
+
+    def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
+        self._limit = limit
+        self._rules: dict[str, _Deployed] = {}
+        self._types: dict[str, EventType] = {}
+        self._time = MIN_TIME
+        self._fed = 0
+        self._points: list[int] = []
+        self._known: set[Key] = set()
+        self._instant: list[Instance] = []
+        self._history: dict[str, list[Instance]] = {}
+
+    def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
+        """Add rules; they see the events fed from now on, and the points in time to come."""
+        for rule in rules:
+            if not isinstance(rule, IntervalRule):
+                raise UnsupportedError.of("unsupported", "this engine runs interval rules only", span=rule.span)
+            if rule.name in self._rules:
+                message = f"a rule named '{rule.name}' is already deployed"
+                raise OptionError.of("deploy", message, hint="withdraw it first")
+        self._types |= dict(schema)
+        for rule in rules:
+            assert isinstance(rule, IntervalRule)
+            self._types[rule.head.name] = rule.head
+            deployed = _Deployed(rule, Conditions(rule.relations, self._events_between))
+            self._rules[str(rule.name)] = deployed
+            for point in sorted(deployed.points):
+                if point >= self._time and point not in self._points:
+                    insort(self._points, point)
+
+    def withdraw(self, name: str) -> None:
+        """Remove a rule and all that waits in it."""
+        if name not in self._rules:
+            raise OptionError.of("withdraw", f"no rule named '{name}' is deployed")
+        del self._rules[name]
+        self._points = [point for point in self._points if any(point in rule.points for rule in self._rules.values())]
+
+    def feed(self, batch: EventBatch) -> EventBatch:
+        """Process events in total order."""
+        return EventBatch.from_events(made for event in batch.to_events() for made in self.feed_event(event))
+
+    def feed_event(self, event: Event) -> list[Event]:
+        """Process the next event, after what time alone has decided up to it."""
+        made = self._reach(event.time)
+        instance = self._instance(event, self._fed)
+        self._fed += 1
+        return made if instance.key in self._known else made + self._happen(instance)
+
+    def advance(self, time: int) -> EventBatch:
+        """Decide what time alone decides: points in time up to ``time``, and what waited for the end of an instant."""
+        return EventBatch.from_events(self._reach(time))
+
+    # Time. A point in time is something that happens at that time, before all events of it. An instant is over when
+    # time goes on: rules that look at all of an instant are run then.
+
+    def _reach(self, time: int) -> list[Event]:
+        made: list[Event] = []
+        while self._points and self._points[0] <= time:
+            point = self._points.pop(0)
+            made += self._begin(point)
+            made += self._happen(Instance(POINT, (), point, point))
+        return made + self._begin(time)
+
+    def _begin(self, time: int) -> list[Event]:
+        if time <= self._time:
+            return []
+        made = self._end_of_instant()
+        self._time = time
+        self._known.clear()
+        self._instant.clear()
+        for deployed in self._rules.values():
+            deployed.node.forget(time)
+        self._forget(time)
+        return made
+
+    def _end_of_instant(self) -> list[Event]:
+        made: list[Event] = []
+        for stratum in sorted({d.rule.decided_late for d in self._rules.values()} - {0}):
+            late = [deployed for deployed in self._rules.values() if deployed.rule.decided_late == stratum]
+            instant = list(self._instant)
+            for deployed in late:
+                unrestricted = deployed.policy.choice is Choice.UNRESTRICTED
+                for portion in [instant] if unrestricted else [[instance] for instance in instant]:
+                    for _, event, instance in self._run(deployed, portion):
+                        made.append(event)
+                        self._spread(instance, late, made)
+        return made
+
+    # Hierarchies and recursion. A complex event takes its place right where it is made: it goes to all rules before
+    # the event that completed it goes to the next one.
+
+    def _happen(self, instance: Instance) -> list[Event]:
+        self._known.add(instance.key)
+        made: list[Event] = []
+        self._spread(instance, [d for d in self._rules.values() if d.rule.decided_late == 0], made)
+        return made
+
+    def _spread(self, instance: Instance, rules: Sequence[_Deployed], made: list[Event]) -> None:
+        """Bring an instance to all rules; what it makes in one of them goes everywhere before it goes to the next."""
+        work = [self._effects(instance, rules)]
+        while work:
+            effect = next(work[-1], None)
+            if effect is None:
+                work.pop()
+                continue
+            rule, event, instance = effect
+            made.append(event)
+            if len(made) > self._limit:
+                raise too_many_composites(rule, self._limit)
+            work.append(self._effects(instance, rules))
+
+    def _effects(self, instance: Instance, rules: Sequence[_Deployed]) -> Iterator[Effect]:
+        self._instant.append(instance)
+        self._history.setdefault(instance.type, []).append(instance)
+        for deployed in rules:
+            if instance.type in deployed.types or instance.type == POINT:
+                yield from self._run(deployed, [instance])
+
+    def _run(self, deployed: _Deployed, instances: Sequence[Instance]) -> Iterator[Effect]:
+        """Bring instances to a rule and give what it makes, each instance that is not known yet."""
+        matches = deployed.node.arrive(instances)
+        if sum(map(len, deployed.node.stores())) > self._limit:
+            raise too_much_state(deployed.rule, self._limit)
+        for instance, match in deployed.instances(matches):
+            if instance.key not in self._known:
+                self._known.add(instance.key)
+                yield deployed.rule, _event(deployed.rule, instance, match), instance
+
+    # Sliding windows.
+
+    def _events_between(self, event_type: str, start: int, end: int) -> list[Instance]:
+        inside = [i for i in self._history.get(event_type, []) if start <= i.start and i.end <= end]
+        return sorted(inside, key=lambda instance: (instance.end, instance.start))
+
+    def _forget(self, time: int) -> None:
+        windows: dict[str, int] = {}
+        for deployed in self._rules.values():
+            for event_type, window in deployed.windows.items():
+                windows[event_type] = max(window, windows.get(event_type, 0))
+        self._history = {
+            event_type: [i for i in events if i.start >= time - windows[event_type]]
+            for event_type, events in self._history.items()
+            if event_type in windows
+        }
+
+    def _instance(self, event: Event, position: int) -> Instance:
+        event_type = self._types.get(event.type)
+        if event_type is None:
+            values = tuple(event.attributes.values())
+        else:
+            values = tuple(event.attributes.get(attribute.name) for attribute in event_type.attributes)
+        start = event.time if event.start is None else event.start
+        return Instance(event.type, values, start, event.time, position if event.id is None else event.id)
+
+    # Snapshots.
+
+    def snapshot(self) -> bytes:
+        """Give rules and state as JSON."""
+        header: dict[str, Any] = {
+            "rules": [node_to_json(deployed.rule) for deployed in self._rules.values()],
+            "types": [node_to_json(event_type) for event_type in self._types.values()],
+            "time": self._time,
+            "fed": self._fed,
+            "points": self._points,
+            "instant": [_instance_json(instance) for instance in self._instant],
+            "history": {name: [_instance_json(i) for i in events] for name, events in self._history.items()},
+            "stores": [
+                [[[m.start, m.end, dict(m.binding), list(m.parts)] for m in store] for store in deployed.node.stores()]
+                for deployed in self._rules.values()
+            ],
+        }
+        return pack(_KIND, header)
+
+    def restore(self, data: bytes) -> None:
+        """Take over rules and state."""
+        header, _ = unpack(_KIND, data)
+        self._rules, self._types = {}, {}
+        self._time, self._points = MIN_TIME, []
+        self.deploy([node_from_json(rule) for rule in header["rules"]], Schema())
+        self._types = {event_type.name: event_type for event_type in map(node_from_json, header["types"])}
+        self._time, self._fed, self._points = header["time"], header["fed"], header["points"]
+        self._instant = [_instance_of(item) for item in header["instant"]]
+        self._known = {instance.key for instance in self._instant}
+        self._history = {name: [_instance_of(i) for i in events] for name, events in header["history"].items()}
+        for deployed, stores in zip(self._rules.values(), header["stores"], strict=True):
+            for store, matches in zip(deployed.node.stores(), stores, strict=True):
+                store[:] = [Match(start, end, binding, tuple(parts)) for start, end, binding, parts in matches]
+
+
+def _event(rule: IntervalRule, instance: Instance, match: Match) -> Event:
+    attributes: tuple[Attribute, ...] = rule.head.attributes
+    return Event(
+        instance.type,
+        instance.end,
+        {attribute.name: value for attribute, value in zip(attributes, instance.values, strict=True)},
+        id=instance.id,
+        start=instance.start,
+        rule=rule.name,
+        made_of=match.parts,
+    )
+
+
+def _instance_json(instance: Instance) -> list[Any]:
+    return [instance.type, list(instance.values), instance.start, instance.end, instance.id]
+
+
+def _instance_of(data: list[Any]) -> Instance:
+    event_type, values, start, end, identity = data
+    return Instance(event_type, tuple(values), start, end, identity)

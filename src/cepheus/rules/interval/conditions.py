@@ -1,0 +1,142 @@
+"""When the conditions of WHERE hold, and what they bind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from cepheus.core.values import Value
+from cepheus.rules.aggregates import aggregate
+from cepheus.rules.evaluate import Evaluator, Test, compare, evaluator, tester
+from cepheus.rules.expressions import Constraint, Expression
+from cepheus.rules.interval.matches import Binding, Instance, Match, fits, unify
+from cepheus.rules.interval.model import (
+    Aggregated,
+    AllOf,
+    AnyOf,
+    Bind,
+    Condition,
+    Holds,
+    Known,
+    Member,
+    NoneOf,
+    Relation,
+    Unknown,
+)
+
+History = Callable[[str, int, int], Sequence[Instance]]
+"""Gives the events of a type that lie in an interval, by (end, start, order of arrival)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """Variables as the situation that expressions are evaluated in."""
+
+    binding: Binding
+
+    def attribute(self, event: str | None, name: str) -> Value | None:
+        """Interval rules have variables instead."""
+        raise AssertionError(f"{event}.{name} in an interval rule")
+
+    def computed(self, name: str) -> Value | None:
+        """Give the value of a variable."""
+        return self.binding.get(name)
+
+
+class Conditions:
+    """Tests and extends matches; expressions are made into functions once."""
+
+    def __init__(self, relations: Sequence[Relation] = (), history: History | None = None) -> None:
+        self._relations: Mapping[str, Relation] = {relation.name: relation for relation in relations}
+        self._history = history
+        self._evaluators: dict[Expression, Evaluator] = {}
+        self._tests: dict[Constraint, Test] = {}
+
+    def value(self, expression: Expression, binding: Binding) -> Value | None:
+        """Give the value of an expression, None if it is undefined."""
+        if expression not in self._evaluators:
+            self._evaluators[expression] = evaluator(expression)
+        try:
+            return self._evaluators[expression](_Values(binding))
+        except (TypeError, AttributeError):  # types that only data tells: "a" + 1 is undefined
+            return None
+
+    def satisfy(self, conditions: Sequence[Condition], match: Match) -> Iterator[Match]:
+        """Give the match with each way to bind the variables of the conditions that makes all of them hold."""
+        for binding in self.bindings(conditions, match.binding, match.end):
+            yield Match(match.start, match.end, binding, match.parts)
+
+    def bindings(self, conditions: Sequence[Condition], binding: Binding, end: int = 0) -> Iterator[Binding]:
+        """Give the bindings that extend one and make all conditions hold; ``end`` is where sliding windows end."""
+        if not conditions:
+            yield binding
+            return
+        first, *rest = conditions
+        for extended in self._ways(first, binding, end):
+            yield from self.bindings(rest, extended, end)
+
+    def _ways(self, condition: Condition, binding: Binding, end: int) -> Iterator[Binding]:
+        match condition:
+            case Holds(constraint=constraint):
+                if self._test(constraint, binding):
+                    yield binding
+            case Bind(variable=variable, value=value):
+                yield from _bound(variable, self.value(value, binding), binding)
+            case Known(relation=relation, arguments=arguments):
+                for row in self._relations[relation].rows:
+                    extended = unify(arguments, row, binding)
+                    if extended is not None:
+                        yield extended
+            case Unknown(relation=relation, arguments=arguments):
+                if all(unify(arguments, row, binding) is None for row in self._relations[relation].rows):
+                    yield binding
+            case Member(value=value, options=options):
+                found = self.value(value, binding)
+                if any(compare("=", found, self.value(option, binding)) for option in options):
+                    yield binding
+            case AnyOf(alternatives=alternatives):
+                if any(self._holds(alternative, binding, end) for alternative in alternatives):
+                    yield binding
+            case NoneOf(conditions=conditions):
+                if not self._holds(AllOf(conditions), binding, end):
+                    yield binding
+            case Aggregated(variable=variable):
+                yield from _bound(variable, self._aggregate(condition, binding, end), binding)
+            case _:
+                assert_never(condition)
+
+    def _test(self, constraint: Constraint, binding: Binding) -> bool:
+        if constraint not in self._tests:
+            self._tests[constraint] = tester(constraint)
+        try:
+            return self._tests[constraint](_Values(binding))
+        except (TypeError, AttributeError):
+            return False
+
+    def _holds(self, alternative: AllOf, binding: Binding, end: int) -> bool:
+        return next(self.bindings(alternative.conditions, binding, end), None) is not None
+
+    def _aggregate(self, condition: Aggregated, binding: Binding, end: int) -> Value | None:
+        assert self._history is not None
+        members = []
+        for instance in self._history(condition.atom.type, end - condition.window, end):
+            fitting = fits(condition.atom, instance, binding)
+            if fitting is None:
+                continue
+            value = 1 if condition.value is None else self.value(condition.value, fitting)
+            if value is not None:
+                members.append(value)
+        try:
+            return aggregate(condition.function, members)
+        except (TypeError, AttributeError):
+            return None
+
+
+def _bound(variable: str, value: Value | None, binding: Binding) -> Iterator[Binding]:
+    if value is None:
+        return
+    if variable not in binding:
+        yield {**binding, variable: value}
+    elif compare("=", binding[variable], value):
+        yield binding

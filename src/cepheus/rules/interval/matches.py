@@ -1,0 +1,148 @@
+"""Matches of patterns: an interval and values of variables; and the events that they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from cepheus.core.event import DIGEST_MASK, EventId, composite_digest, text_digest
+from cepheus.core.values import Value
+from cepheus.rules.evaluate import compare
+from cepheus.rules.expressions import Constant, Parameter
+from cepheus.rules.interval.model import Anything, Argument, Atom, Operator
+
+Binding = Mapping[str, Value]
+"""The values of variables by name."""
+
+Key = tuple[object, ...]
+"""What tells two things apart: equal for equal values, so that 2 and 2.0 are one, and 1 and true are not."""
+
+
+def value_key(value: Value | None) -> Key:
+    """Give the key of a value.
+
+    >>> value_key(2) == value_key(2.0), value_key(1) == value_key(True)
+    (True, False)
+    """
+    return isinstance(value, bool), value
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An event as interval rules see it: a type, its arguments, an interval. ``id`` names it in provenance."""
+
+    type: str
+    values: tuple[Value | None, ...]
+    start: int
+    end: int
+    id: EventId | None = None
+
+    @property
+    def key(self) -> Key:
+        """What makes two instances one and the same."""
+        return self.type, tuple(map(value_key, self.values)), self.start, self.end
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """An interval in which a pattern holds for some values; ``parts`` are the events it was found in."""
+
+    start: int
+    end: int
+    binding: Binding
+    parts: tuple[EventId, ...] = ()
+
+    @property
+    def key(self) -> Key:
+        """What makes two matches of one pattern the same."""
+        return self.start, self.end, binding_key(self.binding)
+
+
+def binding_key(binding: Binding) -> Key:
+    """Give the key of the values of all variables."""
+    return tuple((name, *value_key(binding[name])) for name in sorted(binding))
+
+
+def unify(arguments: tuple[Argument, ...], values: tuple[Value | None, ...], binding: Binding) -> Binding | None:
+    """Bind the variables of arguments to values; None if they do not fit, or not what is bound already.
+
+    >>> unify((Parameter("X"), Anything(), Parameter("X")), (1, "a", 1), {})
+    {'X': 1}
+    """
+    if len(arguments) != len(values):
+        return None
+    bound = dict(binding)
+    for argument, value in zip(arguments, values, strict=True):
+        match argument:
+            case Anything():
+                pass
+            case Constant(value=constant):
+                if not compare("=", constant, value):
+                    return None
+            case Parameter(name=name):
+                if value is None or (name in bound and not compare("=", bound[name], value)):
+                    return None
+                bound.setdefault(name, value)
+    return bound
+
+
+def fits(atom: Atom, instance: Instance, binding: Binding) -> Binding | None:
+    """Give the values of variables under which an instance is one that the atom asks for, or None."""
+    return unify(atom.arguments, instance.values, binding) if atom.type == instance.type else None
+
+
+def agree(one: Binding, other: Binding) -> Binding | None:
+    """Give both bindings together, or None if they differ on a variable that they share."""
+    for name in one.keys() & other.keys():
+        if not compare("=", one[name], other[name]):
+            return None
+    return {**other, **one}
+
+
+def relate(operator: Operator, q1: int, q2: int, q3: int, q4: int) -> tuple[int, int] | None:
+    """Give the interval of ``[q1, q2] operator [q3, q4]``, or None if they are not so related: Figure 2.
+
+    >>> relate(Operator.SEQ, 1, 2, 3, 4), relate(Operator.DURING, 1, 2, 1, 4)
+    ((1, 4), None)
+    """
+    match operator:
+        case Operator.SEQ:
+            return (q1, q4) if q2 < q3 else None
+        case Operator.AND:
+            return min(q1, q3), max(q2, q4)
+        case Operator.PAR:
+            return (min(q1, q3), max(q2, q4)) if max(q1, q3) < min(q2, q4) else None
+        case Operator.EQUALS:
+            return (q1, q2) if (q1, q2) == (q3, q4) else None
+        case Operator.MEETS:
+            return (q1, q4) if q2 == q3 else None
+        case Operator.DURING:
+            return (q3, q4) if q3 < q1 < q2 < q4 else None
+        case Operator.STARTS:
+            return (q3, q4) if q1 == q3 and q2 < q4 else None
+        case Operator.FINISHES:
+            return (q3, q4) if q2 == q4 and q3 < q1 else None
+        case Operator.OVERLAPS:
+            return (q1, q4) if q1 < q3 < q2 < q4 else None
+
+
+def instance_id(event_type: str, values: tuple[Value | None, ...], start: int, end: int) -> str:
+    """Give the id of a complex event, which depends on nothing but the event itself.
+
+    >>> instance_id("rise", ("GO", 2), 1, 5) == instance_id("rise", ("GO", 2.0), 1, 5)
+    True
+    """
+    words = [start & _MASK, end & _MASK, *map(_word, values)]
+    return f"{event_type}:{composite_digest(text_digest(event_type), words) & DIGEST_MASK:016x}"
+
+
+_MASK = 2**64 - 1
+
+
+def _word(value: Value | None) -> int:
+    """Give the 64 bits of a value; numbers that are equal have the same."""
+    if value is None or isinstance(value, bool | str):
+        return text_digest(repr(value))
+    if isinstance(value, int) or value.is_integer():
+        return int(value) & _MASK
+    return text_digest(value.hex())
