@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, assert_never
 
-from cepheus.core.schema import EventType
+from cepheus.core.schema import Attribute, EventType
 from cepheus.rules.expressions import (
     Aggregate,
     Arithmetic,
@@ -43,6 +43,10 @@ def to_json(rules: RuleSet) -> Json:
     }
     if rules.networks:
         data["networks"] = [network_to_json(network) for network in rules.networks]
+    if rules.errors:
+        data["errors"] = [
+            {"event": each.event, "attribute": each.attribute, "error": str(each.error)} for each in rules.errors
+        ]
     return data
 
 
@@ -62,11 +66,14 @@ def from_json(data: object) -> RuleSet:
 def _event_type(event_type: EventType) -> Json:
     return {
         "name": event_type.name,
-        "attributes": [
-            {"name": a.name, "type": None if a.type is None else a.type.value, "optional": a.optional}
-            for a in event_type.attributes
-        ],
+        "attributes": [_attribute(attribute) for attribute in event_type.attributes],
     }
+
+
+def _attribute(attribute: Attribute) -> Json:
+    value_type = None if attribute.type is None else attribute.type.value
+    data: Json = {"name": attribute.name, "type": value_type, "optional": attribute.optional}
+    return data if attribute.error is None else data | {"error": str(attribute.error)}
 
 
 def _rule(rule: Rule) -> Json:

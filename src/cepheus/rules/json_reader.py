@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cepheus.core.errors import RuleError
+from cepheus.core.distribution import Distribution, parse_distribution
+from cepheus.core.errors import EventError, RuleError
 from cepheus.core.schema import Attribute, EventType
 from cepheus.core.time import MAX_TIME
 from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType
@@ -40,6 +41,7 @@ from cepheus.rules.json_fields import (
 from cepheus.rules.model import (
     Aggregation,
     Assignment,
+    ErrorDeclaration,
     Negation,
     Pattern,
     PatternItem,
@@ -75,8 +77,13 @@ def read_rule_set(data: object) -> RuleSet:
         raise RuleError.of(
             "json", f"$.version: version {shown(version)} is not known", hint=f"this release reads version {VERSION}"
         )
-    top.only("version", "declarations", "rules", optional=("networks",))
-    return RuleSet(top.list("declarations", _event_type), top.list("rules", _rule), top.list("networks", read_network))
+    top.only("version", "declarations", "rules", optional=("networks", "errors"))
+    return RuleSet(
+        top.list("declarations", _event_type),
+        top.list("rules", _rule),
+        top.list("networks", read_network),
+        errors=top.list("errors", _error),
+    )
 
 
 def _event_type(value: object, path: str) -> EventType:
@@ -87,9 +94,25 @@ def _event_type(value: object, path: str) -> EventType:
 
 def _attribute(value: object, path: str) -> Attribute:
     node = JsonObject(value, path)
-    node.only("name", "type", "optional")
+    node.only("name", "type", "optional", optional=("error",))
     value_type = None if node.take("type") is None else node.enum("type", ValueType)
-    return Attribute(node.read("name", read_name), value_type, node.read("optional", read_boolean))
+    error = node.read("error", _distribution) if "error" in node.fields else None
+    return Attribute(node.read("name", read_name), value_type, node.read("optional", read_boolean), error)
+
+
+def _error(value: object, path: str) -> ErrorDeclaration:
+    node = JsonObject(value, path)
+    node.only("event", "attribute", "error")
+    return ErrorDeclaration(
+        node.read("event", read_name), node.read("attribute", read_name), node.read("error", _distribution)
+    )
+
+
+def _distribution(value: object, path: str) -> Distribution:
+    try:
+        return parse_distribution(read_text(value, path))
+    except EventError as error:
+        fail(path, error.diagnostics[0].message)
 
 
 def _rule(value: object, path: str) -> Rule:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
+from cepheus.core.distribution import Distribution
 from cepheus.core.schema import EventType
 from cepheus.core.source import Span
 from cepheus.rules.expressions import Aggregate, Comparison, EventPattern, Expression, Scope, Within
@@ -96,19 +97,30 @@ class Rule:
     consuming_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class ErrorDeclaration:
+    """``error Temp.value ~ N(0, 1)``: what the values of sources that send no error of their own are off by."""
+
+    event: str
+    attribute: str
+    error: Distribution
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
 AnyRule = Rule | IntervalRule
 """A rule of either family: instants hanging from a terminator (TESLA), or logic over intervals (ETALIS)."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """Declared event types, rules of both families, networks and background knowledge, each in text order."""
+    """Declared event types, rules of both families, networks, background knowledge and errors, each in text order."""
 
     declarations: tuple[EventType, ...] = ()
     rules: tuple[Rule, ...] = ()
     networks: tuple[Network, ...] = ()
     interval_rules: tuple[IntervalRule, ...] = ()
     knowledge: Knowledge = field(default_factory=Knowledge)
+    errors: tuple[ErrorDeclaration, ...] = ()
 
     @property
     def all_rules(self) -> tuple[AnyRule, ...]:
@@ -122,4 +134,5 @@ class RuleSet:
             self.networks + other.networks,
             self.interval_rules + other.interval_rules,
             self.knowledge + other.knowledge,
+            self.errors + other.errors,
         )

@@ -13,10 +13,11 @@ from cepheus.language.tesla.build_expressions import Children
 from cepheus.language.tesla.build_networks import NetworkBuilder
 from cepheus.language.tesla.literals import read_count, read_number
 from cepheus.rules.expressions import Aggregate, AttributeRef, EventPattern, Expression, Parameter, Within
-from cepheus.rules.model import Aggregation, Assignment, Negation, Pattern, Policy, Rule, Selection
+from cepheus.rules.model import Aggregation, Assignment, ErrorDeclaration, Negation, Pattern, Policy, Rule, Selection
 from cepheus.rules.networks.model import Network
 from cepheus.rules.walk import walk
 
+Statement = Rule | EventType | ErrorDeclaration | Network
 _NO_AGGREGATE = Aggregate("Count", EventPattern(""), None, Within(0, ""))
 
 
@@ -25,9 +26,9 @@ class Builder(NetworkBuilder):
 
     # ---- Statements ----------------------------------------------------------------------------------------------
 
-    def statement(self, children: Children) -> Rule | EventType | Network:
-        """A rule, a declaration or a network."""
-        node: Rule | EventType | Network = children[0]
+    def statement(self, children: Children) -> Statement:
+        """A rule, a declaration, an error or a network."""
+        node: Statement = children[0]
         return node
 
     def definition(self, children: Children) -> Rule:
@@ -128,6 +129,12 @@ class Builder(NetworkBuilder):
             hint = did_you_mean(written, TYPE_NAMES) or "write int, double, string, bool or timestamp"
             self._error("type", f"there is no attribute type '{written}'", self._token_span(written), hint)
         return Attribute(str(name), value_type, len(children) > 2, span=self._token_span(name))
+
+    def error(self, children: Children) -> ErrorDeclaration:
+        """``error Temp.value ~ N(0, 1)``; the span is the attribute with its event."""
+        _, event, attribute, (error, _), _ = children
+        span = Span(self.source, event.start_pos, attribute.end_pos)
+        return ErrorDeclaration(str(event), str(attribute), error, span)
 
     # ---- Patterns ------------------------------------------------------------------------------------------------
 

@@ -21,6 +21,8 @@ _NAME_AFTER = {
     "AS": "another name for the event",
     "COLON": "a type: int, double, string, bool or timestamp",
     "BETWEEN": "the name of an event",
+    "ERROR": "the name of an event type",
+    "TILDE": "a distribution such as N(0, 1)",
     "_AND": "the name of an event",
     "CONSUMING": "the name of an event of the pattern",
     "DOT": "the name of an attribute",
@@ -48,6 +50,7 @@ _PHRASES: tuple[tuple[str, str], ...] = (
     ("MIN", "min probability"),
     ("COLON", "':' and a type"),
     ("DOT", "'.'"),
+    ("TILDE", "'~' and a distribution"),
     ("AS", "as"),
     ("$END", "the end"),
 )

@@ -17,7 +17,7 @@ from cepheus.language.tesla.explain import explain
 from cepheus.language.tesla.grammar import Grammar, grammar
 from cepheus.language.tesla.statements import statements
 from cepheus.rules.expressions import EventPattern
-from cepheus.rules.model import Pattern, Rule, RuleSet
+from cepheus.rules.model import ErrorDeclaration, Pattern, Rule, RuleSet
 from cepheus.rules.networks.model import Network
 
 MAX_ERRORS = 100
@@ -40,6 +40,7 @@ def parse(text: str, name: str = "<rules>") -> RuleSet:
     rules: list[Rule] = []
     declarations: list[EventType] = []
     networks: list[Network] = []
+    errors: list[ErrorDeclaration] = []
     with grammar().lock, _collector_at_rest():
         reading = _Reading(Source(name, text))
         for statement in statements(reading.tokens):
@@ -50,10 +51,12 @@ def parse(text: str, name: str = "<rules>") -> RuleSet:
                 declarations.append(node)
             elif isinstance(node, Network):
                 networks.append(node)
+            elif isinstance(node, ErrorDeclaration):
+                errors.append(node)
             if len(reading.errors) >= MAX_ERRORS:
                 break
         reading.finish()
-    return RuleSet(tuple(declarations), tuple(rules), tuple(networks))
+    return RuleSet(tuple(declarations), tuple(rules), tuple(networks), errors=tuple(errors))
 
 
 def parse_pattern(text: str, name: str = "<pattern>") -> Pattern:

@@ -24,7 +24,7 @@ from cepheus.rules.expressions import (
     Scope,
     Within,
 )
-from cepheus.rules.model import Aggregation, Negation, Pattern, PatternItem, Rule, RuleSet, Selection
+from cepheus.rules.model import Aggregation, ErrorDeclaration, Negation, Pattern, PatternItem, Rule, RuleSet, Selection
 
 _LINE_WIDTH = 100
 _INDENT = " " * len("define ")
@@ -43,7 +43,8 @@ def format_rules(rules: RuleSet) -> str:
     define Fire()
     from   Smoke()
     """
-    blocks = ["\n".join(map(format_declaration, rules.declarations))] if rules.declarations else []
+    declared = [*map(format_declaration, rules.declarations), *map(format_error, rules.errors)]
+    blocks = ["\n".join(declared)] if declared else []
     blocks += [format_rule(rule) for rule in rules.rules]
     blocks += [format_network(network) for network in rules.networks]
     return "\n\n".join(blocks) + "\n" if blocks else ""
@@ -56,6 +57,16 @@ def format_declaration(event_type: EventType) -> str:
     'event Smoke()'
     """
     return f"event {event_type}"
+
+
+def format_error(declaration: ErrorDeclaration) -> str:
+    """Write what the values of an attribute are off by.
+
+    >>> from cepheus.core.distribution import Normal
+    >>> format_error(ErrorDeclaration("Temp", "value", Normal(0, 1)))
+    'error Temp.value ~ N(0, 1)'
+    """
+    return f"error {declaration.event}.{declaration.attribute} ~ {declaration.error}"
 
 
 def format_rule(rule: Rule) -> str:

@@ -8,12 +8,13 @@ from lark import Token
 
 from cepheus.core.schema import EventType
 from cepheus.core.source import Source
+from cepheus.language.tesla.build import Statement
 from cepheus.language.tesla.grammar import grammar
 from cepheus.language.tesla.parse import parse
-from cepheus.language.tesla.print import format_declaration, format_rule
+from cepheus.language.tesla.print import format_declaration, format_error, format_rule
 from cepheus.language.tesla.print_networks import format_network
 from cepheus.language.tesla.statements import statements
-from cepheus.rules.model import Rule
+from cepheus.rules.model import ErrorDeclaration, Rule
 from cepheus.rules.networks.model import Network
 
 
@@ -34,7 +35,7 @@ def reformat(text: str, name: str = "<rules>") -> str:
     source = Source(name, text)
     rules = parse(text, name)
     scan = grammar().scanner.scan(source)
-    nodes: list[EventType | Rule | Network] = [*rules.declarations, *rules.rules, *rules.networks]
+    nodes: list[Statement] = [*rules.declarations, *rules.errors, *rules.rules, *rules.networks]
     nodes.sort(key=lambda node: node.span.start if node.span else 0)
     comments = scan.comments
     taken = 0
@@ -47,7 +48,7 @@ def reformat(text: str, name: str = "<rules>") -> str:
         while taken < len(comments) and _belongs(comments[taken], statement, following, text):
             taken += 1
         above = comments[first:taken]
-        is_declaration = isinstance(node, EventType)
+        is_declaration = isinstance(node, EventType | ErrorDeclaration)
         if output:
             output += "\n" if is_declaration and was_declaration and not above else "\n\n"
         output += _lay_out(above, _start(statement[0]), text)
@@ -58,12 +59,14 @@ def reformat(text: str, name: str = "<rules>") -> str:
     return output + "\n" if output else ""
 
 
-def _statement(node: EventType | Rule | Network) -> str:
+def _statement(node: Statement) -> str:
     match node:
         case EventType():
             return format_declaration(node)
         case Rule():
             return format_rule(node)
+        case ErrorDeclaration():
+            return format_error(node)
         case Network():
             return format_network(node)
         case _:

@@ -93,6 +93,7 @@ class Scanner:
             tokens.append(Lexeme(kind, text, start, end))
         _classify_calls(tokens)
         classify_networks(tokens)
+        _classify_errors(tokens)
         errors += _nesting(tokens, source)
         return Scan(tokens, comments, errors)
 
@@ -108,6 +109,20 @@ def _classify_calls(tokens: list[Token]) -> None:
             token.type = "FUNCTION" if name in FUNCTIONS and not _has_scope(tokens, index + 1) else "AGGREGATE"
         elif name in FUNCTIONS and token.type == "NAME":
             token.type = "FUNCTION"
+
+
+def _classify_errors(tokens: list[Token]) -> None:
+    """Tell declarations of errors from whatever else is called ``error``: an attribute and a tilde follow.
+
+    At the beginning of a statement one of the two is enough, so that a slip in the other is noticed as such.
+    """
+    for index in range(len(tokens) - 3):
+        if tokens[index].lower() == "error" and tokens[index].type == "NAME":
+            dot = tokens[index + 2].type == "DOT"
+            begins = index == 0 or tokens[index - 1].type == "SEMICOLON"
+            tilde = any(token.type == "TILDE" for token in tokens[index + 2 : index + 5])
+            if (dot and tilde) or (begins and (dot or tilde)):
+                tokens[index].type = "ERROR"
 
 
 def _has_scope(tokens: list[Token], opening: int) -> bool:

@@ -11,8 +11,8 @@ def statements(tokens: list[Token]) -> list[list[Token]]:
     """Cut tokens into statements, each with the semicolon that ends it, if any.
 
     A statement begins at ``rule NAME``, at ``event NAME``, at ``define`` (unless a rule header stands before it), at
-    ``network NAME {`` and behind the brace that closes a network. An attribute may be called ``rule`` or ``event``; no
-    name follows it then.
+    ``error NAME.NAME ~``, at ``network NAME {`` and behind the brace that closes a network. An attribute may be called
+    ``rule`` or ``event``; no name follows it then.
     """
     found: list[list[Token]] = []
     current: list[Token] = []
@@ -21,7 +21,7 @@ def statements(tokens: list[Token]) -> list[list[Token]]:
     previous = ""
     for index, token in enumerate(tokens):
         kind = token.type
-        if kind == "NETWORK" or closed:
+        if kind in ("NETWORK", "ERROR") or closed:
             starts = kind != "SEMICOLON"
             header = kind == "RULE"
         elif kind == "DEFINE":

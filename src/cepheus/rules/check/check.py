@@ -12,6 +12,7 @@ from cepheus.core.schema import Schema
 from cepheus.rules.check.assignments import assignments
 from cepheus.rules.check.attributes import attributes
 from cepheus.rules.check.cycles import cycles
+from cepheus.rules.check.errors import equalities, errors, with_errors
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.check.inputs import composites, inputs
 from cepheus.rules.check.known import known_types
@@ -83,13 +84,17 @@ def _check(rules: RuleSet, schema: Schema | None, closed: bool | None) -> Checke
     for scope in scopes:
         ranges(scope, inferred, findings)
     cycles(named, findings)
+    declared_errors = errors(named, known, inferred, findings)
     networks(named, findings)
-    errors = findings.errors()
-    if errors:
-        raise RuleError(errors)
+    mistakes = findings.errors()
+    if mistakes:
+        raise RuleError(mistakes)
+    read = with_errors(inputs(scopes, known, inferred), declared_errors)
+    for scope in scopes:
+        equalities(scope, read, findings)
     return Checked(
         rules=named,
-        inputs=inputs(scopes, known, inferred),
+        inputs=read,
         composites=composites(known, inferred),
         warnings=findings.warnings(),
         equal_types=inferred.equal,

@@ -56,7 +56,8 @@ def _read_type(name: str, read: dict[str, bool], known: KnownTypes, inferred: In
     for attribute, replaceable in read.items():
         value_type = inferred.types.get((name, attribute))
         found = None if in_data is None else in_data.attribute(attribute)
-        attributes.append(Attribute(attribute, value_type, replaceable if found is None else found.optional))
+        optional, error = (replaceable, None) if found is None else (found.optional, found.error)
+        attributes.append(Attribute(attribute, value_type, optional, error))
     return EventType(name, tuple(attributes))
 
 
