@@ -161,7 +161,7 @@ def accept(context: int, kind: int) -> tuple[int, int]:
     return rules, columns
 
 
-@inlined
+@compiled
 def _evaluate_all(context: int, rules: int) -> int:
     """Evaluate the accepted rules; what they find stays provisional until it is committed."""
     events = peek(context, At.OUTPUT_EVENTS)

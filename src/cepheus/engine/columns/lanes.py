@@ -21,7 +21,7 @@ from cepheus.engine.columns.state import (
     LaneState,
     TypeState,
 )
-from cepheus.engine.columns.sums import LIMBS, add_float, add_integer, clear
+from cepheus.engine.columns.sums import LIMBS, add_floats, add_integer, clear
 from cepheus.plan.program import SLOT_TIME, ColumnField, TypeField, ValueKind
 
 _INT_MIN = -(2**63)
@@ -169,13 +169,13 @@ def slide_sum(context: int, lane: int, first: int, end: int, subtract: bool) -> 
     kind = fixed(column_at(context, peek(row, LaneState.COLUMN)), ColumnField.SUM_KIND)
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
     limbs = fixed(context, At.SUMS) + _SUM_BYTES * lane
+    values = entry_at(context, offset) + 8 * EntryField.VALUE
     inexact = 0
-    for entry in range(first, end):
-        value = peek(entry_at(context, offset + (entry & mask)), EntryField.VALUE)
-        if kind == ValueKind.INT:
-            add_integer(limbs, value, subtract)
-        elif kind == ValueKind.FLOAT and not add_float(limbs, value, subtract):
-            inexact += 1
+    if kind == ValueKind.FLOAT:
+        inexact = add_floats(limbs, values, ENTRY_WORDS, first, end, mask, subtract)
+    elif kind == ValueKind.INT:
+        for entry in range(first, end):
+            add_integer(limbs, peek(values, ENTRY_WORDS * (entry & mask)), subtract)
     poke(row, LaneState.INEXACT, peek(row, LaneState.INEXACT) + (-inexact if subtract else inexact))
 
 

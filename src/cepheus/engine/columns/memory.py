@@ -91,6 +91,28 @@ multiply_overflows = _overflow("smul_with_overflow")
 """Tell whether the product of two integers does not fit in 64 bits."""
 
 
+def _leading_zeros(_context: Any, _value: Any) -> Any:
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.uint64), generate
+
+
+leading_zeros: Callable[[np.uint64], int] = cast(Callable[[np.uint64], int], intrinsic(_leading_zeros))
+"""Count the zero bits above the highest one of an unsigned word; 64 for zero."""
+
+
+def _float_of_bits(_context: Any, _bits: Any) -> Any:
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], _DOUBLE)
+
+    return types.float64(types.int64), generate
+
+
+float_of_bits: Callable[[int], float] = cast(Callable[[int], float], intrinsic(_float_of_bits))
+"""Give the float that a word's bits stand for."""
+
+
 class At(IntEnum):
     """Places in the context: addresses of arrays, and single numbers that the kernel reads or changes."""
 

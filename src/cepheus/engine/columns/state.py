@@ -111,7 +111,7 @@ class State:
     lanes: Words = field(default_factory=lambda: np.zeros((64, LANE_WORDS), np.int64))
     sums: Words = field(default_factory=lambda: np.zeros((64, LIMBS), np.int64))
     entries: Words = field(default_factory=lambda: np.zeros((1024, ENTRY_WORDS), np.int64))
-    hash: Words = field(default_factory=lambda: np.full(256, -1, np.int64))
+    hash: Words = field(default_factory=lambda: np.full(1024, -1, np.int64))
     column_lane: Words = field(default_factory=lambda: np.full(0, -1, np.int64))
     free: Words = field(default_factory=lambda: np.full(FREE_LISTS, -1, np.int64))
     queue: Words = field(default_factory=lambda: np.zeros(64, np.int64))
@@ -189,8 +189,8 @@ class Output:
         return len(self.fields[0])
 
     def expect(self, events: int) -> None:
-        """Have room, while there is nothing in it, for as many composite events as there are events."""
-        wanted = min(events, _MANY_EVENTS)
+        """Have room, while there is nothing in it, for two composite events from each event."""
+        wanted = min(2 * events, _MANY_EVENTS)
         if self.size < wanted:
             self.fields = [_words(wanted) for _ in self.fields]
             self._locate()

@@ -12,12 +12,13 @@ import math
 import numpy as np
 
 from cepheus.engine.columns.compiled import compiled, inlined
-from cepheus.engine.columns.memory import peek, poke, signed
+from cepheus.engine.columns.memory import float_of_bits, leading_zeros, peek, poke, signed
 from cepheus.plan.program import Floats
 
 LIMBS = 4
 _BIAS = 128  # position of the bit of value 1
 _ONE = np.uint64(1)
+_GATHERED = 1024  # so many numbers of 116 bits stay below 127 bits together
 
 
 @inlined
@@ -87,6 +88,60 @@ def add_float(limbs: int, bits: int, subtract: bool) -> bool:
     return True
 
 
+@inlined
+def _extends(bits: int) -> int:
+    """Give where the lowest bit of a float falls in the middle limbs; outside 0 to 63 if it does not lie in them."""
+    return ((bits >> 52) & 0x7FF) - 1011
+
+
+@compiled
+def add_floats(limbs: int, values: int, stride: int, first: int, end: int, mask: int, subtract: bool) -> int:
+    """Add floats of a ring to (or take them from) the sum at an address; give how many were too far out to be added.
+
+    ``values`` is the address of the first value of the ring, ``stride`` the words from one to the next. Most values
+    lie between 2**-12 and 2**52: those are gathered in the two middle limbs and added to the sum together.
+    """
+    inexact = 0
+    low, high = np.uint64(0), np.uint64(0)
+    gathered = 0
+    for at in range(first, end):
+        bits = peek(values, stride * (at & mask))
+        place = _extends(bits)
+        if place < 0 or place > 63:
+            inexact += not add_float(limbs, bits, subtract)
+            continue
+        magnitude = np.uint64(bits & 0xFFFFFFFFFFFFF) | (_ONE << np.uint64(52))
+        below = magnitude << np.uint64(place)
+        above = (magnitude >> _ONE) >> np.uint64(63 - place)
+        if (bits < 0) != subtract:
+            above = ~above + (_ONE if below == 0 else np.uint64(0))
+            below = ~below + _ONE
+        low += below
+        high += above + (_ONE if low < below else np.uint64(0))
+        gathered += 1
+        if gathered == _GATHERED:
+            _add_middle(limbs, low, high)
+            low, high, gathered = np.uint64(0), np.uint64(0), 0
+    _add_middle(limbs, low, high)
+    return inexact
+
+
+@inlined
+def _add_middle(limbs: int, low: np.uint64, high: np.uint64) -> None:
+    """Add a signed number of two limbs to the second limb and those above it."""
+    second = _limb(limbs, 1) + low
+    carry = _ONE if second < low else np.uint64(0)
+    third = _limb(limbs, 2) + high
+    over = _ONE if third < high else np.uint64(0)
+    third += carry
+    if third < carry:
+        over += _ONE
+    sign = np.uint64(0) - (high >> np.uint64(63))
+    poke(limbs, 1, signed(second))
+    poke(limbs, 2, signed(third))
+    poke(limbs, 3, signed(_limb(limbs, 3) + sign + over))
+
+
 @compiled
 def read_float(limbs: int) -> float:
     """Give the sum as a float, rounded once, ties to even."""
@@ -111,11 +166,7 @@ def read_float(limbs: int) -> float:
     if top == 0:
         return 0.0
     # normalise: the highest bit of `top` comes to bit 63, bits move up from `below`
-    zeros = 0
-    probe = top
-    while (probe >> np.uint64(63)) == 0:
-        probe <<= _ONE
-        zeros += 1
+    zeros = leading_zeros(top)
     if zeros > 0:
         top = (top << np.uint64(zeros)) | (below >> np.uint64(64 - zeros))
         below = below << np.uint64(zeros)
@@ -125,7 +176,7 @@ def read_float(limbs: int) -> float:
     half = np.uint64(0x400)
     if tail > half or (tail == half and (sticky or (mantissa & _ONE) != 0)):
         mantissa += _ONE
-    result = math.ldexp(float(np.int64(mantissa)), base - zeros + 11 - _BIAS)
+    result = float(np.int64(mantissa)) * float_of_bits((base - zeros + 11 - _BIAS + 1023) << 52)
     return -result if negative else result
 
 
