@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from enum import Enum
 
 from cepheus.core.schema import EventType
-from cepheus.core.values import ValueType
 from cepheus.rules.model import Rule
 
 
@@ -28,11 +27,12 @@ class WayName(Enum):
 class ByKey:
     """Each event goes to the shard of its key: of all events that rules bring together, the keys are equal.
 
-    ``attributes`` has the key of every event type that comes from outside. Keys are compared as values of ``type``.
+    ``attributes`` has the key of every event type that comes from outside. ``as_doubles`` says that numbers are to be
+    compared as doubles, since integers and doubles may meet.
     """
 
     attributes: Mapping[str, str]
-    type: ValueType
+    as_doubles: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,24 +74,25 @@ class Reason:
     words: str
 
     def __str__(self) -> str:
-        return f"not by {self.way.value}: rule '{self.rule}': {self.words}"
+        return f"not by {self.way.value}: in rule '{self.rule}', {self.words}"
 
 
 @dataclass(frozen=True, slots=True)
 class RuleGroup:
-    """Rules that run together in one engine per shard.
-
-    ``inputs`` are the event types from outside that the rules look at, each with the attributes that they read.
-    """
+    """Rules that run together in one engine per shard; ``inputs`` names the event types from outside that they need."""
 
     rules: tuple[Rule, ...]
-    inputs: tuple[EventType, ...]
+    inputs: tuple[str, ...]
     way: Way
     reasons: tuple[Reason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """All the rules, each in one group."""
+    """All the rules, each in one group.
+
+    ``inputs`` are the event types from outside that rules look at, each with the attributes that they read.
+    """
 
     groups: tuple[RuleGroup, ...]
+    inputs: tuple[EventType, ...]

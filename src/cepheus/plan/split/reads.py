@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from cepheus.core.schema import TIME_ATTRIBUTE
 from cepheus.rules.expressions import AttributeRef
-from cepheus.rules.resolve import Compute, ResolvedRule
+from cepheus.rules.resolve import Absent, Compute, ResolvedRule
 from cepheus.rules.walk import walk
 
 
@@ -18,7 +18,8 @@ def reads(rules: Iterable[ResolvedRule]) -> dict[str, frozenset[str]]:
         for name in types.values():
             found.setdefault(name, set())
         _note((rule.terminator, *rule.steps, *rule.assignments), types, None, found)
-        for inner in (*(step for step in rule.steps if isinstance(step, Compute)), *rule.absences):
+        inners: list[Compute | Absent] = [step for step in rule.steps if isinstance(step, Compute)]
+        for inner in (*inners, *rule.absences):
             found.setdefault(inner.type, set())
             _note((inner,), types, inner.type, found)
     return {name: frozenset(attributes) for name, attributes in found.items()}

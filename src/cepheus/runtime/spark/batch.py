@@ -2,15 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING
 
-from cepheus.runtime.spark.layout import SHARD, TIME
+from cepheus.core.schema import EventType
+from cepheus.plan.split import ByBand, BySlice, RuleGroup
+from cepheus.runtime.spark.layout import SHARD, TIME, TYPE
+from cepheus.runtime.spark.placement import Edges
+from cepheus.runtime.spark.planning import Planned, place_groups
+from cepheus.runtime.spark.routing import route, routed_value
 from cepheus.runtime.spark.shard import Job
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
+
+_ACCURACY = 1000
+"""How exactly edges between shards are found; the shards' sizes differ by at most this part of all."""
+
+
+def batch(planned: Planned) -> DataFrame:
+    """Give the composite events of a finite input.
+
+    To find where bands and slices begin and end, Spark looks at the data once, here; all else waits to be asked for.
+    """
+    edges = {
+        number: _edges(planned, group)
+        for number, group in enumerate(planned.split.groups)
+        if isinstance(group.way, ByBand | BySlice)
+    }
+    routed = place_groups(planned, {number: Edges(found) for number, found in edges.items()})
+    by_time = {
+        routed[number].shards.start: tuple(int(edge) for edge in found)
+        for number, found in edges.items()
+        if isinstance(routed[number].group.way, BySlice)
+    }
+    rows = route(planned.sources, routed, planned.inputs, planned.events)
+    return run_batch(rows, planned.job(routed, by_time))
 
 
 def run_batch(routed: DataFrame, job: Job) -> DataFrame:
@@ -25,3 +54,38 @@ def run_batch(routed: DataFrame, job: Job) -> DataFrame:
         return job.run(rows)
 
     return dealt.mapInArrow(work, job.composites.sql)
+
+
+def _edges(planned: Planned, group: RuleGroup) -> Sequence[float]:
+    """Give the numbers or times at which one shard ends and the next begins, so that all get about as many events."""
+    from pyspark.sql import functions as f
+
+    count = planned.options.shards
+    frames = [
+        source.frame.select(_line(planned, group, source.types).alias("place"))
+        for source in planned.sources
+        if any(name in group.inputs for name in source.types)
+    ]
+    if count == 1 or not frames:
+        return ()
+    together = reduce(lambda one, other: one.union(other), frames)
+    parts = [number / count for number in range(1, count)]
+    row = together.agg(f.percentile_approx("place", parts, _ACCURACY)).first()
+    found = None if row is None else row[0]
+    return sorted(set(found or ()))
+
+
+def _line(planned: Planned, group: RuleGroup, types: Sequence[str]) -> Column:
+    """Give the number or time by which events of some types are dealt out."""
+    from pyspark.sql import functions as f
+
+    if isinstance(group.way, BySlice):
+        return f.col(TIME)
+    assert isinstance(group.way, ByBand)
+    value = f.lit(None).cast("double")
+    for name in types:
+        if name in group.way.attributes:
+            event_type: EventType = planned.inputs[name]
+            own = routed_value(event_type, group.way.attributes[name], planned.events)[0].cast("double")
+            value = f.when(f.col(TYPE) == planned.events.types.index(name), own).otherwise(value)
+    return value

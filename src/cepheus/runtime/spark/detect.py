@@ -6,26 +6,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
-from cepheus.core.errors import OptionError, UnsupportedError, did_you_mean
-from cepheus.core.schema import EventType, Schema
+from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.time import TimeUnit
 from cepheus.engine.limits import DEFAULT_LIMIT
 from cepheus.engine.registry import AUTO
-from cepheus.plan.split import Split, WayName, split
-from cepheus.plan.split.split import ALL_WAYS
-from cepheus.rules.check import Checked, check
+from cepheus.plan.split import ByBand, WayName
+from cepheus.rules.check import Checked
 from cepheus.rules.model import RuleSet
 from cepheus.runtime.embedded.sources import RuleSource, read_rules
-from cepheus.runtime.spark.batch import run_batch
-from cepheus.runtime.spark.layout import CompositeLayout, EventLayout, quoted
-from cepheus.runtime.spark.prepare import Filters, id_kind, prepare
-from cepheus.runtime.spark.routing import route, shard_ranges
-from cepheus.runtime.spark.shard import GroupJob, Job
-from cepheus.runtime.spark.sources import Naming, Source, schema_of, sources_of
+from cepheus.runtime.spark.batch import batch
+from cepheus.runtime.spark.layout import CompositeLayout, quoted
+from cepheus.runtime.spark.placement import Cells
+from cepheus.runtime.spark.planning import Options, Planned, place_groups, plan
+from cepheus.runtime.spark.routing import route
+from cepheus.runtime.spark.sources import Naming, sources_of
 from cepheus.runtime.spark.streaming import is_stream, run_stream, watermarked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+_CELLS_PER_MARGIN = 8
+"""How many times as wide as the margin a cell of a stream's bands is: one event in four goes to a neighbour, too."""
 
 
 class Compiled(Protocol):
@@ -45,9 +46,17 @@ class Detection:
     """
 
     dataframe: DataFrame
-    checked: Checked
-    split: Split
-    layout: CompositeLayout
+    planned: Planned
+
+    @property
+    def checked(self) -> Checked:
+        """The rules, checked against the data."""
+        return self.planned.checked
+
+    @property
+    def layout(self) -> CompositeLayout:
+        """The columns of ``dataframe``."""
+        return self.planned.composites
 
     def of(self, composite: str) -> DataFrame:
         """Give the composite events of one type: ``time``, with provenance ``id`` and ``from``, and its attributes."""
@@ -76,66 +85,64 @@ def detect(
     id: str | None = None,
     time_unit: Literal["us", "ms", "s"] = "us",
     provenance: bool = False,
-    watermark: str | None = None,
-    late: bool = False,
     shards: int | None = None,
+    split: WayName | Literal["auto", "keys", "bands", "slices", "whole"] = "auto",
     engine: str = AUTO,
     limit: int = DEFAULT_LIMIT,
+    on_bad_event: Literal["stop", "skip"] = "stop",
+    watermark: str | None = None,
+    late: bool = False,
 ) -> Detection:
-    """Find the composite events that rules define, in DataFrames.
+    """Find the composite events that rules define, in DataFrames, finite or streaming.
 
     ``events`` is one DataFrame with a column of event types, or a dict of event type to DataFrame. ``time``, ``type``,
-    ``sequence`` and ``id`` name columns; every other column is an attribute. Integer times are in ``time_unit``.
+    ``sequence`` and ``id`` name columns; every other column is an attribute, and null means that it is undefined.
+    Integer times are in ``time_unit``. With ``provenance`` each composite event has an id and the ids of the events it
+    was made of.
 
-    If the DataFrames are streams, so is the answer. ``watermark`` is how late events may be, such as ``10 seconds``,
-    unless they have a watermark of their own; with ``late`` those that come later still are given as well, as JSON in
-    the column ``late``.
+    ``shards`` is how many parts the work is cut into, by default one per core; ``split`` allows only one way to cut.
+    An event without a time, or without an attribute that its declaration demands, stops the job or, with
+    ``on_bad_event="skip"``, is left out. A rule that would make more than ``limit`` composite events from one event
+    fails the job.
+
+    A stream needs a ``watermark``, how late events may be, unless the DataFrame has one; with ``late`` the events that
+    come later still are given, too.
     """
     naming = Naming(time, type, sequence, id, TimeUnit(time_unit))
-    read = rules.rules if isinstance(getattr(rules, "rules", None), RuleSet) else read_rules(rules)
-    _refuse_unsupported(read)
+    read = _rule_set(rules)
     sources = sources_of(events, read, naming)
     streaming = is_stream(sources)
-    if streaming:
-        sources = watermarked(sources, naming, watermark)
-    checked = check(read, schema=schema_of(sources, naming))
-    count = shards or _cores(sources[0].frame.sparkSession)
-    plan = split(checked, ways=ALL_WAYS - {WayName.SLICES} if streaming else ALL_WAYS, shards=count)
-    inputs = {event_type.name: event_type for event_type in plan.inputs}
-    layout = EventLayout.of(
-        tuple(inputs.values()),
-        ids=id_kind(sources, naming, wanted=provenance),
-        sequenced=sequence is not None,
-        homes=False,
+    ways = set(WayName) if split == "auto" else {WayName(split), WayName.WHOLE}
+    options = Options(
+        naming=naming,
+        shards=shards or _cores(sources[0].frame.sparkSession),
+        provenance=provenance or streaming,
+        engine=engine,
+        limit=limit,
+        skip_bad=on_bad_event == "skip",
     )
-    composites = CompositeLayout.of(checked.composites, provenance=provenance)
-    ranges = shard_ranges(plan.groups, count)
-    prepared = [p for source in sources if (p := prepare(source, inputs, layout, naming, _no_filters)) is not None]
-    groups = tuple(
-        GroupJob(group.rules, _types(checked, plan.inputs), engine, limit, numbers)
-        for group, numbers in zip(plan.groups, ranges, strict=True)
-    )
-    routed, job = route(prepared, plan.groups, ranges), Job(layout, composites, groups)
-    found = run_stream(routed, job, late=late) if streaming else run_batch(routed, job)
-    return Detection(found, checked, plan, composites)
+    if not streaming:
+        planned = plan(read, sources, sources, options, ways)
+        return Detection(batch(planned), planned)
+    flowing = watermarked(sources, naming, watermark)
+    planned = plan(read, sources, flowing, options, ways - {WayName.SLICES})
+    return Detection(_stream(planned, late=late), planned)
 
 
-def _no_filters(source: Source) -> Filters:
-    return dict.fromkeys(source.types)
+def _stream(planned: Planned, *, late: bool) -> DataFrame:
+    cells = {
+        number: Cells(_CELLS_PER_MARGIN * max(group.way.margins.values()) or 1, planned.options.shards)
+        for number, group in enumerate(planned.split.groups)
+        if isinstance(group.way, ByBand)
+    }
+    routed = place_groups(planned, cells)
+    rows = route(planned.sources, routed, planned.inputs, planned.events)
+    return run_stream(rows, planned.job(routed), late=late)
 
 
-def _types(checked: Checked, inputs: tuple[EventType, ...]) -> Schema:
-    """Give the attribute types of every event type that rules mention or define, as engines take them."""
-    return Schema({**checked.composites, **{event_type.name: event_type for event_type in inputs}}.values())
-
-
-def _refuse_unsupported(rules: RuleSet) -> None:
-    if rules.interval_rules or rules.networks:
-        raise UnsupportedError.of(
-            "spark",
-            "rules over intervals and networks do not run on Spark yet",
-            hint="run them in the embedded engine: cepheus.compile(rules).detect(events)",
-        )
+def _rule_set(rules: RuleSource | Compiled) -> RuleSet:
+    inner = getattr(rules, "rules", None)
+    return inner if isinstance(inner, RuleSet) else read_rules(rules)  # type: ignore[arg-type]
 
 
 def _cores(spark: SparkSession) -> int:

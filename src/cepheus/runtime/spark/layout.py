@@ -17,17 +17,19 @@ from cepheus.core.batch import ColumnKey, EventBatch, Ids
 from cepheus.core.errors import EventError
 from cepheus.core.schema import EventType, Schema
 from cepheus.core.values import ValueType
+from cepheus.runtime.spark.homes import HOME_COLUMN
 
 SHARD, TYPE, TIME, SEQUENCE, ID, HOME = "shard", "type", "time", "sequence", "id", "home"
 """The columns of events that are not attributes. ``home`` tells whether the shard owns the event."""
 
-_SQL: Mapping[ValueType, str] = {
+SQL_TYPES: Mapping[ValueType, str] = {
     ValueType.BOOL: "boolean",
     ValueType.INT: "bigint",
     ValueType.FLOAT: "double",
     ValueType.STRING: "string",
     ValueType.TIMESTAMP: "timestamp",
 }
+"""What Spark calls the types of attributes."""
 
 
 def quoted(name: str) -> str:
@@ -77,12 +79,14 @@ class EventLayout:
 
     def batch(self, rows: pa.RecordBatch) -> EventBatch:
         """Give rows as events, in the order in which they come; EventError if one is bad."""
-        times = _filled(rows.column(TIME), "time")
+        columns = {key: _attribute(rows.column(f"a{n}"), key) for n, key in enumerate(self.columns)}
+        if self.homes:
+            columns[HOME_COLUMN] = rows.column(HOME)
         return EventBatch(
             types=self.types,
             codes=_filled(rows.column(TYPE), "type"),
-            times=times,
-            columns={key: _attribute(rows.column(f"a{n}"), key) for n, key in enumerate(self.columns)},
+            times=_filled(rows.column(TIME), "time"),
+            columns=columns,
             sequences=_filled(rows.column(SEQUENCE), "sequence number") if self.sequenced else None,
             ids=self._ids(rows),
         )
@@ -172,7 +176,7 @@ class CompositeLayout:
     def sql(self) -> str:
         """The schema, as Spark takes it."""
         own = ["type string", "time timestamp", *(["id string", "`from` array<string>"] if self.provenance else [])]
-        kinds = (f"{quoted(name)} {_SQL[kind]}" for name, (_, kind) in zip(self.names, self.columns, strict=True))
+        kinds = (f"{quoted(name)} {SQL_TYPES[kind]}" for name, (_, kind) in zip(self.names, self.columns, strict=True))
         return ", ".join([*own, *kinds])
 
     def rows(self, batch: EventBatch) -> pa.RecordBatch:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -10,14 +10,11 @@ from typing import TYPE_CHECKING
 from cepheus.core.batch import ColumnKey
 from cepheus.core.schema import EventType
 from cepheus.core.values import ValueType
-from cepheus.runtime.spark.layout import ID, SEQUENCE, TIME, TYPE, EventLayout, IdKind
-from cepheus.runtime.spark.sources import Naming, Source, column, kind_of, micros
+from cepheus.runtime.spark.layout import ID, SEQUENCE, SQL_TYPES, TIME, TYPE, EventLayout, IdKind
+from cepheus.runtime.spark.sources import Naming, Source, as_kind, column, kind_of, micros
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
-
-Filters = Mapping[str, "Column | None"]
-"""For each event type, the condition that an event must meet to matter to any rule; None if all do."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,16 +40,19 @@ def prepare(
     inputs: Mapping[str, EventType],
     layout: EventLayout,
     naming: Naming,
-    filters: Callable[[Source], Filters],
+    conditions: Mapping[str, Column | None],
 ) -> Prepared | None:
-    """Lay out the rows of a source; None if no rule looks at any of its types."""
+    """Lay out the rows of a source; None if no rule looks at any of its types.
+
+    ``conditions`` has, for each of its types, what an event must meet to matter to any rule; None if all do.
+    """
     from pyspark.sql import functions as f
 
     types = tuple(name for name in source.types if name in inputs)
     if not types:
         return None
     frame = source.frame
-    condition = _condition(source, types, filters(source), naming)
+    condition = _condition(source, types, conditions, naming)
     if condition is not None:
         frame = frame.where(condition)
     schema = source.frame.schema
@@ -73,14 +73,16 @@ def _named(layout: EventLayout, naming: Naming) -> bool:
     return layout.ids is not IdKind.NONE and naming.id is not None
 
 
-def _condition(source: Source, types: Sequence[str], filters: Filters, naming: Naming) -> Column | None:
+def _condition(
+    source: Source, types: Sequence[str], conditions: Mapping[str, Column | None], naming: Naming
+) -> Column | None:
     """Give what rows of a source must meet; rows of types that no rule looks at are left out."""
     if not source.typed:
-        return filters[types[0]]
+        return conditions[types[0]]
     type_name = column(naming.type)
-    free = [name for name in types if filters[name] is None]
+    free = [name for name in types if conditions[name] is None]
     parts = [type_name.isin(free)] if free else []
-    parts += [(type_name == name) & condition for name in types if (condition := filters[name]) is not None]
+    parts += [(type_name == name) & condition for name in types if (condition := conditions[name]) is not None]
     return reduce(lambda one, other: one | other, parts)
 
 
@@ -103,13 +105,11 @@ def _attribute(
     from pyspark.sql import functions as f
 
     name, kind = key
-    sql = "bigint" if kind is ValueType.TIMESTAMP else kind.value
+    sql = "bigint" if kind is ValueType.TIMESTAMP else SQL_TYPES[kind]
     readers = [t for t in types if (a := inputs[t].attribute(name)) is not None and a.type is kind]
     if not readers or name not in source.frame.columns:
         return f.lit(None).cast(sql)
-    data_type = source.frame.schema[name].dataType
-    value = column(name)
-    value = micros(value, data_type, naming.unit) if kind is ValueType.TIMESTAMP else value.cast(sql)
+    value = as_kind(column(name), source.frame.schema[name].dataType, kind, naming.unit)
     others = [t for t in types if (a := inputs[t].attribute(name)) is not None and a.type is not kind]
     return f.when(column(naming.type).isin(readers), value) if others else value
 

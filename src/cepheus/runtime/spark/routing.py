@@ -1,38 +1,135 @@
-"""Where events go: the shards of each row, as an expression that Spark computes."""
+"""Where events go: the shards of each row, as expressions that Spark computes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from cepheus.plan.split import RuleGroup, Whole
-from cepheus.runtime.spark.layout import SHARD
+from cepheus.core.schema import TIME_ATTRIBUTE, EventType
+from cepheus.core.values import ValueType
+from cepheus.plan.split import ByBand, ByKey, BySlice, RuleGroup, Whole
+from cepheus.runtime.spark.layout import HOME, SHARD, TIME, TYPE, EventLayout
+from cepheus.runtime.spark.placement import Placement, with_slack
 from cepheus.runtime.spark.prepare import Prepared
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 
-def shard_ranges(groups: Sequence[RuleGroup], shards: int) -> list[range]:
-    """Number the shards of all groups; a group that stays whole has one."""
-    ranges: list[range] = []
-    first = 0
-    for group in groups:
-        count = 1 if isinstance(group.way, Whole) else shards
-        ranges.append(range(first, first + count))
-        first += count
-    return ranges
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """A group of rules, the numbers of its shards, and where they lie if it goes by bands or slices."""
+
+    group: RuleGroup
+    shards: range
+    placement: Placement | None = None
 
 
-def route(sources: Sequence[Prepared], groups: Sequence[RuleGroup], ranges: Sequence[range]) -> DataFrame:
+def route(
+    sources: Sequence[Prepared], routed: Sequence[Routed], inputs: Mapping[str, EventType], layout: EventLayout
+) -> DataFrame:
     """Give the rows of all sources, each as often as there are shards that need it, with the shard's number."""
-    frames = [source.frame.withColumn(SHARD, _shard(groups, ranges)) for source in sources]
+    frames = [_route_one(source, routed, inputs, layout) for source in sources]
     return reduce(lambda one, other: one.unionByName(other), frames)
 
 
-def _shard(groups: Sequence[RuleGroup], ranges: Sequence[range]) -> Column:
+def _route_one(
+    source: Prepared, routed: Sequence[Routed], inputs: Mapping[str, EventType], layout: EventLayout
+) -> DataFrame:
     from pyspark.sql import functions as f
 
-    assert len(groups) == 1
-    return f.lit(ranges[0].start).cast("int")
+    needing = [group for group in routed if any(name in group.group.inputs for name in source.types)]
+    if len(needing) == 1 and isinstance(needing[0].group.way, ByKey | Whole):
+        (group,) = needing  # each row goes to one shard: no need to make copies
+        shard = _by_type(source, layout, lambda name: _one_shard(group, inputs[name], layout))
+        return source.frame.withColumn(SHARD, shard.cast("int")).withColumns(_home(layout))
+    arrays = [_by_type(source, layout, lambda name, g=group: _shards(g, inputs[name], layout)) for group in needing]
+    copies = f.explode(f.concat(*arrays) if len(arrays) > 1 else arrays[0])
+    exploded = source.frame.withColumn("to", copies)
+    columns = list(source.frame.columns)
+    homes = [f.col("to.home").alias(HOME)] if layout.homes else []
+    return exploded.select(*columns, f.col("to.shard").alias(SHARD), *homes)
+
+
+def _home(layout: EventLayout) -> dict[str, Column]:
+    from pyspark.sql import functions as f
+
+    return {HOME: f.lit(True)} if layout.homes else {}
+
+
+def _by_type(source: Prepared, layout: EventLayout, expression: Callable[[str], Column]) -> Column:
+    """Give an expression for each event type of a source; one for all where they are the same."""
+    from pyspark.sql import functions as f
+
+    found: dict[str, tuple[Column, list[str]]] = {}
+    for name in source.types:
+        made = expression(name)
+        found.setdefault(str(made), (made, []))[1].append(name)
+    *cases, (last, _) = found.values()
+    result = last
+    for made, names in cases:
+        result = f.when(f.col(TYPE).isin([layout.types.index(name) for name in names]), made).otherwise(result)
+    return result
+
+
+def _one_shard(routed: Routed, event_type: EventType, layout: EventLayout) -> Column:
+    """Give the shard of an event in a group that sends each event to one."""
+    from pyspark.sql import functions as f
+
+    first, count = routed.shards.start, len(routed.shards)
+    way = routed.group.way
+    if not isinstance(way, ByKey) or count == 1:
+        return f.lit(first)
+    value, kind = routed_value(event_type, way.attributes[event_type.name], layout)
+    if way.as_doubles and kind is ValueType.INT:
+        value = value.cast("double")
+    if kind is ValueType.FLOAT:
+        value += 0.0  # the two zeros are equal
+    return f.pmod(f.xxhash64(value), f.lit(count)).cast("int") + first
+
+
+def _shards(routed: Routed, event_type: EventType, layout: EventLayout) -> Column:
+    """Give the shards of an event, and whether each of them owns it, as an array."""
+    from pyspark.sql import functions as f
+
+    group, first = routed.group, routed.shards.start
+    if event_type.name not in group.inputs:
+        return f.array().cast("array<struct<shard:int,home:boolean>>")
+    match group.way:
+        case ByKey() | Whole():
+            shard = _one_shard(routed, event_type, layout).cast("int")
+            return f.array(f.struct(shard.alias("shard"), f.lit(True).alias("home")))
+        case ByBand(attributes=attributes, margins=margins):
+            assert routed.placement is not None
+            value, _ = routed_value(event_type, attributes[event_type.name], layout)
+            value = f.coalesce(value.cast("double"), f.lit(0.0))  # an event without a number matters only by itself
+            home = routed.placement.home(value)
+            shards = routed.placement.between(*with_slack(value, margins[event_type.name]))
+        case BySlice(reaches=reaches):
+            assert routed.placement is not None
+            time = f.col(TIME)
+            home = routed.placement.home(time)
+            shards = routed.placement.between(time, _later(time, reaches[event_type.name]))
+    return f.transform(
+        shards, lambda shard: f.struct((shard + first).cast("int").alias("shard"), (shard == home).alias("home"))
+    )
+
+
+def _later(time: Column, reach: int) -> Column:
+    from pyspark.sql import functions as f
+
+    return f.coalesce(f.try_add(time, f.lit(reach)), f.lit(2**63 - 1))
+
+
+def routed_value(event_type: EventType, name: str, layout: EventLayout) -> tuple[Column, ValueType]:
+    """Give the column of an attribute, or of the time, of events of a type, and what it holds."""
+    from pyspark.sql import functions as f
+
+    if name == TIME_ATTRIBUTE:
+        return f.col(TIME), ValueType.TIMESTAMP
+    attribute = event_type.attribute(name)
+    assert attribute is not None
+    assert attribute.type is not None
+    return f.col(layout.name_of((name, attribute.type))), attribute.type

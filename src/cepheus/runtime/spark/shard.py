@@ -13,6 +13,7 @@ from cepheus.core.schema import Schema
 from cepheus.engine.interface import Engine
 from cepheus.engine.registry import create
 from cepheus.rules.model import Rule
+from cepheus.runtime.spark.homes import HOME_COLUMN, with_home, with_homes
 from cepheus.runtime.spark.layout import SHARD, CompositeLayout, EventLayout
 from cepheus.runtime.spark.order import settle_ties
 
@@ -24,7 +25,8 @@ FEED = 1 << 16
 class GroupJob:
     """What the shards of one group of rules run; ``shards`` are their numbers.
 
-    ``edges`` are the times between which each shard keeps composite events, if the group is split by time.
+    ``edges`` are the times between which each shard keeps composite events, if the group is split by time. ``homes``
+    says that composite events know whether they are at home.
     """
 
     rules: tuple[Rule, ...]
@@ -33,18 +35,24 @@ class GroupJob:
     limit: int
     shards: range
     edges: tuple[int, ...] = ()
+    homes: bool = False
 
     def start(self) -> Engine:
         """Start an engine with the rules of the group."""
-        return create(self.engine, self.rules, self.schema, limit=self.limit)
+        rules, schema = self.rules, self.schema
+        if self.homes:
+            rules, schema = tuple(map(with_home, rules)), with_homes(schema)
+        return create(self.engine, rules, schema, limit=self.limit)
 
     def kept(self, shard: int, composites: EventBatch) -> EventBatch:
         """Give the composite events that belong to a shard; the others are another's."""
-        if not self.edges or not len(composites):
+        if not len(composites):
             return composites
         place = shard - self.shards.start
         mask = np.ones(len(composites), np.bool_)
-        if place > 0:
+        if self.homes:
+            mask &= composites.columns[HOME_COLUMN].to_numpy(zero_copy_only=False)
+        if self.edges and place > 0:
             mask &= composites.times >= self.edges[place - 1]
         if place < len(self.edges):
             mask &= composites.times < self.edges[place]

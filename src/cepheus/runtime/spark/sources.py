@@ -13,14 +13,11 @@ from cepheus.core.values import ValueType
 from cepheus.rules.expressions import EventPattern
 from cepheus.rules.model import RuleSet
 from cepheus.rules.walk import walk
-from cepheus.runtime.spark.layout import quoted
+from cepheus.runtime.spark.layout import SQL_TYPES, quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import DataType
-
-Events = "DataFrame | Mapping[str, DataFrame]"
-"""One DataFrame with a column of types, or a DataFrame for each event type."""
 
 _KINDS: dict[str, ValueType] = {
     "boolean": ValueType.BOOL,
@@ -160,3 +157,10 @@ def micros(value: Column, data_type: DataType, unit: TimeUnit = TimeUnit.US) -> 
         case _:
             whole = value.cast("bigint")
             return whole if unit is TimeUnit.US else whole * unit.microseconds
+
+
+def as_kind(value: Column, data_type: DataType, kind: ValueType, unit: TimeUnit) -> Column:
+    """Give an attribute in the type that rules take it for; a timestamp becomes an integer of microseconds."""
+    if kind is ValueType.TIMESTAMP:
+        return micros(value, data_type, unit)
+    return value.cast(SQL_TYPES[kind])

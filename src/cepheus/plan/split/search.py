@@ -1,0 +1,139 @@
+"""The search for one attribute per event type by which events that rules bring together are always close.
+
+Equal values make a key, bounded distances a band. An event goes to shards by one attribute only, so what one rule needs
+of a type must suit all rules of its component; the search tries the few choices there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from cepheus.core.schema import TIME_ATTRIBUTE
+from cepheus.plan.split.component import Component, Member
+from cepheus.plan.split.ties import Distance, Known, at_site, at_terminator, candidates, learn, of_value
+
+Attributes = Mapping[str, str]
+"""For each event type, the attribute that is chosen."""
+
+Fits = Callable[[str, str, Distance], bool]
+"""Tells whether an attribute of an event type, at some distance from the terminator's, will do."""
+
+_MOST_TRIALS = 20_000
+
+
+@dataclass(slots=True)
+class Obstacle:
+    """The farthest that a search came: the rule that it did not get past, and why."""
+
+    rule: str = ""
+    words: str = ""
+    depth: tuple[int, int] = (-1, -1)
+
+    def note(self, depth: tuple[int, int], rule: str, words: str) -> None:
+        """Remember what stopped the search, unless it came farther before."""
+        if depth > self.depth:
+            self.depth, self.rule, self.words = depth, rule, words
+
+
+def search(component: Component, given: Attributes, fits: Fits, need: str, obstacle: Obstacle) -> Attributes | None:
+    """Find an attribute for every event type of a component; None, and the obstacle noted, if there is none.
+
+    ``given`` are choices that stand. ``need`` says in words what events must be tied by.
+    """
+    stack: list[Iterator[Attributes]] = [_fit(component.members[0], given, fits, need, obstacle, 0)]
+    trials = 0
+    while stack:
+        found = next(stack[-1], None)
+        trials += 1
+        if found is None or trials > _MOST_TRIALS:
+            stack.pop()
+        elif len(stack) == len(component.members):
+            return found
+        else:
+            number = len(stack)
+            stack.append(_fit(component.members[number], found, fits, need, obstacle, number))
+    return None
+
+
+def _fit(
+    member: Member, given: Attributes, fits: Fits, need: str, obstacle: Obstacle, number: int
+) -> Iterator[Attributes]:
+    """Give the ways to extend choices so that they suit a rule."""
+    rule = member.resolved
+    terminator = rule.terminator.type
+    choices = (given[terminator],) if terminator in given else _of_terminator(member)
+    if not choices:
+        obstacle.note((number, 0), rule.name, f"nothing ties other events to {rule.terminator.name} by {need}")
+    for attribute in choices:
+        known = at_terminator(rule, attribute)
+        start = {**given, terminator: attribute}
+        if not fits(terminator, attribute, known[rule.terminator.name, attribute]):
+            obstacle.note(
+                (number, 0), rule.name, f"nothing ties other events to {rule.terminator.name}.{attribute} by {need}"
+            )
+            continue
+        yield from _fit_sites(member, 0, start, known, fits, need, obstacle, number)
+
+
+def _of_terminator(member: Member) -> tuple[str, ...]:
+    """Give the attributes to try; a rule that looks at nothing else is at home anywhere, such as at its time."""
+    return candidates(member.resolved) + ((TIME_ATTRIBUTE,) if not member.sites else ())
+
+
+def _fit_sites(
+    member: Member, at: int, given: Attributes, known: Known, fits: Fits, need: str, obstacle: Obstacle, number: int
+) -> Iterator[Attributes]:
+    if at == len(member.sites):
+        yield from _fit_composite(member, given, known, fits, obstacle, number)
+        return
+    site = member.sites[at]
+    tied = [name for name, distance in at_site(site, known).items() if fits(site.type, name, distance)]
+    wanted = given.get(site.type)
+    if not tied or wanted not in (None, *tied):
+        rule = member.resolved
+        attribute = given[rule.terminator.type]
+        by = f"{need} to {rule.terminator.name}.{attribute}"
+        words = f"'{site.what}' is not tied by {by}"
+        if tied:
+            words = f"'{site.what}' is tied by its {tied[0]}, but {site.type} goes by its {wanted} elsewhere"
+        obstacle.note((number, at + 1), rule.name, words)
+        return
+    further = dict(known)
+    learn(site, further)
+    for name in [wanted] if wanted is not None else tied:
+        yield from _fit_sites(member, at + 1, {**given, site.type: name}, further, fits, need, obstacle, number)
+
+
+def _fit_composite(
+    member: Member, given: Attributes, known: Known, fits: Fits, obstacle: Obstacle, number: int
+) -> Iterator[Attributes]:
+    """Go on if the composite event carries the value along, or nobody looks at it."""
+    rule = member.resolved
+    if not member.feeds:
+        yield given
+        return
+    carried = [
+        name
+        for name, distance in carries(member, given[rule.terminator.type], known).items()
+        if fits(rule.composite.name, name, distance)
+    ]
+    wanted = given.get(rule.composite.name)
+    if not carried or wanted not in (None, *carried):
+        words = f"{rule.composite.name} does not carry along {rule.terminator.name}.{given[rule.terminator.type]}"
+        obstacle.note((number, len(member.sites) + 1), rule.name, words)
+        return
+    for name in [wanted] if wanted is not None else carried:
+        yield {**given, rule.composite.name: name}
+
+
+def carries(member: Member, attribute: str, known: Known) -> dict[str, Distance]:
+    """Give the attributes of a composite event whose distance from the terminator's attribute is known."""
+    found = {
+        assignment.attribute: distance
+        for assignment in member.resolved.assignments
+        if (distance := of_value(assignment.value, known)) is not None
+    }
+    if attribute == TIME_ATTRIBUTE:  # a composite event has the time of its terminator
+        found[TIME_ATTRIBUTE] = known[member.resolved.terminator.name, attribute]
+    return found

@@ -1,0 +1,170 @@
+"""From rules and DataFrames to all that a run needs: shared by batches and streams."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cepheus.core.errors import Diagnostic, RuleError, UnsupportedError
+from cepheus.core.schema import EventType, Schema
+from cepheus.core.values import ValueType
+from cepheus.engine.limits import DEFAULT_LIMIT
+from cepheus.engine.registry import AUTO, create
+from cepheus.plan.split import ByBand, Split, WayName, Whole, split
+from cepheus.rules.check import Checked, check
+from cepheus.rules.model import RuleSet
+from cepheus.rules.resolve import resolve
+from cepheus.runtime.spark.layout import CompositeLayout, EventLayout
+from cepheus.runtime.spark.placement import Placement
+from cepheus.runtime.spark.prepare import Prepared, id_kind, prepare
+from cepheus.runtime.spark.pushdown import Pushdown, looks, settled_inputs
+from cepheus.runtime.spark.routing import Routed
+from cepheus.runtime.spark.shard import GroupJob, Job
+from cepheus.runtime.spark.sources import Naming, Source, kind_of, schema_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to run; ``shards`` is how many shards a group that can be split gets."""
+
+    naming: Naming
+    shards: int
+    provenance: bool = False
+    engine: str = AUTO
+    limit: int = DEFAULT_LIMIT
+    skip_bad: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Planned:
+    """Rules that fit the data, how they are split, and the rows that their shards will get.
+
+    ``inputs`` are the event types from outside as engines meet them; ``pushed`` is, for each, what Spark leaves out.
+    """
+
+    checked: Checked
+    split: Split
+    options: Options
+    inputs: Mapping[str, EventType]
+    events: EventLayout
+    composites: CompositeLayout
+    sources: tuple[Prepared, ...]
+    pushed: Mapping[str, Column | None]
+
+    def job(self, routed: Sequence[Routed], edges: Mapping[int, tuple[int, ...]] | None = None) -> Job:
+        """Give what tasks run; ``edges`` has, by the first shard of a group, the times at which its slices begin."""
+        types = Schema({**self.checked.composites, **self.inputs}.values())
+        options = self.options
+        groups = tuple(
+            GroupJob(
+                one.group.rules,
+                types,
+                options.engine,
+                options.limit,
+                one.shards,
+                (edges or {}).get(one.shards.start, ()),
+                isinstance(one.group.way, ByBand),
+            )
+            for one in routed
+        )
+        return Job(self.events, self.composites, groups)
+
+
+def plan(
+    rules: RuleSet,
+    sources: Sequence[Source],
+    prepared_from: Sequence[Source],
+    options: Options,
+    ways: Collection[WayName],
+) -> Planned:
+    """Check rules against the data and split them.
+
+    The rows come from ``prepared_from``: the sources themselves, or what a stream has made of them.
+    """
+    _refuse_unsupported(rules)
+    naming = options.naming
+    checked = check(rules, schema=schema_of(sources, naming))
+    _refuse_misfits(checked, sources)
+    found = split(checked, ways=ways, shards=options.shards)
+    resolved = [resolve(rule) for rule in checked.rules.rules]
+    places = looks(resolved)
+    declared = {event_type.name for event_type in checked.rules.declarations}
+    inputs = {event_type.name: event_type for event_type in settled_inputs(found.inputs, declared, places)}
+    create(options.engine, checked.rules.rules, Schema({**checked.composites, **inputs}.values()))  # or say why not
+    events = EventLayout.of(
+        tuple(inputs.values()),
+        ids=id_kind(sources, naming, wanted=options.provenance),
+        sequenced=naming.sequence is not None,
+        homes=any(isinstance(group.way, ByBand) for group in found.groups),
+    )
+    pushdown = Pushdown(places, inputs, naming, skip_bad=options.skip_bad)
+    pushed: dict[str, Column | None] = {}
+    rows = []
+    for source in prepared_from:
+        conditions = {
+            name: pushdown.condition(source, name, name in declared) for name in source.types if name in inputs
+        }
+        pushed |= conditions
+        prepared = prepare(source, inputs, events, naming, conditions)
+        if prepared is not None:
+            rows.append(prepared)
+    composites = CompositeLayout.of(checked.composites, provenance=options.provenance)
+    return Planned(checked, found, options, inputs, events, composites, tuple(rows), pushed)
+
+
+def _refuse_unsupported(rules: RuleSet) -> None:
+    if rules.interval_rules or rules.networks:
+        raise UnsupportedError.of(
+            "spark",
+            "rules over intervals and networks do not run on Spark yet",
+            hint="run them in the embedded engine: cepheus.compile(rules).detect(events)",
+        )
+
+
+def _refuse_misfits(checked: Checked, sources: Sequence[Source]) -> None:
+    """Refuse declared types that the DataFrames do not have as they are declared; undeclared ones the checks saw to."""
+    findings = []
+    frames = {name: source for source in sources for name in source.types}
+    for event_type in checked.rules.declarations:
+        source = frames.get(event_type.name)
+        if source is not None and event_type.name in checked.inputs:
+            findings += [f for a in event_type.attributes if (f := _misfit(source, event_type, a.name))]
+    if findings:
+        raise RuleError(findings)
+
+
+def _misfit(source: Source, event_type: EventType, name: str) -> Diagnostic | None:
+    attribute = event_type.attribute(name)
+    assert attribute is not None
+    span = attribute.span or event_type.span
+    what = f"'{event_type.name}.{name}' is declared as {attribute.type.value if attribute.type else 'unknown'}"
+    if name not in source.frame.columns:
+        if attribute.optional:
+            return None
+        hint = "rename a column, or declare the attribute optional with '?'"
+        return Diagnostic("missing-column", f"{what}, but {source.what} have no column '{name}'", span, hint)
+    data_type = source.frame.schema[name].dataType
+    kind = kind_of(data_type)
+    if kind is attribute.type or (kind, attribute.type) in _CONVERTED:
+        return None
+    hint = "declare it as what it is, or convert the column"
+    return Diagnostic("column-type", f"{what}, but the column is {data_type.simpleString()}", span, hint)
+
+
+_CONVERTED = {(ValueType.INT, ValueType.FLOAT), (ValueType.INT, ValueType.TIMESTAMP)}
+"""Columns that become what is declared without loss of meaning."""
+
+
+def place_groups(planned: Planned, placements: Mapping[int, Placement]) -> list[Routed]:
+    """Number the shards of all groups; ``placements`` has those of bands and slices, by the place of their groups."""
+    routed = []
+    first = 0
+    for number, group in enumerate(planned.split.groups):
+        count = 1 if isinstance(group.way, Whole) else planned.options.shards
+        routed.append(Routed(group, range(first, first + count), placements.get(number)))
+        first += count
+    return routed

@@ -1,0 +1,279 @@
+"""What Spark can leave out by itself: events that no rule can match, found by conditions that Catalyst understands.
+
+For each event type the condition is the union, over all the places where rules look at the type, of what each place
+asks of an event alone. It may let through more than the rules do, since the engine looks again, but never less. Conditions
+that are plain comparisons of a column with a constant reach the files: Parquet skips what cannot match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from cepheus.core.schema import TIME_ATTRIBUTE, EventType
+from cepheus.core.values import ValueType
+from cepheus.rules.expressions import (
+    Arithmetic,
+    AttributeRef,
+    Call,
+    Comparison,
+    Constant,
+    Constraint,
+    Expression,
+    Negative,
+)
+from cepheus.rules.resolve import Choose, Compute, ResolvedRule
+from cepheus.runtime.spark.sources import Naming, Source, as_kind, column, micros
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A place at which rules look at events of a type; ``own`` is the event's name in the constraints.
+
+    ``value`` is what an aggregate takes of the event; an event without it does not count.
+    """
+
+    type: str
+    own: str | None
+    constraints: tuple[Constraint, ...]
+    value: Expression | None = None
+
+    @property
+    def needed(self) -> frozenset[str]:
+        """The attributes that an event must have to match here."""
+        nodes = (*self.constraints, *([] if self.value is None else [self.value]))
+        return frozenset(name for node in nodes for name in _needed(node, self.own))
+
+
+def looks(rules: Iterable[ResolvedRule]) -> list[Look]:
+    """Give all places at which rules look at events."""
+    found = []
+    for rule in rules:
+        found.append(Look(rule.terminator.type, rule.terminator.name, rule.terminator.constraints))
+        for step in rule.steps:
+            if isinstance(step, Choose):
+                found.append(Look(step.type, step.name, step.constraints))
+            elif isinstance(step, Compute):
+                found.append(Look(step.type, None, step.constraints, step.value))
+        found += [Look(absent.type, None, absent.constraints) for absent in rule.absences]
+    return found
+
+
+def _needed(node: Constraint, own: str | None) -> Iterable[str]:
+    """Give the attributes of the event itself without which an expression is undefined."""
+    match node:
+        case AttributeRef(event=event, name=name):
+            return [name] if event == own and name != TIME_ATTRIBUTE else []
+        case Call(function="coalesce"):
+            return []
+        case Call(arguments=operands) | Comparison(operands=operands):
+            return [name for operand in operands for name in _needed(operand, own)]
+        case Arithmetic(left=left, right=right):
+            return [*_needed(left, own), *_needed(right, own)]
+        case Negative(operand=operand):
+            return _needed(operand, own)
+        case _:
+            return []
+
+
+def always_needed(places: Sequence[Look]) -> dict[str, frozenset[str]]:
+    """Give for each event type the attributes without which an event of it matters to no rule."""
+    found: dict[str, frozenset[str]] = {}
+    for look in places:
+        found[look.type] = found.get(look.type, look.needed) & look.needed
+    return found
+
+
+def settled_inputs(inputs: Sequence[EventType], declared: Iterable[str], places: Sequence[Look]) -> list[EventType]:
+    """Give the types of events as engines meet them: what is left after Spark's conditions lacks less.
+
+    An attribute that every place needs is never undefined, as events without it are left out. That of a declared type
+    is as it is declared.
+    """
+    needed = always_needed(places)
+    told = set(declared)
+    return [
+        event_type
+        if event_type.name in told
+        else replace(
+            event_type,
+            attributes=tuple(
+                replace(a, optional=False) if a.name in needed[event_type.name] else a for a in event_type.attributes
+            ),
+        )
+        for event_type in inputs
+    ]
+
+
+class Pushdown:
+    """Makes the conditions on the events of a source; ``inputs`` are the event types as engines meet them."""
+
+    def __init__(
+        self, places: Sequence[Look], inputs: Mapping[str, EventType], naming: Naming, *, skip_bad: bool
+    ) -> None:
+        self._places = places
+        self._inputs = inputs
+        self._naming = naming
+        self._skip_bad = skip_bad
+
+    def condition(self, source: Source, type_name: str, declared: bool) -> Column | None:
+        """Give what an event of a type must meet to matter; None if all may matter.
+
+        An event that lacks what its declaration demands, or its time, goes through to be refused, unless bad events
+        are skipped.
+        """
+        translator = _Translator(source, self._inputs[type_name], self._naming)
+        nullable = {field.name for field in source.frame.schema.fields if field.nullable}
+        required = [a.name for a in self._inputs[type_name].attributes if not a.optional and a.name in nullable]
+        choices = [translator.all_of(look) for look in self._places if look.type == type_name]
+        parts: list[Column] = []
+        if choices and all(choice is not None for choice in choices):
+            matters = reduce(lambda one, other: one | other, [choice for choice in choices if choice is not None])
+            if declared and not self._skip_bad:
+                matters = reduce(lambda one, name: one | column(name).isNull(), required, matters)
+            parts.append(matters)
+        if not declared or self._skip_bad:
+            parts += [column(name).isNotNull() for name in required]
+        if self._skip_bad:
+            parts += self._sound(source, type_name)
+        return reduce(lambda one, other: one & other, parts) if parts else None
+
+    def _sound(self, source: Source, type_name: str) -> list[Column]:
+        """Give what makes an event sound: a time, a sequence number, an id, and numbers that are finite."""
+        from pyspark.sql import functions as f
+
+        own = (self._naming.time, self._naming.sequence, self._naming.id)
+        parts = [column(name).isNotNull() for name in own if name is not None]
+        for attribute in self._inputs[type_name].attributes:
+            if attribute.type is ValueType.FLOAT and attribute.name in source.frame.columns:
+                value = column(attribute.name).cast("double")
+                parts.append(value.isNull() | (~f.isnan(value) & (f.abs(value) < float("inf"))))
+        return parts
+
+
+_TEXT_TESTS = {"contains": "contains", "starts_with": "startswith", "ends_with": "endswith"}
+
+
+class _UntoldError(Exception):
+    """An expression that has no counterpart in Spark with the same meaning."""
+
+
+class _Translator:
+    """Translates what rules ask of an event alone; the result must hold whenever the constraint does."""
+
+    def __init__(self, source: Source, event_type: EventType, naming: Naming) -> None:
+        self._schema = source.frame.schema
+        self._event_type = event_type
+        self._naming = naming
+
+    def all_of(self, look: Look) -> Column | None:
+        """Give the conjunction of the constraints that can be told; None if none can."""
+        parts = []
+        for constraint in look.constraints:
+            try:
+                parts += self._constraint(constraint, look.own)
+            except _UntoldError:
+                continue
+        return reduce(lambda one, other: one & other, parts) if parts else None
+
+    def _constraint(self, constraint: Constraint, own: str | None) -> list[Column]:
+        if not isinstance(constraint, Comparison):
+            return [self._truth(constraint, own)]
+        parts = []
+        links = zip(constraint.operands, constraint.operators, constraint.operands[1:], strict=False)
+        for left, operator, right in links:
+            if left == right and isinstance(left, AttributeRef):
+                continue  # where a parameter is bound; that the attribute is there is asked for elsewhere
+            try:
+                parts.append(self._compare(left, operator, right, own))
+            except _UntoldError:
+                continue
+        return parts
+
+    def _truth(self, expression: Expression, own: str | None) -> Column:
+        match expression:
+            case Call(function=function, arguments=(text, Constant(value=str(part)))) if function in _TEXT_TESTS:
+                found: Column = getattr(self._value(text, own), _TEXT_TESTS[function])(part)
+                return found
+            case AttributeRef():
+                return self._value(expression, own)
+            case _:
+                raise _UntoldError
+
+    def _compare(self, left: Expression, operator: str, right: Expression, own: str | None) -> Column:
+        a, b = self._side(left, right, own), self._side(right, left, own)
+        match operator:
+            case "=":
+                return a == b
+            case "!=":
+                return a != b
+            case "<":
+                return a < b
+            case "<=":
+                return a <= b
+            case ">":
+                return a > b
+            case _:
+                return a >= b
+
+    def _side(self, expression: Expression, other: Expression, own: str | None) -> Column:
+        """Give one side of a comparison; a timestamp meets a constant as it stands in the file."""
+        from pyspark.sql import functions as f
+
+        if self._is_timestamp(expression, own) and _is_time(other):
+            assert isinstance(expression, AttributeRef)
+            return column(self._column_name(expression))
+        if _is_time(expression) and self._is_timestamp(other, own):
+            assert isinstance(expression, Constant)
+            return f.timestamp_micros(f.lit(int(expression.value)))
+        return self._value(expression, own)
+
+    def _is_timestamp(self, expression: Expression, own: str | None) -> bool:
+        if not isinstance(expression, AttributeRef) or expression.event != own:
+            return False
+        name = self._column_name(expression)
+        return name in self._schema.names and self._schema[name].dataType.typeName() == "timestamp"
+
+    def _column_name(self, attribute: AttributeRef) -> str:
+        return self._naming.time if attribute.name == TIME_ATTRIBUTE else attribute.name
+
+    def _value(self, expression: Expression, own: str | None) -> Column:
+        from pyspark.sql import functions as f
+
+        match expression:
+            case Constant(value=value):
+                return f.lit(value)
+            case AttributeRef(event=event) if event == own:
+                return self._attribute(expression)
+            case Negative(operand=operand):
+                return f.try_subtract(f.lit(0), self._value(operand, own))
+            case Arithmetic(operator="+", left=left, right=right):
+                return f.try_add(self._value(left, own), self._value(right, own))
+            case Arithmetic(operator="-", left=left, right=right):
+                return f.try_subtract(self._value(left, own), self._value(right, own))
+            case Arithmetic(operator="*", left=left, right=right):
+                return f.try_multiply(self._value(left, own), self._value(right, own))
+            case _:
+                raise _UntoldError
+
+    def _attribute(self, attribute: AttributeRef) -> Column:
+        """Give an attribute's column as the type that rules compare it as."""
+        name = self._column_name(attribute)
+        if name not in self._schema.names:
+            raise _UntoldError
+        data_type = self._schema[name].dataType
+        if attribute.name == TIME_ATTRIBUTE:
+            return micros(column(name), data_type, self._naming.unit)
+        known = self._event_type.attribute(name)
+        if known is None or known.type is None:
+            raise _UntoldError
+        return as_kind(column(name), data_type, known.type, self._naming.unit)
+
+
+def _is_time(expression: Expression) -> bool:
+    return isinstance(expression, Constant) and expression.type is ValueType.TIMESTAMP
