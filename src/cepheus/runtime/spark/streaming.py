@@ -8,17 +8,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from cepheus.core.errors import OptionError
-from cepheus.runtime.spark.layout import quoted
 from cepheus.runtime.spark.shard import Job
 from cepheus.runtime.spark.sources import Naming, Source, column, micros
-from cepheus.runtime.spark.streaming_pack import PACKED, pack, spread_slots, unpack
+from cepheus.runtime.spark.streaming_pack import PACKED, pack, spread_slots
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
-
-METRICS = "cepheus"
-"""The name of the observed metrics in the progress of a streaming query."""
 
 _WATERMARK = "spark.watermarkDelayMs"
 _EVENT_TIME = "__cepheus_event_time"
@@ -88,7 +84,7 @@ def _watermarked(source: Source, naming: Naming, delay: str | None) -> DataFrame
 def _counted(frame: DataFrame, number: int) -> DataFrame:
     from pyspark.sql import functions as f
 
-    return frame.observe(f"{METRICS}.source{number}", f.count(f.lit(1)).alias("rows"))
+    return frame.observe(f"source{number}", f.count(f.lit(1)).alias("rows"))
 
 
 def run_stream(routed: DataFrame, job: Job, *, late: bool) -> DataFrame:
@@ -97,9 +93,8 @@ def run_stream(routed: DataFrame, job: Job, *, late: bool) -> DataFrame:
     The session is set for the query: Spark reads the settings when the query starts, and has no other place for them.
     """
     _require_protobuf()
-    from pyspark.sql import functions as f
-
-    from cepheus.runtime.spark.streaming_processor import ANSWER, LATE, ShardProcessor
+    from cepheus.runtime.spark.streaming_answer import answer_schema, finished
+    from cepheus.runtime.spark.streaming_processor import ShardProcessor
 
     slots = spread_slots(max(group.shards.stop for group in job.groups))
     for key, value in stream_settings(len(slots)).items():
@@ -110,11 +105,9 @@ def run_stream(routed: DataFrame, job: Job, *, late: bool) -> DataFrame:
 
     packed = routed.mapInArrow(packing, PACKED)
     answers = packed.groupBy("slot").transformWithStateInPandas(
-        ShardProcessor(job, slots, late=late), ANSWER, "append", "eventTime"
+        ShardProcessor(job, slots, late=late), answer_schema(job.composites), "append", "eventTime"
     )
-    counts = [f.sum(name).alias(name) for name in ("events", "late", "composites", "state_bytes")]
-    schema = f"{job.composites.sql}, {quoted(LATE)} string" if late else job.composites.sql
-    return answers.observe(METRICS, *counts).select("payload").mapInArrow(unpack, schema)
+    return finished(answers, job.composites, late=late)
 
 
 def _require_protobuf() -> None:

@@ -1,8 +1,7 @@
 """Rows packed into few large ones, so that a stateful operator moves blobs and not events one by one.
 
 Spark hands rows to a stateful operator in Python one at a time, which costs more than all the work on them. So the rows
-of each task are packed before the shuffle, one blob for each shard, and composite events are unpacked after it. A
-blob is an Arrow stream.
+of each task are packed before the shuffle, one blob for each shard. A blob is an Arrow stream.
 """
 
 from __future__ import annotations
@@ -65,14 +64,6 @@ def from_bytes(data: bytes) -> pa.Table:
     """Read rows that were written as one blob."""
     with pa.ipc.open_stream(data) as reader:
         return reader.read_all().combine_chunks()
-
-
-def unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Give the rows in blobs."""
-    for rows in batches:
-        for payload in rows.column("payload"):
-            if payload.is_valid:
-                yield from from_bytes(payload.as_py()).to_batches()
 
 
 def spread_slots(shards: int) -> tuple[int, ...]:

@@ -21,26 +21,20 @@ from cepheus.core.time import MIN_TIME
 from cepheus.engine.interface import Engine
 from cepheus.rules.json_form import to_json
 from cepheus.rules.model import RuleSet
-from cepheus.runtime.spark.layout import TIME, CompositeLayout
+from cepheus.runtime.spark.layout import TIME
 from cepheus.runtime.spark.order import tied_rows
 from cepheus.runtime.spark.shard import Job
 from cepheus.runtime.spark.state_live import LiveShards
-from cepheus.runtime.spark.state_machine import Outcome, ShardMachine
+from cepheus.runtime.spark.state_machine import ShardMachine
 from cepheus.runtime.spark.state_memory import memory
-from cepheus.runtime.spark.streaming_pack import from_bytes, to_bytes
+from cepheus.runtime.spark.streaming_answer import answer
+from cepheus.runtime.spark.streaming_pack import from_bytes
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, MapState, TimerValues, ValueState
 
-LATE = "late"
-"""The column of events that came too late, as JSON; null for composite events."""
-
-ANSWER = "payload binary, events bigint, late bigint, composites bigint, state_bytes bigint"
-"""The schema of what a shard gives: composite events in blobs, and counts."""
-
 _DATA = StructType([StructField("data", BinaryType())])
 _PART = StructType([StructField("number", LongType()), StructField("part", IntegerType())])
-_ROWS = 1 << 16
 
 _SHARDS = LiveShards()
 """The shards that this worker has run. Workers live on from one micro-batch to the next."""
@@ -181,35 +175,7 @@ class ShardProcessor(StatefulProcessor):
                 self._handle.deleteTimer(outcome.slept)
             if outcome.wake is not None:
                 self._handle.registerTimer(outcome.wake)
-        return self._answer(outcome, 0 if events is None else events.num_rows)
-
-    def _answer(self, outcome: Outcome, events: int) -> pd.DataFrame:
-        late = 0 if outcome.late is None else outcome.late.num_rows
-        payloads: list[bytes | None] = [to_bytes(rows) for rows in self._rows(outcome)]
-        payloads = payloads or [None]
-        rest = [0] * (len(payloads) - 1)
-        return pd.DataFrame(
-            {
-                "payload": payloads,
-                "events": [events, *rest],
-                "late": [late, *rest],
-                "composites": [len(outcome.composites), *rest],
-                "state_bytes": [outcome.head.size, *rest],
-            }
-        )
-
-    def _rows(self, outcome: Outcome) -> Iterator[pa.RecordBatch]:
-        layout = self._job.composites
-        composites = outcome.composites
-        for start in range(0, len(composites), _ROWS):
-            rows = layout.rows(composites.slice(start, min(start + _ROWS, len(composites))))
-            yield rows.append_column(LATE, pa.nulls(rows.num_rows, pa.string())) if self._late else rows
+        late = None
         if self._late and outcome.late is not None:
-            yield _late_rows(layout, self._job.events.batch(outcome.late.combine_chunks().to_batches()[0]))
-
-
-def _late_rows(layout: CompositeLayout, late: EventBatch) -> pa.RecordBatch:
-    """Give late events as rows among composite events: their type and time, and all of them as JSON."""
-    texts = [json.dumps(event) for event in late.to_dicts()]
-    rows = layout.rows(EventBatch(late.types, late.codes, late.times, ids=[""] * len(late), provenance=None))
-    return rows.append_column(LATE, pa.array(texts, pa.string()))
+            late = self._work(key).batch(outcome.late)
+        return answer(self._job.composites, outcome, 0 if events is None else events.num_rows, late)

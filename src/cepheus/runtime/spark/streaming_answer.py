@@ -1,0 +1,109 @@
+"""What shards give, on its way through Spark's stateful operator, which takes pandas frames.
+
+Columns keep their Arrow types in pandas, so that integers beside nulls stay integers. Times travel as integers and
+become timestamps again in Spark. Every call of a shard gives at least one row, which carries what it has counted; the
+rows without an event are left out once the counts have been taken.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from cepheus.core.batch import EventBatch, Provenance
+from cepheus.core.values import ValueType
+from cepheus.runtime.spark.layout import CompositeLayout
+from cepheus.runtime.spark.state_machine import Outcome
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+METRICS = "cepheus"
+"""The name of the observed metrics in the progress of a streaming query."""
+
+LATE = "late"
+"""The column of events that came too late, as JSON; null for composite events."""
+
+_COUNTS = ("events", "late", "composites", "state_bytes")
+_NOTHING = EventBatch(
+    (), np.empty(0, np.int32), np.empty(0, np.int64), ids=[], provenance=Provenance((), np.empty(0, np.int32), [])
+)
+_SQL = {
+    pa.string(): "string",
+    pa.bool_(): "boolean",
+    pa.int64(): "bigint",
+    pa.float64(): "double",
+    ValueType.TIMESTAMP.arrow: "bigint",
+    pa.list_(pa.string()): "array<string>",
+}
+
+
+def answer_schema(layout: CompositeLayout) -> str:
+    """Give the schema of the rows that a shard gives: the columns of the layout by number, late events, counts."""
+    columns = [f"c{number} {_SQL[field.type]}" for number, field in enumerate(_fields(layout))]
+    return ", ".join([*columns, "late_event string", *(f"n_{name} bigint" for name in _COUNTS)])
+
+
+def answer(layout: CompositeLayout, outcome: Outcome, events: int, late: EventBatch | None) -> pd.DataFrame:
+    """Give the rows for what a call led to; ``events`` is how many it was given, ``late`` those to be given back."""
+    composites = outcome.composites
+    parts = [_frame(layout.rows(composites), None)] if len(composites) else []
+    if late is not None:
+        parts.append(_frame(_late_rows(layout, late), [json.dumps(event) for event in late.to_dicts()]))
+    found = pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0] if parts else _frame(_row(layout), None)
+    missed = 0 if outcome.late is None else outcome.late.num_rows
+    counts = (events, missed, len(composites), outcome.head.size)
+    for name, count in zip(_COUNTS, counts, strict=True):
+        found[f"n_{name}"] = [count] + [0] * (len(found) - 1)
+    return found
+
+
+def finished(answers: DataFrame, layout: CompositeLayout, *, late: bool) -> DataFrame:
+    """Take the counts, and give composite events, on request late events as well, as the user sees them."""
+    from pyspark.sql import functions as f
+
+    counts = [f.sum(f"n_{name}").alias(name) for name in _COUNTS]
+    columns = [
+        (f.timestamp_micros(f.col(f"c{number}")) if pa.types.is_timestamp(field.type) else f.col(f"c{number}")).alias(
+            field.name
+        )
+        for number, field in enumerate(_fields(layout))
+    ]
+    events = answers.observe(METRICS, *counts).where("c0 is not null")
+    return events.select(*columns, f.col("late_event").alias(LATE)) if late else events.select(*columns)
+
+
+def _fields(layout: CompositeLayout) -> pa.Schema:
+    return layout.rows(_NOTHING).schema
+
+
+def _row(layout: CompositeLayout) -> pa.RecordBatch:
+    """Give a row without an event."""
+    fields = _fields(layout)
+    return pa.RecordBatch.from_arrays([pa.nulls(1, field.type) for field in fields], fields.names)
+
+
+def _late_rows(layout: CompositeLayout, late: EventBatch) -> pa.RecordBatch:
+    """Give late events as rows among composite events, with their types and times alone."""
+    fields = _fields(layout)
+    bare = CompositeLayout((), (), provenance=False).rows(late)
+    rest = [pa.nulls(len(late), field.type) for field in list(fields)[bare.num_columns :]]
+    return pa.RecordBatch.from_arrays([*bare.columns, *rest], fields.names)
+
+
+def _frame(rows: pa.RecordBatch, late: list[str] | None) -> pd.DataFrame:
+    columns = {f"c{number}": _series(column) for number, column in enumerate(rows.columns)}
+    texts = pa.nulls(rows.num_rows, pa.string()) if late is None else pa.array(late, pa.string())
+    return pd.DataFrame({**columns, "late_event": _series(texts)})
+
+
+def _series(column: pa.Array) -> pd.Series:
+    if pa.types.is_list(column.type):
+        return pd.Series(column.to_pylist(), dtype=object)
+    if pa.types.is_timestamp(column.type):
+        column = column.view(pa.int64())
+    return pd.Series(pd.arrays.ArrowExtensionArray(column))
