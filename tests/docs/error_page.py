@@ -74,6 +74,7 @@ def codes_in_source() -> set[str]:
 _SECTIONS = {
     "text": ("The text of rules", "Found while reading a rule file."),
     "rules": ("The meaning of rules", "Found by `cepheus check`; errors stop, warnings do not."),
+    "networks": ("The networks of rules", "Found by `cepheus check`, and when a network is edited or read."),
     "events": ("Events", "A bad event stops the run, or is skipped and counted under `--on-bad-event skip`."),
     "running": ("Options, sessions, snapshots", "Wrong use of a command or of the API, and limits."),
 }

@@ -237,6 +237,12 @@ class RuleNetwork:
             )
         )
 
+    def with_nodes(self, nodes: tuple[Node, ...]) -> RuleNetwork:
+        """Put nodes in place of all that was added; what was observed of nodes that stay is kept."""
+        names = {node.name for node in nodes}
+        known = tuple(each for each in self.added.observations if each.node in names)
+        return self._checked(replace(self.added, nodes=nodes, observations=known))
+
     def _with(self, node: Node) -> RuleNetwork:
         added = replace(self.added, nodes=_put(self.added.nodes, node))
         before = self.nodes.get(node.name)
