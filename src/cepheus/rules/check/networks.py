@@ -69,7 +69,7 @@ def node_alone(node: Node, states: States, findings: Findings, *, is_event: bool
             known = False
     if node.bands is not None:
         _bands(node, findings, is_event=is_event)
-    if known:
+    if known and all(states[parent] for parent in node.parents):  # one without states is wrong itself
         node_table(node, states, findings)
 
 
@@ -131,7 +131,7 @@ def _observations(translated: Network, added: Network, states: States, findings:
             findings.error("observation", message, known.span, "observe only nodes that you added")
         elif known.node in seen:
             findings.error("observation", f"'{known.node}' is observed twice", known.span, "observe it once")
-        elif known.state not in states[known.node]:
+        elif states[known.node] and known.state not in states[known.node]:
             unknown_state(known.state, known.node, states, known.span, findings)
         seen.add(known.node)
 

@@ -175,7 +175,7 @@ class RuleNetwork:
         parents = tuple(given) if given is not None else before.parents if before is not None else ()
         seen = bands_of(bands) if bands is not None else before.bands if before is not None else None
         seasons = before.seasons if before is not None and before.parents == parents else ()
-        return self._with(Node(node, rows_of(table, parents), parents, seen, seasons))
+        return self.with_node(Node(node, rows_of(table, parents), parents, seen, seasons))
 
     def during(self, node: str, start: str, end: str, table: Table) -> RuleNetwork:
         """Give a node another table during a period; the last of several that apply counts.
@@ -186,7 +186,7 @@ class RuleNetwork:
         self._require(node)
         before = self.nodes[node]
         season = Season(period_of(start, end), rows_of(table, before.parents))
-        return self._with(replace(before, seasons=(*before.seasons, season)))
+        return self.with_node(replace(before, seasons=(*before.seasons, season)))
 
     def remove(self, node: str) -> RuleNetwork:
         """Take away an added node, or what was said of an event, which is then as the rule has it."""
@@ -243,7 +243,8 @@ class RuleNetwork:
         known = tuple(each for each in self.added.observations if each.node in names)
         return self._checked(replace(self.added, nodes=nodes, observations=known))
 
-    def _with(self, node: Node) -> RuleNetwork:
+    def with_node(self, node: Node) -> RuleNetwork:
+        """Put a node in place of that of its name, or add it."""
         added = replace(self.added, nodes=_put(self.added.nodes, node))
         before = self.nodes.get(node.name)
         if before is None or (before.parents, before.states) != (node.parents, node.states):
