@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, assert_never
 
 from cepheus.core.schema import Attribute, EventType
@@ -20,6 +21,8 @@ from cepheus.rules.expressions import (
     Scope,
     Within,
 )
+from cepheus.rules.interval.json_form import node_to_json
+from cepheus.rules.interval.model import Knowledge
 from cepheus.rules.json_reader import VERSION, read_rule_set
 from cepheus.rules.model import Aggregation, Negation, PatternItem, Rule, RuleSet, Selection
 from cepheus.rules.networks.json_form import network_to_json
@@ -47,6 +50,11 @@ def to_json(rules: RuleSet) -> Json:
         data["errors"] = [
             {"event": each.event, "attribute": each.attribute, "error": str(each.error)} for each in rules.errors
         ]
+    if rules.interval_rules:
+        # Relations are computed anew from the knowledge when the rules are checked.
+        data["interval_rules"] = [node_to_json(replace(rule, relations=())) for rule in rules.interval_rules]
+    if rules.knowledge != Knowledge():
+        data["knowledge"] = node_to_json(rules.knowledge)
     return data
 
 

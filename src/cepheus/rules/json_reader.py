@@ -26,6 +26,8 @@ from cepheus.rules.expressions import (
     Within,
 )
 from cepheus.rules.functions import AGGREGATES, FUNCTIONS
+from cepheus.rules.interval.json_form import read_interval_rule, read_knowledge
+from cepheus.rules.interval.model import Knowledge
 from cepheus.rules.json_fields import (
     JsonObject,
     check_depth,
@@ -77,11 +79,13 @@ def read_rule_set(data: object) -> RuleSet:
         raise RuleError.of(
             "json", f"$.version: version {shown(version)} is not known", hint=f"this release reads version {VERSION}"
         )
-    top.only("version", "declarations", "rules", optional=("networks", "errors"))
+    top.only("version", "declarations", "rules", optional=("networks", "errors", "interval_rules", "knowledge"))
     return RuleSet(
         top.list("declarations", _event_type),
         top.list("rules", _rule),
         top.list("networks", read_network),
+        top.list("interval_rules", read_interval_rule),
+        top.read("knowledge", read_knowledge) if "knowledge" in top.fields else Knowledge(),
         errors=top.list("errors", _error),
     )
 

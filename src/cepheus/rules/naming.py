@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cepheus.rules.model import RuleSet
+from cepheus.rules.interval.model import IntervalRule
+from cepheus.rules.model import AnyRule, Rule, RuleSet
 
 
 def name_rules(rules: RuleSet) -> RuleSet:
@@ -19,17 +20,21 @@ def name_rules(rules: RuleSet) -> RuleSet:
     >>> [rule.name for rule in name_rules(RuleSet((), (fire, fire, replace(fire, name="Fire_2")))).rules]
     ['Fire', 'Fire_3', 'Fire_2']
     """
-    taken = {rule.name for rule in rules.rules if rule.name is not None}
+    taken = {rule.name for rule in rules.all_rules if rule.name is not None}
     next_number: dict[str, int] = {}
-    named = []
-    for rule in rules.rules:
+    named: list[AnyRule] = []
+    for rule in rules.all_rules:
         if rule.name is None:
             name = _free(rule.composite.name, taken, next_number)
             taken.add(name)
             named.append(replace(rule, name=name))
         else:
             named.append(rule)
-    return replace(rules, rules=tuple(named))
+    return replace(
+        rules,
+        rules=tuple(rule for rule in named if isinstance(rule, Rule)),
+        interval_rules=tuple(rule for rule in named if isinstance(rule, IntervalRule)),
+    )
 
 
 def _free(base: str, taken: set[str], next_number: dict[str, int]) -> str:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import OptionError, UnsupportedError
 from cepheus.core.event import Event
-from cepheus.core.schema import Attribute, EventType, Schema
+from cepheus.core.schema import EventType, Schema
 from cepheus.core.time import MIN_TIME
 from cepheus.engine.intervals.tree import POINT, Node, build
 from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites, too_much_state
@@ -65,7 +65,7 @@ class IntervalReferenceEngine:
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
         self._limit = limit
         self._rules: dict[str, _Deployed] = {}
-        self._types: dict[str, EventType] = {}
+        self._arguments: dict[str, tuple[str, ...]] = {}
         self._time = MIN_TIME
         self._fed = 0
         self._points: list[int] = []
@@ -81,10 +81,10 @@ class IntervalReferenceEngine:
             if rule.name in self._rules:
                 message = f"a rule named '{rule.name}' is already deployed"
                 raise OptionError.of("deploy", message, hint="withdraw it first")
-        self._types |= dict(schema)
+        self._arguments |= {event_type.name: _names(event_type) for event_type in schema.values()}
         for rule in rules:
             assert isinstance(rule, IntervalRule)
-            self._types[rule.head.name] = rule.head
+            self._arguments[rule.head.name] = _names(rule.head)
             deployed = _Deployed(rule, Conditions(rule.relations, self._events_between))
             self._rules[str(rule.name)] = deployed
             for point in sorted(deployed.points):
@@ -207,11 +207,8 @@ class IntervalReferenceEngine:
         }
 
     def _instance(self, event: Event, position: int) -> Instance:
-        event_type = self._types.get(event.type)
-        if event_type is None:
-            values = tuple(event.attributes.values())
-        else:
-            values = tuple(event.attributes.get(attribute.name) for attribute in event_type.attributes)
+        names = self._arguments.get(event.type, tuple(event.attributes))
+        values = tuple(event.attributes.get(name) for name in names)
         start = event.time if event.start is None else event.start
         return Instance(event.type, values, start, event.time, position if event.id is None else event.id)
 
@@ -221,7 +218,7 @@ class IntervalReferenceEngine:
         """Give rules and state as JSON."""
         header: dict[str, Any] = {
             "rules": [node_to_json(deployed.rule) for deployed in self._rules.values()],
-            "types": [node_to_json(event_type) for event_type in self._types.values()],
+            "arguments": self._arguments,
             "time": self._time,
             "fed": self._fed,
             "points": self._points,
@@ -237,10 +234,10 @@ class IntervalReferenceEngine:
     def restore(self, data: bytes) -> None:
         """Take over rules and state."""
         header, _ = unpack(_KIND, data)
-        self._rules, self._types = {}, {}
+        self._rules = {}
         self._time, self._points = MIN_TIME, []
         self.deploy([node_from_json(rule) for rule in header["rules"]], Schema())
-        self._types = {event_type.name: event_type for event_type in map(node_from_json, header["types"])}
+        self._arguments = {name: tuple(names) for name, names in header["arguments"].items()}
         self._time, self._fed, self._points = header["time"], header["fed"], header["points"]
         self._instant = [_instance_of(item) for item in header["instant"]]
         self._known = {instance.key for instance in self._instant}
@@ -250,12 +247,15 @@ class IntervalReferenceEngine:
                 store[:] = [Match(start, end, binding, tuple(parts)) for start, end, binding, parts in matches]
 
 
+def _names(event_type: EventType) -> tuple[str, ...]:
+    return tuple(attribute.name for attribute in event_type.attributes)
+
+
 def _event(rule: IntervalRule, instance: Instance, match: Match) -> Event:
-    attributes: tuple[Attribute, ...] = rule.head.attributes
     return Event(
         instance.type,
         instance.end,
-        {attribute.name: value for attribute, value in zip(attributes, instance.values, strict=True)},
+        dict(zip(_names(rule.head), instance.values, strict=True)),
         id=instance.id,
         start=instance.start,
         rule=rule.name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cepheus.core.errors import Diagnostic, RuleError
 from cepheus.core.schema import Schema
@@ -14,7 +14,9 @@ from cepheus.rules.check.attributes import attributes
 from cepheus.rules.check.cycles import cycles
 from cepheus.rules.check.errors import equalities, errors, with_errors
 from cepheus.rules.check.findings import Findings
-from cepheus.rules.check.inputs import composites, inputs
+from cepheus.rules.check.inputs import composites, inputs, with_positional
+from cepheus.rules.check.intervals.check import check_intervals
+from cepheus.rules.check.intervals.mixing import mixing
 from cepheus.rules.check.known import known_types
 from cepheus.rules.check.names import names
 from cepheus.rules.check.networks import networks
@@ -72,6 +74,9 @@ def _check(rules: RuleSet, schema: Schema | None, closed: bool | None) -> Checke
     findings = Findings()
     known = known_types(rules, schema, closed, findings)
     named = name_rules(rules)
+    intervals = check_intervals(named, known, findings)
+    named = replace(named, interval_rules=intervals.rules)
+    known = known.with_composites(intervals.heads)
     scopes = [scope for rule in named.rules if (scope := _scope(rule, findings)) is not None]
     names(scopes, rules, known, findings)
     for scope in scopes:
@@ -84,12 +89,13 @@ def _check(rules: RuleSet, schema: Schema | None, closed: bool | None) -> Checke
     for scope in scopes:
         ranges(scope, inferred, findings)
     cycles(named, findings)
+    mixing(named, findings)
     declared_errors = errors(named, known, inferred, findings)
     networks(named, findings)
     mistakes = findings.errors()
     if mistakes:
         raise RuleError(mistakes)
-    read = with_errors(inputs(scopes, known, inferred), declared_errors)
+    read = with_errors(with_positional(inputs(scopes, known, inferred), intervals.reads, known), declared_errors)
     for scope in scopes:
         equalities(scope, read, findings)
     return Checked(

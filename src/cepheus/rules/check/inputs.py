@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from cepheus.core.errors import RuleError
 from cepheus.core.schema import TIME_ATTRIBUTE, Attribute, EventType, Schema
 from cepheus.rules.check.known import KnownTypes
 from cepheus.rules.check.scope import RuleScope, Site
@@ -23,6 +26,27 @@ def inputs(scopes: list[RuleScope], known: KnownTypes, inferred: InferredTypes) 
         if name not in found and (name not in known.composites or name in known.data):
             found[name] = _read_type(name, reads.get(name, {}), known, inferred)
     return Schema(found.values(), closed=known.closed)
+
+
+def with_positional(read: Schema, positional: Mapping[str, EventType], known: KnownTypes) -> Schema:
+    """Add the event types whose attributes rules read by their place, with all their attributes in order.
+
+    A type that other rules read by name must be declared, or be in the data's schema: nothing else tells which
+    attribute stands where.
+    """
+    found = dict(read)
+    for name, event_type in positional.items():
+        if name in known.declared or (name in known.composites and name not in known.data):
+            continue
+        if name in found and name not in known.data and found[name].attributes:
+            raise RuleError.of(
+                "undeclared-order",
+                f"some rules read '{name}' by the names of its attributes and others by their order",
+                span=event_type.span,
+                hint=f"declare it: event {name}({', '.join(f'{a.name}: ..' for a in found[name].attributes)})",
+            )
+        found[name] = event_type
+    return Schema(found.values(), closed=read.closed)
 
 
 def composites(known: KnownTypes, inferred: InferredTypes) -> Schema:

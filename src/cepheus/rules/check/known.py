@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from cepheus.core.schema import RESERVED, TIME_ATTRIBUTE, Attribute, EventType, Schema
 from cepheus.core.source import Span
 from cepheus.core.values import ValueType
@@ -37,6 +39,13 @@ class KnownTypes:
         self.similar = SimilarNames([*declared, *composites, *data])
         self.similar_composites = SimilarNames(composites)
         self._attributes: dict[str, dict[str, Attribute] | None] = {}
+
+    def with_composites(self, composites: Mapping[str, EventType]) -> KnownTypes:
+        """Give these types and more that rules define."""
+        if not composites:
+            return self
+        together = {**self.composites, **composites}
+        return KnownTypes(self.declared, together, self.data, closed=self.closed, conflicting=self.conflicting)
 
     def get(self, name: str) -> EventType | None:
         """Give a known type; what the rules say goes before what the data says."""

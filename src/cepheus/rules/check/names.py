@@ -32,7 +32,7 @@ def names(scopes: list[RuleScope], rules: RuleSet, known: KnownTypes, findings: 
 
 def _rule_names(rules: RuleSet, findings: Findings) -> None:
     first: dict[str, Span | None] = {}
-    for rule in rules.rules:
+    for rule in rules.all_rules:
         if rule.name is None:
             continue
         if rule.name in first:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
 from cepheus.core.errors import RuleError
 from cepheus.core.schema import Attribute, EventType
@@ -61,6 +61,26 @@ def node_from_json(data: Any, path: str = "$") -> Any:
     for field in given.keys() ^ known:
         raise _wrong(path, f"the field '{field}' is {'missing' if field in known else 'unknown'}")
     return kind(**{field: node_from_json(value, f"{path}.{field}") for field, value in given.items()})
+
+
+def read_interval_rule(data: object, path: str) -> model.IntervalRule:
+    """Read an interval rule."""
+    return _of_kind(model.IntervalRule, data, path)
+
+
+def read_knowledge(data: object, path: str) -> model.Knowledge:
+    """Read the background knowledge of a rule set."""
+    return _of_kind(model.Knowledge, data, path)
+
+
+T = TypeVar("T")
+
+
+def _of_kind(kind: type[T], data: object, path: str) -> T:
+    node = node_from_json(data, path)
+    if not isinstance(node, kind):
+        raise _wrong(path, f"this is not a node '{kind.__name__}'")
+    return node
 
 
 def _wrong(path: str, message: str) -> RuleError:

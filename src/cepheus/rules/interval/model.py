@@ -385,10 +385,11 @@ class Deduction:
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """The background knowledge of a rule set, as written."""
+    """The background knowledge of a rule set: facts and rules as written, and tables from elsewhere."""
 
     facts: tuple[Fact, ...] = ()
     deductions: tuple[Deduction, ...] = ()
+    tables: tuple[Relation, ...] = ()
 
     def __add__(self, other: Knowledge) -> Knowledge:
-        return Knowledge(self.facts + other.facts, self.deductions + other.deductions)
+        return Knowledge(self.facts + other.facts, self.deductions + other.deductions, self.tables + other.tables)

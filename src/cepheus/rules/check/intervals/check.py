@@ -1,0 +1,90 @@
+"""All checks on interval rules, in the order in which they build on one another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from cepheus.core.schema import EventType
+from cepheus.rules.check.findings import Findings
+from cepheus.rules.check.intervals.guards import with_guards
+from cepheus.rules.check.intervals.kinds import with_types
+from cepheus.rules.check.intervals.knowledge import check_uses, relations, used_relations
+from cepheus.rules.check.intervals.signatures import Signatures
+from cepheus.rules.check.intervals.state import warn_of_unbounded_state
+from cepheus.rules.check.intervals.strata import stratify
+from cepheus.rules.check.intervals.variables import check_variables
+from cepheus.rules.check.known import KnownTypes
+from cepheus.rules.interval.model import Atom, Condition, IntervalRule, Relation, Where
+from cepheus.rules.model import RuleSet
+from cepheus.rules.walk import walk
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedIntervals:
+    """Interval rules ready to run.
+
+    ``reads`` are the event types that their patterns mention, ``heads`` those that they define, with their attributes
+    in the order of arguments.
+    """
+
+    rules: tuple[IntervalRule, ...]
+    reads: Mapping[str, EventType]
+    heads: Mapping[str, EventType]
+
+
+def check_intervals(rules: RuleSet, known: KnownTypes, findings: Findings) -> CheckedIntervals:
+    """Check the interval rules of a rule set, which have names, and complete them with what the checks find out."""
+    found = relations(rules.knowledge, findings)
+    arities = {name: relation.arity for name, relation in found.items()}
+    _ambiguous(rules, known, found, findings)
+    guarded = [with_guards(rule, found, findings) for rule in rules.interval_rules]
+    for rule in guarded:
+        for conditions in _conditions(rule):
+            check_uses(conditions, arities, findings)
+        check_variables(rule, findings)
+    signatures = Signatures(guarded, known, findings)
+    _unknown_types(guarded, known, findings)
+    informed = [_informed(signatures.named(rule), found) for rule in guarded]
+    typed = with_types(informed, signatures.types)
+    # A composite event of another family lasts from its first event to its terminator.
+    staged = stratify(typed, known.composites, findings)
+    for rule in staged:
+        warn_of_unbounded_state(rule, findings)
+    heads = {rule.head.name: rule.head for rule in staged}
+    reads = {node.type: heads.get(node.type) or signatures.types[node.type] for rule in staged for node in _atoms(rule)}
+    return CheckedIntervals(tuple(staged), reads, heads)
+
+
+def _atoms(rule: IntervalRule) -> Iterator[Atom]:
+    return (node for node in walk(rule.pattern) if isinstance(node, Atom))
+
+
+def _conditions(rule: IntervalRule) -> Iterator[Sequence[Condition]]:
+    return (node.conditions for node in walk(rule.pattern) if isinstance(node, Where))
+
+
+def _informed(rule: IntervalRule, found: Mapping[str, Relation]) -> IntervalRule:
+    """Attach the relations that a rule looks at."""
+    names = {name for conditions in _conditions(rule) for name, _, _, _ in used_relations(conditions)}
+    return replace(rule, relations=tuple(found[name] for name in sorted(names) if name in found))
+
+
+def _ambiguous(rules: RuleSet, known: KnownTypes, found: Mapping[str, Relation], findings: Findings) -> None:
+    """A name stands for background knowledge or for an event, not for both."""
+    spans = {fact.relation: fact.span for fact in reversed(rules.knowledge.facts)}
+    spans |= {rule.relation: rule.span for rule in reversed(rules.knowledge.deductions)}
+    heads = {rule.head.name for rule in rules.interval_rules}
+    for name in found:
+        if name in heads or known.get(name) is not None:
+            message = f"'{name}' is both background knowledge and a type of events"
+            findings.error("ambiguous-name", message, spans.get(name), "give one of them another name")
+
+
+def _unknown_types(rules: Sequence[IntervalRule], known: KnownTypes, findings: Findings) -> None:
+    heads = {rule.head.name for rule in rules}
+    for rule in rules:
+        for atom in _atoms(rule):
+            if atom.type not in heads and known.is_unknown(atom.type):
+                hint = known.similar.hint(atom.type) or f"declare it with 'event {atom.type}(..).'"
+                findings.error("unknown-type", f"there is no event type '{atom.type}'", atom.span, hint)

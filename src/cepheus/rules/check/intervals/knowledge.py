@@ -1,0 +1,138 @@
+"""The background knowledge, computed: facts and stratified rules to relations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from cepheus.core.source import Span
+from cepheus.core.values import Value
+from cepheus.rules.check.findings import Findings
+from cepheus.rules.check.intervals.graph import components
+from cepheus.rules.check.intervals.variables import check_deduction
+from cepheus.rules.interval.conditions import Conditions
+from cepheus.rules.interval.matches import Key, value_key
+from cepheus.rules.interval.model import AnyOf, Condition, Deduction, Knowledge, Known, NoneOf, Relation, Unknown
+
+MAX_ROWS = 1_000_000
+"""How many rows the rules of the background knowledge may derive."""
+
+Row = tuple[Value, ...]
+Rows = dict[Key, Row]
+
+
+def relations(knowledge: Knowledge, findings: Findings) -> dict[str, Relation]:
+    """Give every relation with all its rows; none if something is wrong with the knowledge."""
+    arities = _arities(knowledge, findings)
+    for deduction in knowledge.deductions:
+        check_deduction(deduction, findings)
+    strata = _strata(knowledge.deductions, findings)
+    if findings.errors():
+        return {name: Relation(name, arity, ()) for name, arity in arities.items()}
+    rows: dict[str, Rows] = {name: {} for name in arities}
+    for table in knowledge.tables:
+        rows[table.name] |= {tuple(map(value_key, row)): row for row in table.rows}
+    for fact in knowledge.facts:
+        row = tuple(constant.value for constant in fact.values)
+        rows[fact.relation][tuple(map(value_key, row))] = row
+    for stratum in strata:
+        _complete(rows, arities, stratum, findings)
+    return _relations(rows, arities)
+
+
+def used_relations(conditions: Sequence[Condition]) -> Iterator[tuple[str, int, bool, Span | None]]:
+    """Give the relations that conditions look at: name, number of arguments, whether under a negation, place."""
+    for condition in conditions:
+        match condition:
+            case Known(relation=name, arguments=arguments, span=span):
+                yield name, len(arguments), False, span
+            case Unknown(relation=name, arguments=arguments, span=span):
+                yield name, len(arguments), True, span
+            case AnyOf(alternatives=alternatives):
+                for alternative in alternatives:
+                    yield from used_relations(alternative.conditions)
+            case NoneOf(conditions=inner):
+                for name, arity, _, span in used_relations(inner):
+                    yield name, arity, True, span
+            case _:
+                pass
+
+
+def _arities(knowledge: Knowledge, findings: Findings) -> dict[str, int]:
+    """Give the number of arguments of each relation; what gives it another number is an error."""
+    given: list[tuple[str, int, Span | None]] = [(table.name, table.arity, None) for table in knowledge.tables]
+    given += [(fact.relation, len(fact.values), fact.span) for fact in knowledge.facts]
+    given += [(rule.relation, len(rule.arguments), rule.span) for rule in knowledge.deductions]
+    arities: dict[str, int] = {}
+    for name, arity, span in given:
+        if arities.setdefault(name, arity) != arity:
+            findings.error(
+                "arity",
+                f"'{name}' has {arity} arguments here and {arities[name]} elsewhere",
+                span,
+                "give it the same number of arguments everywhere",
+            )
+    for rule in knowledge.deductions:
+        check_uses(rule.body, arities, findings)
+    return arities
+
+
+def check_uses(conditions: Sequence[Condition], arities: dict[str, int], findings: Findings) -> None:
+    """Check that conditions ask for relations that exist, with the right number of arguments."""
+    for name, arity, _, span in used_relations(conditions):
+        if name not in arities:
+            findings.error(
+                "unknown-relation",
+                f"nothing is known of '{name}': no fact, rule or table gives it",
+                span,
+                "write facts such as located(t1, hall), or check the name",
+            )
+        elif arities[name] != arity:
+            findings.error("arity", f"'{name}' has {arities[name]} arguments, not {arity}", span)
+
+
+def _strata(deductions: Sequence[Deduction], findings: Findings) -> list[list[Deduction]]:
+    """Order rules so that what is negated is complete before; a negation inside a recursion is an error."""
+    by_name: dict[str, list[Deduction]] = {}
+    for deduction in deductions:
+        by_name.setdefault(deduction.relation, []).append(deduction)
+    edges = {
+        name: [used for rule in rules for used, _, _, _ in used_relations(rule.body) if used in by_name]
+        for name, rules in by_name.items()
+    }
+    strata = []
+    for component in components(edges):
+        rules = [rule for name in component for rule in by_name[name]]
+        for rule in rules:
+            for used, _, negated, span in used_relations(rule.body):
+                if negated and used in component:
+                    findings.error(
+                        "unstratified",
+                        f"'{rule.relation}' depends on the absence of '{used}', which depends on '{rule.relation}'",
+                        span,
+                        "negate only what is known without the rule itself",
+                    )
+        strata.append(rules)
+    return strata
+
+
+def _complete(rows: dict[str, Rows], arities: dict[str, int], rules: list[Deduction], findings: Findings) -> None:
+    grown = True
+    while grown:
+        grown = False
+        conditions = Conditions(list(_relations(rows, arities).values()))
+        for rule in rules:
+            for binding in conditions.bindings(rule.body, {}):
+                values = tuple(conditions.value(argument, binding) for argument in rule.arguments)
+                row = tuple(value for value in values if value is not None)
+                key = tuple(map(value_key, row))
+                if len(row) == len(values) and key not in rows[rule.relation]:
+                    rows[rule.relation][key] = row
+                    grown = True
+            if len(rows[rule.relation]) > MAX_ROWS:
+                message = f"'{rule.relation}' has more than {MAX_ROWS} rows"
+                findings.error("too-many-facts", message, rule.span, "a rule that counts up without an end?")
+                return
+
+
+def _relations(rows: dict[str, Rows], arities: dict[str, int]) -> dict[str, Relation]:
+    return {name: Relation(name, arities[name], tuple(found.values())) for name, found in rows.items()}

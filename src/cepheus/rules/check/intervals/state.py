@@ -1,0 +1,46 @@
+"""Rules whose memory has no bound."""
+
+from __future__ import annotations
+
+from cepheus.rules.check.findings import Findings
+from cepheus.rules.interval.model import (
+    Absence,
+    Choice,
+    Combined,
+    Either,
+    IntervalPattern,
+    IntervalRule,
+    Lasting,
+    Operator,
+    Where,
+)
+
+_AT_ONE_TIME = (Operator.EQUALS, Operator.FINISHES)
+
+
+def warn_of_unbounded_state(rule: IntervalRule, findings: Findings) -> None:
+    """Warn of a rule that must remember every event for ever: nothing is used up, and no window limits it."""
+    unrestricted = rule.policy is None or rule.policy.choice is Choice.UNRESTRICTED
+    if unrestricted and _unbounded(rule.pattern):
+        findings.warning(
+            "unbounded-state",
+            f"rule '{rule.name}' remembers all its events for ever: its policy is unrestricted and it has no window",
+            rule.head.span,
+            "write a window around the pattern, (p).20 min, or choose POLICY recent",
+        )
+
+
+def _unbounded(pattern: IntervalPattern) -> bool:
+    match pattern:
+        case Lasting():
+            return False
+        case Where(pattern=inner):
+            return _unbounded(inner)
+        case Either(left=left, right=right):
+            return _unbounded(left) or _unbounded(right)
+        case Combined(operator=operator, left=left, right=right) if operator in _AT_ONE_TIME:
+            return _unbounded(left) or _unbounded(right)
+        case Combined() | Absence():
+            return True
+        case _:
+            return False

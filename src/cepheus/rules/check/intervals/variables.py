@@ -1,0 +1,192 @@
+"""Is every variable bound where its value is needed?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import assert_never
+
+from cepheus.core.source import Span
+from cepheus.rules.check.findings import Findings
+from cepheus.rules.expressions import Constraint, Parameter
+from cepheus.rules.interval.model import (
+    Absence,
+    Aggregated,
+    AnyOf,
+    Argument,
+    Atom,
+    Bind,
+    Combined,
+    Condition,
+    Deduction,
+    Either,
+    Holds,
+    IntervalPattern,
+    IntervalRule,
+    Known,
+    Lasting,
+    Member,
+    NoneOf,
+    TimePoint,
+    Unknown,
+    Where,
+)
+from cepheus.rules.walk import walk
+
+
+def check_variables(rule: IntervalRule, findings: Findings) -> None:
+    """Check that the pattern binds what conditions and the head need, and that negations hide nothing."""
+    bound = _pattern(rule.pattern, findings)
+    sometimes = _mentioned(rule.pattern) - bound
+    for name, span in _variables(*rule.values):
+        if name not in bound:
+            either = name in sometimes
+            findings.error(
+                "unbound-variable",
+                f"the pattern does not bind {name}" + (" in every case" if either else ""),
+                span,
+                "bind it in both operands of OR, and outside of NOT" if either else "use it as an argument of an event",
+            )
+    _policy_attribute(rule, bound, findings)
+    _negated_elsewhere(rule, findings)
+
+
+def check_deduction(rule: Deduction, findings: Findings) -> None:
+    """Check that the body of a rule of the background knowledge binds what it needs."""
+    bound = _conditions(rule.body, frozenset(), findings)
+    for name, span in _variables(*rule.arguments):
+        if name not in bound:
+            hint = "let a condition before it bind it"
+            findings.error("unbound-variable", f"the conditions do not bind {name}", span, hint)
+
+
+def bound_variables(pattern: IntervalPattern) -> frozenset[str]:
+    """Give the variables that every match of a pattern binds."""
+    return _pattern(pattern, Findings())
+
+
+def _pattern(pattern: IntervalPattern, findings: Findings) -> frozenset[str]:
+    match pattern:
+        case Atom(arguments=arguments):
+            return _names(arguments)
+        case TimePoint():
+            return frozenset()
+        case Lasting(pattern=inner):
+            return _pattern(inner, findings)
+        case Where(pattern=inner, conditions=conditions):
+            return _conditions(conditions, _pattern(inner, findings), findings)
+        case Combined(left=left, right=right):
+            return _pattern(left, findings) | _pattern(right, findings)
+        case Either(left=left, right=right):
+            return _pattern(left, findings) & _pattern(right, findings)
+        case Absence(negated=negated, first=first, second=second):
+            _pattern(negated, findings)
+            return _pattern(first, findings) | _pattern(second, findings)
+        case _:
+            assert_never(pattern)
+
+
+def _conditions(conditions: Sequence[Condition], bound: frozenset[str], findings: Findings) -> frozenset[str]:
+    for condition in conditions:
+        match condition:
+            case Holds(constraint=constraint):
+                _need(_variables(constraint), bound, findings)
+            case Bind(variable=variable, value=value):
+                _need(_variables(value), bound, findings)
+                bound |= {variable}
+            case Known(arguments=arguments):
+                bound |= _names(arguments)
+            case Unknown(arguments=arguments, relation=relation):
+                _need(_variables(*arguments), bound, findings, f"write _ if {relation} may have any value there")
+            case Member(value=value, options=options):
+                _need(_variables(value, *options), bound, findings)
+            case AnyOf(alternatives=alternatives):
+                for alternative in alternatives:
+                    _conditions(alternative.conditions, bound, findings)
+            case NoneOf(conditions=inner):
+                _conditions(inner, bound, findings)
+            case Aggregated():
+                _aggregated(condition, bound, findings)
+                bound |= {condition.variable}
+            case _:
+                assert_never(condition)
+    return bound
+
+
+def _aggregated(condition: Aggregated, bound: frozenset[str], findings: Findings) -> None:
+    inner = _names(condition.atom.arguments)
+    if condition.value is None:
+        return
+    _need(_variables(condition.value), bound | inner, findings)
+    names = {name for name, _ in _variables(condition.value)}
+    if names and names <= bound:
+        name = min(names)
+        findings.warning(
+            "aggregate-of-one-value",
+            f"{name} has its value from outside, so that all members of {condition.function} have the same",
+            condition.span,
+            f"give the members a variable of their own, in place of {name} in both",
+        )
+
+
+def _policy_attribute(rule: IntervalRule, bound: frozenset[str], findings: Findings) -> None:
+    policy = rule.policy
+    mentioned = bound | _mentioned(rule.pattern)
+    if policy is not None and policy.attribute is not None and policy.attribute not in mentioned:
+        message = f"rule '{rule.name}' has no variable {policy.attribute} to prefer partners by"
+        findings.error("policy", message, policy.span, "name a variable of the rule's pattern")
+
+
+def _negated_elsewhere(rule: IntervalRule, findings: Findings) -> None:
+    """A variable of a negated pattern joins with the delimiters; elsewhere in the rule it would mean something else."""
+    for node in walk(rule.pattern):
+        if not isinstance(node, Absence):
+            continue
+        inside = _mentioned(node.first) | _mentioned(node.second)
+        own = {name for name, _ in _variables(node.negated)}
+        others = [name for name, _ in _variables(rule.pattern, *rule.values)]
+        within = [name for name, _ in _variables(node)]
+        for name in sorted(own - inside):
+            if others.count(name) > within.count(name):
+                findings.error(
+                    "negated-variable",
+                    f"{name} stands in a negated event and outside of the NOT, but not in its delimiters",
+                    node.span,
+                    "let a delimiter bind it, or give the negated event a variable of its own",
+                )
+
+
+def _need(
+    variables: Iterator[tuple[str, Span | None]], bound: frozenset[str], findings: Findings, hint: str | None = None
+) -> None:
+    for name, span in variables:
+        if name not in bound:
+            findings.error(
+                "unsafe-variable",
+                f"{name} has no value here",
+                span,
+                hint or "only variables of the pattern before WHERE, or of conditions before this one, have values",
+            )
+
+
+def _mentioned(pattern: IntervalPattern) -> frozenset[str]:
+    """Give the variables that some match of a pattern may bind."""
+    match pattern:
+        case Either(left=left, right=right):
+            return _mentioned(left) | _mentioned(right)
+        case Combined(left=left, right=right) | Absence(first=left, second=right):
+            return _mentioned(left) | _mentioned(right)
+        case Lasting(pattern=inner) | Where(pattern=inner):
+            return _mentioned(inner) | bound_variables(pattern)
+        case _:
+            return bound_variables(pattern)
+
+
+def _names(arguments: Sequence[Argument]) -> frozenset[str]:
+    return frozenset(argument.name for argument in arguments if isinstance(argument, Parameter))
+
+
+def _variables(*nodes: Constraint | IntervalPattern | Argument) -> Iterator[tuple[str, Span | None]]:
+    for node in nodes:
+        for child in walk(node):
+            if isinstance(child, Parameter):
+                yield child.name, child.span
