@@ -1,7 +1,7 @@
 """Partial rules: what of a rule each part of a network can decide by itself."""
 
 from cepheus.plan.partial.anatomy import Anatomy, anatomy, input_types
-from cepheus.plan.partial.partition import HERE, Producers, partition, sole_child
+from cepheus.plan.partial.partition import HERE, Producers, partition, seen_here, sole_child
 from cepheus.plan.partial.rule import PartialRule
 from cepheus.plan.partial.spans import Span, shared_values, span_around
 
@@ -14,6 +14,7 @@ __all__ = [
     "anatomy",
     "input_types",
     "partition",
+    "seen_here",
     "shared_values",
     "sole_child",
     "span_around",

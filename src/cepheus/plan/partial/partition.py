@@ -62,6 +62,12 @@ def partition(whole: Rule | PartialRule, producers: Producers) -> dict[str, tupl
     return {child: tuple(parts) for child, parts in found.items()}
 
 
+def seen_here(whole: Rule | PartialRule, producers: Producers) -> tuple[PartialRule, ...]:
+    """Give the positions of which the processor itself sees events, each as the partial rule it would be for a child."""
+    given = _Whole.of(whole)
+    return tuple(given.alone(name) for name, kind in given.types.items() if HERE in producers.get(kind, frozenset()))
+
+
 class _Whole:
     """What is being split."""
 
@@ -71,6 +77,8 @@ class _Whole:
         self.shape = shape
         self.origins = dict(zip(map(id, shape.pattern.items), origins, strict=True))
         self.binders = bindings(shape.pattern)
+        self.types = {shape.pattern.terminator.name: shape.pattern.terminator.type}
+        self.types |= {name: selection.event.type for name, selection in shape.selections.items()}
 
     @classmethod
     def of(cls, whole: Rule | PartialRule) -> _Whole:
@@ -81,8 +89,7 @@ class _Whole:
 
     def split(self, producers: Producers) -> Iterator[tuple[str, PartialRule]]:
         owners = {kind: next(iter(found)) for kind, found in producers.items() if len(found) == 1 and HERE not in found}
-        types = {self.shape.pattern.terminator.name: self.shape.pattern.terminator.type}
-        types |= {name: selection.event.type for name, selection in self.shape.selections.items()}
+        types = self.types
         attached: set[int] = set()
         for child in dict.fromkeys(owners.values()):
             own = [name for name, event_type in types.items() if owners.get(event_type) == child]
@@ -93,7 +100,7 @@ class _Whole:
         for name, event_type in types.items():
             if event_type not in owners:
                 for child in sorted(producers.get(event_type, frozenset()) - {HERE}):
-                    yield child, self._part([name], set())
+                    yield child, self.alone(name)
         for item in self.shape.pattern.items:
             origin = self.origins[id(item)]
             if not isinstance(item, Selection) and origin not in attached:
@@ -101,6 +108,10 @@ class _Whole:
                 alone = Pattern(replace(event, constraints=tuple(self._alone(event))))
                 for child in sorted(producers.get(event.type, frozenset()) - {HERE}):
                     yield child, PartialRule(self.rule, f"#{origin}", alone)
+
+    def alone(self, name: str) -> PartialRule:
+        """Give the partial rule of one position."""
+        return self._part([name], set())
 
     def _trees(self, own: list[str]) -> list[list[str]]:
         """Put positions together that hang from one another, with or without others in between."""

@@ -12,9 +12,9 @@ from cepheus.rules.model import Pattern, Policy, Rule, Selection
 class PartialRule:
     """A pattern without a composite event: events that cannot satisfy it need not be sent on.
 
-    ``root`` says which part of the rule the pattern's terminator is: the name of a position, or ``#n`` for the n-th item
-    of the whole pattern, a negation or an aggregate. ``origins`` gives for each item of ``pattern`` the item of the whole
-    pattern that it was made from.
+    ``root`` says which part of the rule the pattern's terminator is: the name of a position, or ``#n`` for the n-th
+    item of the whole pattern, a negation or an aggregate. ``origins`` gives for each item of ``pattern`` the item of
+    the whole pattern that it was made from.
     """
 
     rule: Rule

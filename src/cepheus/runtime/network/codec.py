@@ -1,0 +1,306 @@
+"""Messages to bytes and back: JSON with a version, every field checked against its declared type; nothing runs code.
+
+Events, the bulk of all traffic, are written as rows over shared tables of sources, shapes and trees.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import lru_cache
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from cepheus.core.distribution import parse_distribution
+from cepheus.core.errors import CepheusError
+from cepheus.core.event import Event
+from cepheus.core.schema import EventType
+from cepheus.core.values import INT_MAX, INT_MIN
+from cepheus.rules.expressions import EventPattern
+from cepheus.rules.json_form import from_json, to_json
+from cepheus.rules.model import Pattern, Rule, RuleSet
+from cepheus.runtime.network.messages import VERSION, Entry, Events, Message
+
+MAX_BYTES = 64 * 1024 * 1024
+"""The longest message that is read."""
+
+Json = Any
+"""A JSON value."""
+
+
+class MessageError(CepheusError):
+    """Bytes that are no message of this protocol."""
+
+
+def encode(message: Message) -> bytes:
+    """Write a message as bytes.
+
+    >>> from cepheus.runtime.network.messages import CreateTree
+    >>> encode(CreateTree("p1"))
+    b'{"v":1,"kind":"CreateTree","tree":"p1"}'
+    """
+    body = {"v": VERSION, "kind": type(message).__name__, **_fields_to_json(message)}
+    return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def decode(data: bytes) -> Message:
+    """Read a message; MessageError if it is damaged, unknown or of another version.
+
+    >>> decode(b'{"v":1,"kind":"CreateTree","tree":"p1"}')
+    CreateTree(tree='p1')
+    """
+    if len(data) > MAX_BYTES:
+        raise _bad(f"it has {len(data)} bytes, more than {MAX_BYTES}")
+    try:
+        body = json.loads(data.decode("utf-8", "surrogatepass"), parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise _bad("it is not JSON") from None
+    if not isinstance(body, dict):
+        raise _bad("it is not an object")
+    if body.get("v") != VERSION:
+        raise MessageError.of(
+            "message-version",
+            f"the message has version {body.get('v')!r}, this Cepheus speaks version {VERSION}",
+            hint="run the same version of Cepheus on all processors and clients",
+        )
+    kind = _KINDS.get(str(body.get("kind")))
+    if kind is None:
+        raise _bad("its kind is not known")
+    try:
+        message: Message = _object_from_json(kind, {k: v for k, v in body.items() if k not in ("v", "kind")})
+    except MessageError:
+        raise
+    except (CepheusError, LookupError, TypeError, ValueError, OverflowError):
+        raise _bad(f"a field of {kind.__name__} is wrong") from None
+    return message
+
+
+def to_plain(value: Any) -> Json:
+    """Give the JSON form of a value of the protocol; ``from_plain`` with its declared type reads it."""
+    return _to_json(value)
+
+
+def from_plain(kind: Any, data: Json) -> Any:
+    """Read a value of a declared type."""
+    return _reader(kind)(data)
+
+
+def _bad(what: str) -> MessageError:
+    return MessageError.of("message", f"this is no message of the network: {what}")
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(name)
+
+
+# ---- Writing -----------------------------------------------------------------------------------------------------
+
+
+def _to_json(value: Any) -> Json:
+    match value:
+        case None | bool() | int() | float() | str():
+            return value
+        case tuple() | list() | frozenset() | set():
+            return [_to_json(item) for item in value]
+        case dict():
+            return {key: _to_json(item) for key, item in value.items()}
+        case Rule():
+            return to_json(RuleSet((), (value,)))
+        case Pattern():
+            return _pattern_to_json(value)
+        case EventPattern():
+            return _pattern_to_json(Pattern(value))
+        case Event():
+            return _event_to_json(value)
+        case Enum():
+            return value.value
+        case _:
+            return _fields_to_json(value)
+
+
+def _fields_to_json(value: Any) -> dict[str, Json]:
+    if isinstance(value, Events):
+        return _events_to_json(value)
+    return {f.name: _to_json(getattr(value, f.name)) for f in fields(value)}
+
+
+def _pattern_to_json(pattern: Pattern) -> Json:
+    return to_json(RuleSet((), (Rule(EventType("Partial"), pattern, name="partial"),)))
+
+
+def _event_to_json(event: Event) -> Json:
+    head = [event.type, event.time, dict(event.attributes), event.id]
+    rest = _rest_of(event)
+    return [*head, rest] if rest else head
+
+
+def _rest_of(event: Event) -> dict[str, Json]:
+    """Give what few events have."""
+    rest: dict[str, Json] = {}
+    if event.sequence is not None:
+        rest["sequence"] = event.sequence
+    if event.probability != 1.0:
+        rest["probability"] = event.probability
+    if event.errors:
+        rest["errors"] = {name: str(error) for name, error in event.errors.items()}
+    if event.start is not None:
+        rest["start"] = event.start
+    if event.rule is not None:
+        rest["rule"] = event.rule
+    if event.made_of:
+        rest["made_of"] = list(event.made_of)
+    return rest
+
+
+def _events_to_json(message: Events) -> dict[str, Json]:
+    shapes: dict[tuple[str, tuple[str, ...]], int] = {}
+    sources: dict[str, int] = {}
+    labels: dict[tuple[str, ...], int] = {}
+    rows = []
+    for entry in message.entries:
+        event = entry.event
+        shape = shapes.setdefault((event.type, tuple(event.attributes)), len(shapes))
+        source = sources.setdefault(entry.source, len(sources))
+        label = labels.setdefault(entry.trees, len(labels))
+        row = [shape, source, label, entry.at, entry.counter, event.time, event.id, *event.attributes.values()]
+        rest = _rest_of(event)
+        if rest:
+            row.append(rest)
+        rows.append(row)
+    return {
+        "shapes": [[kind, list(names)] for kind, names in shapes],
+        "sources": list(sources),
+        "labels": [list(label) for label in labels],
+        "rows": rows,
+        "through": [list(pair) for pair in message.through],
+    }
+
+
+# ---- Reading -----------------------------------------------------------------------------------------------------
+
+
+def _object_from_json(kind: type[Any], data: Any) -> Any:
+    if kind is Events:
+        return _events_from_json(data)
+    readers = _field_readers(kind)
+    if not isinstance(data, dict) or not set(data) <= set(readers):
+        raise _bad(f"{kind.__name__} has unknown fields")
+    return kind(**{name: readers[name](value) for name, value in data.items()})
+
+
+@lru_cache(maxsize=256)
+def _field_readers(kind: type[Any]) -> dict[str, Callable[[Json], Any]]:
+    hints = get_type_hints(kind)
+    return {f.name: _reader(hints[f.name]) for f in fields(kind)}
+
+
+@lru_cache(maxsize=512)
+def _reader(kind: Any) -> Callable[[Json], Any]:
+    special = _SPECIAL.get(kind)
+    if special is not None:
+        return special
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is tuple:
+        return _tuple_reader(arguments)
+    if origin in (Union, types.UnionType):
+        return _union_reader(arguments)
+    if origin is dict:
+        inner = _reader(arguments[1])
+        return lambda data: {str(key): inner(value) for key, value in _expect(dict, data).items()}
+    if origin is frozenset:
+        member = _reader(arguments[0])
+        return lambda data: frozenset(member(item) for item in _expect(list, data))
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind
+    if is_dataclass(kind) and isinstance(kind, type):
+        return lambda data: _object_from_json(kind, data)
+    raise AssertionError(f"no reader for {kind}")
+
+
+def _tuple_reader(arguments: tuple[Any, ...]) -> Callable[[Json], Any]:
+    if len(arguments) == 2 and arguments[1] is Ellipsis:
+        inner = _reader(arguments[0])
+        return lambda data: tuple(inner(item) for item in _expect(list, data))
+    readers = [_reader(argument) for argument in arguments]
+    return lambda data: tuple(read(item) for read, item in zip(readers, _expect(list, data), strict=True))
+
+
+def _union_reader(arguments: tuple[Any, ...]) -> Callable[[Json], Any]:
+    plain = tuple(argument for argument in arguments if argument in (bool, int, float, str, type(None)))
+    rest = [argument for argument in arguments if argument not in plain]
+    inner = _reader(rest[0]) if rest else None
+
+    def read(data: Json) -> Any:
+        if type(data) in plain:
+            return _number(data) if type(data) is int else data
+        if inner is None:
+            raise _bad("a value has a wrong type")
+        return inner(data)
+
+    return read
+
+
+def _expect(kind: type[Any], data: Json) -> Any:
+    if type(data) is not kind:
+        raise _bad("a value has a wrong type")
+    return data
+
+
+def _number(data: int) -> int:
+    if not INT_MIN <= data <= INT_MAX:
+        raise _bad("a number does not fit in 64 bits")
+    return data
+
+
+def _rule_from_json(data: Json) -> Rule:
+    (rule,) = from_json(data).rules
+    return rule
+
+
+def _event_from_json(data: Json) -> Event:
+    kind, time, attributes, event_id, *rest = _expect(list, data)
+    return _event(_expect(str, kind), time, _expect(dict, attributes), event_id, rest[0] if rest else None)
+
+
+def _event(kind: str, time: Json, attributes: dict[str, Any], event_id: Json, rest: dict[str, Any] | None) -> Event:
+    for value in attributes.values():
+        if value is not None and type(value) not in (bool, int, float, str):
+            raise _bad("an attribute has a wrong type")
+    if event_id is not None and type(event_id) not in (int, str):
+        raise _bad("an event's id has a wrong type")
+    extra: dict[str, Any] = dict(rest) if rest else {}
+    if "errors" in extra:
+        extra["errors"] = {name: parse_distribution(text) for name, text in extra["errors"].items()}
+    if "made_of" in extra:
+        extra["made_of"] = tuple(extra["made_of"])
+    return Event(kind, _number(_expect(int, time)), attributes, id=event_id, **extra)
+
+
+def _events_from_json(data: dict[str, Json]) -> Events:
+    shapes = [(_expect(str, kind), tuple(_expect(str, n) for n in names)) for kind, names in data["shapes"]]
+    sources = [_expect(str, source) for source in data["sources"]]
+    labels = [tuple(_expect(str, tree) for tree in label) for label in data["labels"]]
+    entries = []
+    for shape, source, label, at, counter, time, event_id, *values in data["rows"]:
+        kind, names = shapes[shape]
+        rest = values[len(names)] if len(values) > len(names) else None
+        attributes = dict(zip(names, values[: len(names)], strict=True))
+        event = _event(kind, time, attributes, event_id, rest)
+        entries.append(Entry(_expect(int, at), sources[source], _expect(int, counter), event, labels[label]))
+    through = tuple((_expect(str, tree), None if time is None else _expect(int, time)) for tree, time in data["through"])
+    return Events(tuple(entries), through)
+
+
+_SPECIAL: dict[Any, Callable[[Json], Any]] = {
+    bool: lambda data: _expect(bool, data),
+    int: lambda data: _number(_expect(int, data)),
+    float: lambda data: float(_expect(float, data) if type(data) is float else _expect(int, data)),
+    str: lambda data: _expect(str, data),
+    Rule: _rule_from_json,
+    Pattern: lambda data: _rule_from_json(data).pattern,
+    EventPattern: lambda data: _rule_from_json(data).pattern.terminator,
+    Event: _event_from_json,
+}
+_KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Message)}

@@ -1,0 +1,108 @@
+"""Who wants which events: subscription tables with covering."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+
+from cepheus.core.event import Event
+from cepheus.core.schema import TIME_ATTRIBUTE
+from cepheus.core.values import Value
+from cepheus.rules.evaluate import Test, compare, tester
+from cepheus.rules.expressions import AttributeRef, Comparison, Constant, Constraint, EventPattern
+
+_FLIP = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+class _Content:
+    """An event as the situation that constraints are tested in."""
+
+    __slots__ = ("event",)
+
+    def __init__(self, event: Event) -> None:
+        self.event = event
+
+    def attribute(self, event: str | None, name: str) -> Value | None:
+        """Give an attribute of the one event there is."""
+        del event
+        return self.event.time if name == TIME_ATTRIBUTE else self.event.attributes.get(name)
+
+    def computed(self, name: str) -> Value | None:
+        """Subscriptions have no parameters."""
+        raise AssertionError(name)
+
+
+@lru_cache(maxsize=4096)
+def _tests(pattern: EventPattern) -> tuple[Test, ...]:
+    return tuple(tester(constraint) for constraint in pattern.constraints)
+
+
+def matches(pattern: EventPattern, event: Event) -> bool:
+    """Tell whether a subscription asks for an event.
+
+    >>> matches(EventPattern("Temp"), Event("Temp", 10))
+    True
+    """
+    if pattern.type != event.type:
+        return False
+    content = _Content(event)
+    return all(test(content) for test in _tests(pattern))
+
+
+def covers(wide: EventPattern, narrow: EventPattern) -> bool:
+    """Tell whether one subscription surely asks for all that another asks for.
+
+    >>> from cepheus.language.tesla import parse_event_pattern as read
+    >>> covers(read("Temp(value > 10)"), read("Temp(value > 12, area = 'A1')"))
+    True
+    """
+    return wide.type == narrow.type and all(
+        any(one == other or _implies(other, one) for other in narrow.constraints) for one in wide.constraints
+    )
+
+
+def without_covered(patterns: Iterable[EventPattern]) -> tuple[EventPattern, ...]:
+    """Leave out the subscriptions that others cover."""
+    kept: list[EventPattern] = []
+    for pattern in dict.fromkeys(patterns):
+        if not any(covers(other, pattern) for other in kept):
+            kept = [other for other in kept if not covers(pattern, other)]
+            kept.append(pattern)
+    return tuple(kept)
+
+
+def _simple(constraint: Constraint) -> tuple[str, str, Value] | None:
+    """Give a comparison of an attribute with a constant as (attribute, operator, value)."""
+    match constraint:
+        case Comparison(operands=(AttributeRef(name=name), Constant(value=value)), operators=(operator,)):
+            return name, operator, value
+        case Comparison(operands=(Constant(value=value), AttributeRef(name=name)), operators=(operator,)):
+            return name, _FLIP[operator], value
+        case _:
+            return None
+
+
+def _implies(given: Constraint, wanted: Constraint) -> bool:
+    """Tell whether a comparison with a constant surely implies another."""
+    one, other = _simple(given), _simple(wanted)
+    if one is None or other is None or one[0] != other[0]:
+        return False
+    _, operator, value = one
+    _, asked, bound = other
+    match operator, asked:
+        case "=", _:
+            return compare(asked, value, bound)
+        case (">" | ">="), ">=":
+            return compare(">=", value, bound)
+        case ">", ">":
+            return compare(">=", value, bound)
+        case ">=", ">":
+            return compare(">", value, bound)
+        case ("<" | "<="), "<=":
+            return compare("<=", value, bound)
+        case "<", "<":
+            return compare("<=", value, bound)
+        case "<=", "<":
+            return compare("<", value, bound)
+        case _:
+            return False

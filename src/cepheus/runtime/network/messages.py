@@ -1,0 +1,398 @@
+"""What processors say to one another and to their clients: frozen, versioned, without behaviour.
+
+Names of processors, sources and sinks are texts. Times are microseconds. A tree is named after the processor at its
+root. Every message is handled completely before the next one, and links deliver in the order of sending.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cepheus.core.event import Event
+from cepheus.core.values import Value
+from cepheus.plan.partial import PartialRule
+from cepheus.rules.expressions import EventPattern
+from cepheus.rules.model import Rule
+
+VERSION = 1
+"""Version of the protocol; a processor refuses messages of any other."""
+
+# ---- From clients and from the host that drives a processor ------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The host: all links are up; begin. ``rank`` orders candidates for the leader, the lowest wins."""
+
+    rank: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """The host: time has passed. ``promised`` sources have published all events up to ``through``."""
+
+    through: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AttachSource:
+    """A source connects and advertises the types it will publish; it may publish once it is ``Admitted``."""
+
+    source: str
+    types: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DetachSource:
+    """A source leaves; what it published still counts."""
+
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Publish:
+    """A source publishes events in order of time, and promises that no more come up to ``through``."""
+
+    source: str
+    events: tuple[Event, ...]
+    through: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AttachSink:
+    """A sink subscribes to events of a type and content; each (client, subscription) pair is told separately."""
+
+    sink: str
+    pattern: EventPattern
+
+
+@dataclass(frozen=True, slots=True)
+class DetachSink:
+    """A sink leaves, or ends one subscription if a pattern is given."""
+
+    sink: str
+    pattern: EventPattern | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeployRules:
+    """A client deploys checked, named rules; ``Deployed`` or ``Refused`` answers."""
+
+    request: str
+    rules: tuple[Rule, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WithdrawRules:
+    """A client withdraws rules by name."""
+
+    request: str
+    names: tuple[str, ...]
+
+
+# ---- To clients --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """To a source: events from ``since`` on count; earlier ones are refused."""
+
+    source: str
+    since: int
+
+
+@dataclass(frozen=True, slots=True)
+class LateEvents:
+    """To a source: so many of its events lay before what it had promised, or before it was admitted."""
+
+    source: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    """To whoever deployed or withdrew rules: the change holds for events from ``since`` on."""
+
+    request: str
+    since: int
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """To whoever deployed or withdrew rules: nothing changed, and why."""
+
+    request: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """To a sink: events that it subscribed to."""
+
+    sink: str
+    events: tuple[Event, ...]
+
+
+# ---- Between processors: trees -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Elect:
+    """A wave of the election: the sender knows of no better leader than this one."""
+
+    rank: int
+    candidate: str
+
+
+@dataclass(frozen=True, slots=True)
+class Elected:
+    """The echo of a wave: everybody behind the sender agrees to this candidate."""
+
+    rank: int
+    candidate: str
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTree:
+    """Join the tree rooted at a processor; whoever hears of it first from the sender becomes the sender's child."""
+
+    tree: str
+
+
+@dataclass(frozen=True, slots=True)
+class TreeAnswer:
+    """ACK: the sender is now a child in the tree; NACK: it already has a father."""
+
+    tree: str
+    accepted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Advertise:
+    """To the father: all types produced at or below the sender. ``serial`` counts the sender's advertisements."""
+
+    tree: str
+    serial: int
+    types: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Interests:
+    """To the father: all that sinks at or below the sender have subscribed to, without what others cover."""
+
+    tree: str
+    patterns: tuple[EventPattern, ...]
+
+
+# ---- Between processors: rules -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RuleChange:
+    """Rules to deploy or to withdraw, on their way to the leader (one tree) or to everybody (many trees).
+
+    ``moment`` and ``origin`` order the changes; rules of one change are in the order of deployment.
+    """
+
+    request: str
+    origin: str
+    moment: int
+    rules: tuple[Rule, ...] = ()
+    withdrawn: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """A rule with its place in the order of deployment and the time from which it sees events, None if not yet set."""
+
+    rule: Rule
+    moment: int
+    origin: str
+    place: int
+    since: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """A partial rule and the time from which its rule sees events; ``pull``: its events wait to be asked for."""
+
+    part: PartialRule
+    since: int | None = None
+    pull: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What a father wants of a child: rules to take over completely, and partial rules."""
+
+    rules: tuple[Ordered, ...] = ()
+    parts: tuple[Assigned, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Install:
+    """To a child: its program from now on. ``seen`` is the last of its advertisements that the program is based on."""
+
+    tree: str
+    version: int
+    seen: int
+    program: Program
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """To the father: the program is in place at and below the sender.
+
+    ``ready`` is the latest time up to which the sender, or anyone below it, may have dropped events. ``through`` is how
+    far its promises go, None if it has nothing to send.
+    """
+
+    tree: str
+    version: int
+    ready: int
+    through: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What became of a client's request: the time from which it holds, or why it was refused."""
+
+    request: str
+    since: int | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Activate:
+    """To a child: everybody has installed this version; what is new in it holds for events from ``since`` on."""
+
+    tree: str
+    version: int
+    since: int
+    settled: tuple[Settled, ...] = ()
+
+
+# ---- Between processors: events ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An event on its way up: who published it as the how manyeth, and the moment at which the sender let it through.
+
+    ``trees`` are those that it is sent for.
+    """
+
+    at: int
+    source: str
+    counter: int
+    event: Event
+    trees: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """To the father: events, and for each tree the time up to which all events have been sent (None: no bound)."""
+
+    entries: tuple[Entry, ...] = ()
+    through: tuple[tuple[str, int | None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Deliver:
+    """Composite events on their way to sinks."""
+
+    tree: str
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Awaken:
+    """To a child: send what a pull partial rule has from ``first`` to ``last``, and go on until that time has come.
+
+    ``values`` are attribute values that the events must have.
+    """
+
+    tree: str
+    number: int
+    part: str
+    first: int
+    last: int
+    values: tuple[tuple[str, Value], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """To the father: all that this awakening asked for and that is known has been sent."""
+
+    tree: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """To the father: how many events matched each partial rule since the last such message."""
+
+    tree: str
+    counts: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Modes:
+    """To a child: which partial rules push and which wait to be asked; a change to push is answered by ``Pushing``."""
+
+    tree: str
+    number: int
+    pull: tuple[str, ...]
+    push: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pushing:
+    """To the father: the changed modes hold, and all that was kept back has been sent."""
+
+    tree: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """To a child: nothing before this time will be asked for any more."""
+
+    tree: str
+    before: int
+
+
+Message = (
+    Start
+    | Tick
+    | AttachSource
+    | DetachSource
+    | Publish
+    | AttachSink
+    | DetachSink
+    | DeployRules
+    | WithdrawRules
+    | Admitted
+    | LateEvents
+    | Deployed
+    | Refused
+    | Delivered
+    | Elect
+    | Elected
+    | CreateTree
+    | TreeAnswer
+    | Advertise
+    | Interests
+    | RuleChange
+    | Install
+    | Installed
+    | Activate
+    | Events
+    | Deliver
+    | Awaken
+    | Pulled
+    | Rates
+    | Modes
+    | Pushing
+    | Release
+)

@@ -1,0 +1,112 @@
+"""A network in virtual time: discrete events, fixed by a seed, on the same processors that run for real.
+
+Links deliver in the order of sending, each message after the link's delay and, where a bandwidth is set, once those
+before it are through.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from cepheus.core.event import Event
+from cepheus.runtime.network.messages import Delivered, Message, Start
+from cepheus.runtime.network.processor import Processor
+from cepheus.runtime.network.strategy import Options
+from cepheus.runtime.network.traffic import Traffic, size_of
+
+Link = tuple[str, str]
+
+
+@dataclass(slots=True)
+class LinkState:
+    """A link in one direction: its delay in microseconds, bytes per second (None: no limit), when it is free."""
+
+    delay: int
+    bandwidth: float | None = None
+    free_at: int = 0
+    last_arrival: int = 0
+
+
+@dataclass(slots=True)
+class Receipt:
+    """What a sink received, and when."""
+
+    sink: str
+    event: Event
+    received: int
+
+
+@dataclass(slots=True)
+class Network:
+    """Processors and links in virtual time; ``delays`` gives the delay of each link, the same both ways."""
+
+    delays: Mapping[Link, int]
+    options: Options
+    names: tuple[str, ...] = ()
+    bandwidth: float | None = None
+    now: int = 0
+    receipts: list[Receipt] = field(default_factory=list)
+    told: list[tuple[int, str, Message]] = field(default_factory=list)
+    traffic: Traffic = field(default_factory=Traffic)
+    on_told: Callable[[str, Message], None] | None = None
+    processors: dict[str, Processor] = field(init=False)
+    _links: dict[Link, LinkState] = field(init=False)
+    _queue: list[tuple[int, int, str, str, Message]] = field(default_factory=list)
+    _count: int = 0
+
+    def __post_init__(self) -> None:
+        self._links = {}
+        neighbours: dict[str, set[str]] = {name: set() for name in self.names}
+        for (one, other), delay in self.delays.items():
+            neighbours.setdefault(one, set()).add(other)
+            neighbours.setdefault(other, set()).add(one)
+            self._links[one, other] = LinkState(delay, self.bandwidth)
+            self._links[other, one] = LinkState(delay, self.bandwidth)
+        self.processors = {
+            name: Processor(name, tuple(sorted(found)), self.options) for name, found in sorted(neighbours.items())
+        }
+
+    def post(self, time: int, processor: str, message: Message, sender: str = "") -> None:
+        """Hand a message of a client to a processor at a time."""
+        self._count += 1
+        heapq.heappush(self._queue, (time, self._count, processor, sender, message))
+
+    def start(self) -> None:
+        """Tell all processors to begin."""
+        for name in self.processors:
+            self.post(self.now, name, Start())
+
+    def run(self, until: int | None = None) -> None:
+        """Let time pass until nothing is under way, or up to a time."""
+        queue = self._queue
+        while queue and (until is None or queue[0][0] <= until):
+            self.now, _, name, sender, message = heapq.heappop(queue)
+            self._deliver(name, sender, message)
+        if until is not None:
+            self.now = max(self.now, until)
+
+    def _deliver(self, name: str, sender: str, message: Message) -> None:
+        for to, answer in self.processors[name].handle(message, self.now, sender):
+            link = self._links.get((name, to))
+            if link is not None:
+                self._transmit(name, to, link, answer)
+            elif isinstance(answer, Delivered):
+                self.receipts += [Receipt(answer.sink, event, self.now) for event in answer.events]
+            else:
+                self.told.append((self.now, to, answer))
+                if self.on_told is not None:
+                    self.on_told(to, answer)
+
+    def _transmit(self, name: str, to: str, link: LinkState, message: Message) -> None:
+        size = size_of(message)
+        self.traffic.count(name, to, message, size)
+        start = max(self.now, link.free_at)
+        if link.bandwidth is not None:
+            start += round(size / link.bandwidth * 1_000_000)
+            link.free_at = start
+        arrival = max(start + link.delay, link.last_arrival)
+        link.last_arrival = arrival
+        self._count += 1
+        heapq.heappush(self._queue, (arrival, self._count, to, name, message))

@@ -1,0 +1,63 @@
+"""How work is spread over the processors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Strategy(Enum):
+    """The five deployment strategies."""
+
+    CENTR = "Centr"
+    ST = "ST"
+    MT = "MT"
+    ST_PP = "ST_PP"
+    MT_PP = "MT_PP"
+
+    @property
+    def many_trees(self) -> bool:
+        """Whether every sink has a tree of its own, instead of one tree for all."""
+        return self in (Strategy.MT, Strategy.MT_PP)
+
+    @property
+    def pulls(self) -> bool:
+        """Whether some partial rules wait to be asked for their events."""
+        return self in (Strategy.ST_PP, Strategy.MT_PP)
+
+    @property
+    def central(self) -> bool:
+        """Whether one processor does all the work."""
+        return self is Strategy.CENTR
+
+
+class Filter(Enum):
+    """What a partial rule lets through.
+
+    ``exact`` sends also what a choice elsewhere needs to come out right; ``as-printed`` sends what the papers say, the
+    events of complete partial matches, and can change answers.
+    """
+
+    EXACT = "exact"
+    AS_PRINTED = "as-printed"
+
+
+class Order(Enum):
+    """When a processor evaluates an event.
+
+    ``progress`` waits until every child has promised that nothing earlier will come; ``arrival`` does not wait, as in
+    the papers, and can miss events that travel longer.
+    """
+
+    PROGRESS = "progress"
+    ARRIVAL = "arrival"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What all processors of a network agree on; ``adapt_every`` is the period of choosing masters, in microseconds."""
+
+    strategy: Strategy = Strategy.ST
+    filter: Filter = Filter.EXACT
+    order: Order = Order.PROGRESS
+    adapt_every: int = 10_000_000

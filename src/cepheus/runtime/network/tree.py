@@ -1,0 +1,111 @@
+"""A processor's part in one tree: father, children, what they produce and want, programs under way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cepheus.core.time import MAX_TIME, MIN_TIME
+from cepheus.plan.partial import HERE, Producers
+from cepheus.rules.expressions import EventPattern
+from cepheus.rules.model import Rule
+from cepheus.runtime.network.evaluation import Evaluation
+from cepheus.runtime.network.messages import Program, Settled
+from cepheus.runtime.network.pulling import Pulling
+from cepheus.runtime.network.sharing import Shared
+
+
+@dataclass(slots=True)
+class Child:
+    """A child in a tree: what it advertised, how far its promises go (None: it has nothing to send), what it runs."""
+
+    types: frozenset[str] | None = None
+    serial: int = 0
+    through: int | None = None
+    program: Program = Program()
+    interests: tuple[EventPattern, ...] = ()
+
+
+@dataclass(slots=True)
+class Wave:
+    """A version being installed below this processor."""
+
+    version: int
+    seen: int
+    program: Program
+    shared: Shared
+    waiting: set[str]
+    ready: int = MIN_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What an advertisement was based on: the children's own and the local sources."""
+
+    children: dict[str, int]
+    sources: frozenset[str]
+
+
+@dataclass(slots=True)
+class Tree:
+    """One tree as one processor knows it; it is named after its root."""
+
+    name: str
+    father: str | None
+    evaluation: Evaluation
+    unanswered: set[str] = field(default_factory=set)
+    children: dict[str, Child] = field(default_factory=dict)
+    serial: int = 0
+    advertised: frozenset[str] | None = None
+    bases: dict[int, Basis] = field(default_factory=dict)
+    version: int = 0
+    wave: Wave | None = None
+    again: bool = False
+    shared: Shared = Shared()
+    promised: int | None = MIN_TIME
+    announced: tuple[EventPattern, ...] = ()
+    settling: list[Settled] = field(default_factory=list)
+    pulling: Pulling = field(default_factory=Pulling)
+    active: dict[str, tuple[Rule, int]] = field(default_factory=dict)
+    released: int = MIN_TIME
+
+    @property
+    def is_root(self) -> bool:
+        """Whether this processor is the tree's root."""
+        return self.father is None
+
+    @property
+    def complete(self) -> bool:
+        """Whether all children are known and have advertised."""
+        return not self.unanswered and all(child.types is not None for child in self.children.values())
+
+    def since_of(self, rule: Rule) -> int | None:
+        """Give the time from which a rule sees events, if it has been activated."""
+        known = self.active.get(str(rule.name))
+        return known[1] if known is not None and known[0] == rule else None
+
+    def activated(self, program: Program, since: int) -> None:
+        """Note from when on the rules of a program see events."""
+        self.active = {
+            str(ordered.rule.name): (ordered.rule, since if ordered.since is None else ordered.since)
+            for ordered in program.rules
+        }
+
+    def producers(self, local: frozenset[str]) -> Producers:
+        """Tell below which children each type is produced; ``local`` types also here."""
+        found: dict[str, set[str]] = {kind: {HERE} for kind in sorted(local)}
+        for name, child in self.children.items():
+            for kind in sorted(child.types or ()):
+                found.setdefault(kind, set()).add(name)
+        return {kind: frozenset(names) for kind, names in found.items()}
+
+    def types(self, local: frozenset[str]) -> frozenset[str]:
+        """Give all types produced at or below this processor."""
+        return local.union(*(child.types or () for child in self.children.values()))
+
+    def children_through(self) -> int:
+        """Give the time up to which all children have sent what they have; MAX_TIME if none has anything to send."""
+        bound = MAX_TIME
+        for child in self.children.values():
+            if child.program.parts and child.through is not None and child.through < bound:
+                bound = child.through
+        return bound
