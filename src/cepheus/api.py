@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, TypeGuard, cast
 
 from cepheus.core.batch import EventBatch
+from cepheus.core.companions import Companions
 from cepheus.core.errors import Diagnostic, OptionError, did_you_mean
 from cepheus.core.event import Event
 from cepheus.core.formats.intake import IntakeOptions
@@ -28,6 +29,7 @@ from cepheus.runtime.embedded.sources import RuleSource, read_rules
 from cepheus.runtime.embedded.subscriptions import Callback
 from cepheus.uncertainty.bayes.network import RuleNetwork
 from cepheus.uncertainty.bayes.networks import networks_of
+from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 
 Duration = int | str | timedelta
 """Microseconds, a text such as ``10s`` or ``5 min``, or a timedelta."""
@@ -99,6 +101,8 @@ class Program:
         time_unit: TimeUnitName = "us",
         sequence: str | None = None,
         limit: int = DEFAULT_LIMIT,
+        uncertain: Companions | None = None,
+        calculus: Calculus = DEFAULT_CALCULUS,
     ) -> EventBatch:
         """Give the composite events in a finite input.
 
@@ -106,7 +110,8 @@ class Program:
         files. Integer times are in ``time_unit``, except in an Event or EventBatch, whose times are in microseconds.
         ``sequence`` names the column that breaks ties of time. An event that lags behind the latest by more than
         ``lateness`` is an EventError; a rule that would make more than ``limit`` composite events from one event is a
-        LimitError.
+        LimitError. ``uncertain`` names, by attribute, the columns that have its error (see ``cepheus.companions``), and
+        ``calculus`` says how probabilities are worked out.
 
         >>> rule = "define Fire(temp: double) from Smoke() and last Temp(value > 45) within 5 min from Smoke"
         >>> program = compile(rule + " where temp = Temp.value")
@@ -117,16 +122,28 @@ class Program:
         delay, unit = _microseconds(lateness), _time_unit(time_unit)
         if _is_paths(events):
             paths = [events] if isinstance(events, str | os.PathLike) else list(events)
-            options = IntakeOptions(self.inputs, unit, sequence=sequence)
+            options = IntakeOptions(self.inputs, unit, sequence=sequence, uncertain=uncertain or {})
             catalog = Catalog.of(self.checked, self.schema)
-            running = create(engine, catalog.rules, catalog.types, limit=limit, networks=catalog.networks())
+            running = create(
+                engine, catalog.rules, catalog.types, limit=limit, networks=catalog.networks(), calculus=calculus
+            )
             files = open_files([Path(path) for path in paths], options)
             found = detect_in_files(
                 files, running, Tally(self.checked.equal_types), lateness=delay, sequenced=sequence is not None
             )
             return EventBatch.concat(list(found))
         late: list[Event] = []
-        session = self._session(engine, delay, sequence, late.append, unit, limit)
+        session = Session(
+            Catalog.of(self.checked, self.schema),
+            engine=engine,
+            lateness=delay,
+            sequence=sequence,
+            on_late=late.append,
+            unit=unit,
+            limit=limit,
+            uncertain=uncertain,
+            calculus=calculus,
+        )
         if isinstance(events, Event | Mapping):
             events = [events]
         composites = session.feed(cast("EventBatch | ArrowTable | Iterable[Event | Record]", events))
@@ -144,41 +161,35 @@ class Program:
         time_unit: TimeUnitName = "us",
         snapshot: bytes | None = None,
         limit: int = DEFAULT_LIMIT,
+        uncertain: Companions | None = None,
+        calculus: Calculus = DEFAULT_CALCULUS,
     ) -> Session:
         """Start the rules on a stream.
 
         ``lateness`` is how long to wait for stragglers; each event that comes later still is counted and given to
         ``on_late``. A rule that would make more than ``limit`` composite events from one event is a LimitError. With a
-        ``snapshot`` the session goes on where that was taken, with the rules and options of then.
+        ``snapshot`` the session goes on where that was taken, with the rules and options of then. ``uncertain`` and
+        ``calculus`` are as in ``detect``.
 
         >>> with compile("define Alarm() from Smoke()").start() as engine:
         ...     alarms = engine.feed({"type": "Smoke", "time": 5})
         >>> alarms[0].type, engine.counts.composite
         ('Alarm', {'Alarm': 1})
         """
-        session = self._session(engine, _microseconds(lateness), sequence, on_late, _time_unit(time_unit), limit)
+        session = Session(
+            Catalog.of(self.checked, self.schema),
+            engine=engine,
+            lateness=_microseconds(lateness),
+            sequence=sequence,
+            on_late=on_late,
+            unit=_time_unit(time_unit),
+            limit=limit,
+            uncertain=uncertain,
+            calculus=calculus,
+        )
         if snapshot is not None:
             session.restore(snapshot)
         return session
-
-    def _session(
-        self,
-        engine: str,
-        lateness: int,
-        sequence: str | None,
-        on_late: Callback | None,
-        unit: TimeUnit,
-        limit: int,
-    ) -> Session:
-        return Session(
-            Catalog.of(self.checked, self.schema),
-            engine=engine,
-            lateness=lateness,
-            sequence=sequence,
-            on_late=on_late,
-            unit=unit,
-            limit=limit,
-        )
 
 
 def compile(

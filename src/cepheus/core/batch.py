@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cepheus.core.distribution import Distribution
+from cepheus.core.error_column import ErrorColumn
 from cepheus.core.errors import EventError
 from cepheus.core.event import Event, EventId
 from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType, from_arrow, type_of
@@ -177,7 +178,7 @@ class EventBatch:
             sequences=None if self.sequences is None else self.sequences[rows],
             ids=None if self.ids is None else _pick_ids(self.ids, rows),
             probabilities=None if self.probabilities is None else self.probabilities[rows],
-            errors={name: _pick(errors, rows) for name, errors in self.errors.items()},
+            errors={name: ErrorColumn.of(errors).take(rows) for name, errors in self.errors.items()},
             starts=None if self.starts is None else self.starts[rows],
             provenance=provenance,
         )
@@ -247,9 +248,9 @@ def _ids(events: Sequence[Event]) -> list[EventId] | None:
     return [row if event.id is None else event.id for row, event in enumerate(events)]
 
 
-def _errors(events: Sequence[Event]) -> dict[str, list[Distribution | None]]:
+def _errors(events: Sequence[Event]) -> dict[str, ErrorColumn]:
     names = {name: None for event in events for name in event.errors}
-    return {name: [event.errors.get(name) for event in events] for name in names}
+    return {name: ErrorColumn.of([event.errors.get(name) for event in events]) for name in names}
 
 
 def _provenance(events: Sequence[Event]) -> Provenance:
@@ -305,10 +306,10 @@ def _join_ids(batches: Sequence[EventBatch]) -> Ids | None:
     return list(chain.from_iterable(part.tolist() if isinstance(part, np.ndarray) else part for part in parts))
 
 
-def _join_errors(batches: Sequence[EventBatch]) -> dict[str, list[Distribution | None]]:
+def _join_errors(batches: Sequence[EventBatch]) -> dict[str, ErrorColumn]:
     names = {name: None for batch in batches for name in batch.errors}
     return {
-        name: list(chain.from_iterable(batch.errors.get(name, [None] * len(batch)) for batch in batches))
+        name: ErrorColumn.concat([ErrorColumn.of(batch.errors.get(name, [None] * len(batch))) for batch in batches])
         for name in names
     }
 

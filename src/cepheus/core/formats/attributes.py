@@ -23,7 +23,7 @@ from cepheus.core.values import Value, ValueType
 Faults = dict[int, EventError]
 """What is wrong with rows, by row number: the first thing found for each."""
 
-Errors = dict[str, list[Distribution | None]]
+Errors = Mapping[str, Sequence[Distribution | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class AttributeReader:
     def read(self, events: TypedRows, faults: Faults) -> tuple[dict[ColumnKey, pa.Array], Errors]:
         """Give the columns and error distributions of some rows; note what is wrong in ``faults``."""
         columns: dict[ColumnKey, pa.Array] = {}
-        errors: Errors = {}
+        errors: dict[str, list[Distribution | None]] = {}
         for name in self._wanted(events):
             column = events.rows.column(name)
             self._note_missing(name, column, events, faults)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cepheus.core.batch import ColumnKey, EventBatch, IntArray, python_values
-from cepheus.core.distribution import Distribution
+from cepheus.core.error_column import ErrorColumn, ErrorKind
 from cepheus.core.errors import EventError, Place, did_you_mean
 from cepheus.core.formats.arrays import rows_with, validity
 from cepheus.core.formats.attributes import AttributeReader, Faults, TypedRows
@@ -118,23 +118,24 @@ class _BatchRows:
         return merged
 
 
-def _own_errors(
-    batch: EventBatch, columns: dict[ColumnKey, pa.Array], faults: Faults
-) -> dict[str, list[Distribution | None]]:
+def _own_errors(batch: EventBatch, columns: dict[ColumnKey, pa.Array], faults: Faults) -> dict[str, ErrorColumn]:
     """Give the error distributions of the attributes that are left; only numbers have one."""
     own = {}
     for name, row_errors in batch.errors.items():
-        kept: list[Distribution | None] = [None] * len(batch)
-        for key, column in columns.items():
-            if key[0] != name:
+        errors = ErrorColumn.of(row_errors)
+        kept = np.zeros(len(batch), np.bool_)
+        for (attribute, kind), column in columns.items():
+            if attribute != name:
                 continue
-            for row in np.flatnonzero(validity(column)).tolist():
-                kept[row] = row_errors[row]
-                if kept[row] is not None and not key[1].is_numeric:
+            present = validity(column)
+            kept |= present
+            if not kind.is_numeric:
+                for row in np.flatnonzero(present & (errors.kinds != ErrorKind.NONE)).tolist():
                     message = f"{batch.types[batch.codes[row]]}.{name}: only numbers have an error"
                     faults.setdefault(row, EventError.of("type", message))
-        if any(error is not None for error in kept):
-            own[name] = kept
+        errors = errors.where(kept)
+        if errors.any:
+            own[name] = errors
     return own
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,11 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from cepheus.core.batch import EventBatch, Ids, IntArray, Provenance
+from cepheus.core.batch import ColumnKey, EventBatch, Ids, IntArray, Provenance
+from cepheus.core.companions import NO_PARAMETERS, Companions, Parameter
+from cepheus.core.error_column import ErrorColumn, ErrorKind
 from cepheus.core.errors import Diagnostic, EventError, OptionError, Place, did_you_mean
 from cepheus.core.event import EventId
 from cepheus.core.formats.arrays import float_array, int_array, validity
-from cepheus.core.formats.attributes import AttributeReader, Faults, TypedRows, coerce
+from cepheus.core.formats.attributes import AttributeReader, Errors, Faults, TypedRows, coerce
 from cepheus.core.formats.cells import coerce_id, coerce_probability, id_of_text
 from cepheus.core.formats.columns import Column, ObjectColumn, TextColumn
 from cepheus.core.formats.problems import BadEvents, placed, shown
@@ -49,7 +51,7 @@ class IntakeOptions:
     ``type_name`` is the type of every event of a file without a type column. ``sequence`` names the column that
     breaks ties between events of equal time. ``keep_all`` keeps attributes and types that the schema does not
     name. ``id_prefix`` goes before the position of an event without an id, to tell files apart; ``numbered`` False
-    leaves such events without an id.
+    leaves such events without an id. ``uncertain`` names, by attribute, the columns that have its error.
     """
 
     schema: Schema = field(default_factory=Schema)
@@ -59,6 +61,7 @@ class IntakeOptions:
     keep_all: bool = False
     id_prefix: str | None = None
     numbered: bool = True
+    uncertain: Companions = field(default_factory=dict)
 
 
 class Intake:
@@ -152,6 +155,8 @@ class Intake:
         times = self._integers(rows, "time", ValueType.TIMESTAMP, faults)
         sequence = self._options.sequence
         columns, errors = self._attributes.read(events, faults)
+        if self._options.uncertain:
+            errors = {**errors, **self._companions(rows, columns, errors, faults)}
         return EventBatch(
             types=tuple(events.types),
             codes=events.codes,
@@ -180,6 +185,40 @@ class Intake:
             array = array.cast(pa.timestamp("us")).cast(pa.int64()) if kind is ValueType.TIMESTAMP else array
             array = array.fill_null(0)
         return int_array(array)
+
+    def _companions(
+        self, rows: Rows, columns: Mapping[ColumnKey, pa.Array], errors: Errors, faults: Faults
+    ) -> dict[str, ErrorColumn]:
+        """Give the errors that stand in columns of their own; an error in the cell itself goes before them."""
+
+        def read(parameter: Parameter) -> NDArray[np.float64]:
+            if not isinstance(parameter, str):
+                return np.full(len(rows), float(parameter))
+            column = rows.column(parameter)
+            if column is None:
+                hint = did_you_mean(parameter, rows.names())
+                raise OptionError.of("uncertain", f"there is no column '{parameter}'", hint=hint)
+            found: Faults = {}
+            array = coerce(column, ValueType.FLOAT, TimeUnit.US, found).array
+            for row, error in found.items():
+                faults.setdefault(row, EventError([placed(error, None, f"{parameter}: ")]))
+            return float_array(array.fill_null(NO_PARAMETERS))
+
+        made = {}
+        for name, companion in self._options.uncertain.items():
+            arrays = [array for (attribute, kind), array in columns.items() if attribute == name and kind.is_numeric]
+            if not arrays:
+                continue
+            column, bad = companion.errors(read)
+            for row, error in bad.items():
+                faults.setdefault(row, EventError([placed(error, None, f"{name}: ")]))
+            own = ErrorColumn.of(errors[name]) if name in errors else None
+            if own is not None:
+                stacked = ErrorColumn.concat([own, column])
+                places = np.arange(len(column))
+                column = stacked.take(np.where(own.kinds != ErrorKind.NONE, places, places + len(column)))
+            made[name] = column.where(np.logical_or.reduce([validity(array) for array in arrays]))
+        return made
 
     def _ids(self, column: Column | None, positions: Numbers, faults: Faults) -> Ids | None:
         options = self._options

@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from cepheus.core.batch import ColumnKey, EventBatch
-from cepheus.core.distribution import Distribution
+from cepheus.core.companions import Companions, error_of_record
+from cepheus.core.distribution import Distribution, as_distribution
 from cepheus.core.errors import EventError, Place, did_you_mean
 from cepheus.core.event import Event, EventId
 from cepheus.core.formats.cells import (
@@ -58,14 +59,18 @@ class Admission:
     """Admits events: checks them against the types that rules expect and leaves out what no rule reads.
 
     Times are in microseconds in an Event or EventBatch, and in ``unit`` in dicts and tables. ``sequence`` names the
-    key or column that breaks ties of time; an Event or EventBatch has a field of its own for it.
+    key or column that breaks ties of time; an Event or EventBatch has a field of its own for it. ``uncertain`` names
+    the keys or columns that have the errors of attributes.
 
     The type of an attribute that neither rules nor declarations tell is settled by the first value that comes.
     """
 
-    def __init__(self, unit: TimeUnit = TimeUnit.US, sequence: str | None = None) -> None:
+    def __init__(
+        self, unit: TimeUnit = TimeUnit.US, sequence: str | None = None, uncertain: Companions | None = None
+    ) -> None:
         self._unit = unit
         self._sequence = sequence
+        self._uncertain = uncertain or {}
         self.settled: dict[Key, ValueType] = {}
         self._found: dict[Key, ValueType] = {}
         self._expected = self._schema = Schema()
@@ -96,7 +101,7 @@ class Admission:
             if plan is None:
                 return None
             values, errors = self._values(plan, attributes, TimeUnit.US)
-            errors |= {name: error for name, error in given.errors.items() if name in values}
+            errors |= {name: as_distribution(error) for name, error in given.errors.items() if name in values}
             event = Event(
                 event_type,
                 time,
@@ -156,7 +161,7 @@ class Admission:
             batch = conform(numbered, self._schema)
         else:
             arrays, count = _arrays(given)
-            options = IntakeOptions(self._schema, self._unit, sequence=self._sequence)
+            options = IntakeOptions(self._schema, self._unit, sequence=self._sequence, uncertain=self._uncertain)
             intake = Intake("events", options, BadEvents(), counts_rows=True)
             batch = intake.chunk(
                 array_rows(arrays, count), range(1, count + 1), range(position, position + count)
@@ -217,6 +222,14 @@ class Admission:
                     values[name] = value
             elif not optional:
                 raise _missing(plan.event_type.name, name, given)
+        for name, companion in self._uncertain.items():
+            if name not in errors and isinstance(values.get(name), int | float):
+                try:
+                    error = error_of_record(companion, given)
+                except EventError as fault:
+                    raise _prefixed(fault, f"{plan.event_type.name}.{name}: ") from None
+                if error is not None:
+                    errors[name] = error
         return values, errors
 
     def _coerced(

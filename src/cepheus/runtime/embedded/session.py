@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from types import TracebackType
 from typing import Self, TypeVar, overload
@@ -12,6 +12,7 @@ from typing import Self, TypeVar, overload
 import numpy as np
 
 from cepheus.core.batch import EventBatch
+from cepheus.core.companions import Companions, companions_from_json, companions_to_json
 from cepheus.core.errors import CepheusError, OptionError
 from cepheus.core.event import Event
 from cepheus.core.time import TimeUnit
@@ -29,6 +30,7 @@ from cepheus.runtime.embedded.order import ReorderBuffer, no_sequence
 from cepheus.runtime.embedded.sources import RuleSource, read_rules
 from cepheus.runtime.embedded.subscriptions import Callback, Subscription, Subscriptions, in_order_of_time
 from cepheus.uncertainty.bayes.network import RuleNetwork
+from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")
@@ -70,16 +72,22 @@ class Session:
         on_late: Callback | None = None,
         unit: TimeUnit = TimeUnit.US,
         limit: int = DEFAULT_LIMIT,
+        uncertain: Companions | None = None,
+        calculus: Calculus = DEFAULT_CALCULUS,
     ) -> None:
         self._catalog = catalog
         self._limit = limit
+        self._uncertain: Companions = uncertain or {}
+        self._calculus = calculus
         self._sequence = sequence
         self._on_late = on_late
         self._unit = unit
-        self._admission = Admission(unit, sequence)
+        self._admission = Admission(unit, sequence, self._uncertain)
         self._expect(catalog)
         self._buffer = ReorderBuffer(lateness, sequenced=sequence is not None, to_batch=self._admission.batch_of)
-        self._engine = create(engine, catalog.rules, catalog.types, limit=limit, networks=catalog.networks())
+        self._engine = create(
+            engine, catalog.rules, catalog.types, limit=limit, networks=catalog.networks(), calculus=calculus
+        )
         self._subscriptions = Subscriptions()
         self._fed = 0
         self._late = 0
@@ -251,6 +259,8 @@ class Session:
             "fed": self._fed,
             "late": self._late,
             "composite": dict(self._composite),
+            "uncertain": companions_to_json(self._uncertain),
+            "calculus": asdict(self._calculus),
         }
         return pack(_KIND, header, {"engine": self._engine.snapshot(), "waiting": blob})
 
@@ -261,12 +271,14 @@ class Session:
         """
         header, blobs = unpack(_KIND, data)
         catalog = self._catalog.restored(header["catalog"])
-        engine = create(header["engine"], limit=self._limit)
+        calculus = Calculus(**header["calculus"])
+        engine = create(header["engine"], limit=self._limit, calculus=calculus)
         engine.restore(blobs["engine"])
         engine = networked(engine, catalog.networks())
         self._catalog, self._engine = catalog, engine
         self._unit, self._sequence = TimeUnit(header["unit"]), header["sequence"]
-        self._admission = Admission(self._unit, self._sequence)
+        self._uncertain, self._calculus = companions_from_json(header["uncertain"]), calculus
+        self._admission = Admission(self._unit, self._sequence, self._uncertain)
         self._admission.settled = {(event, name): ValueType(kind) for event, name, kind in header["settled"]}
         self._expect(catalog)
         self._buffer = ReorderBuffer(

@@ -1,0 +1,127 @@
+"""Errors that stand in columns of their own, next to the values they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cepheus.core import distribution
+from cepheus.core.distribution import Distribution
+from cepheus.core.error_column import ErrorColumn, ErrorKind
+from cepheus.core.errors import EventError, OptionError
+
+Floats = NDArray[np.float64]
+Parameter = float | str
+"""A number for all rows, or the name of the column that has it."""
+
+NO_PARAMETERS = np.nan
+"""What a row without a companion has in its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Normal:
+    """A Gaussian error whose mean and standard deviation (or variance) are columns or numbers.
+
+    >>> Normal(sd="value_sd").columns
+    ('value_sd',)
+    """
+
+    mean: Parameter = 0.0
+    sd: Parameter | None = None
+    variance: Parameter | None = None
+
+    def __post_init__(self) -> None:
+        if (self.sd is None) == (self.variance is None):
+            raise OptionError.of(
+                "uncertain",
+                "a Normal error takes either a standard deviation or a variance",
+                hint='write Normal(sd="value_sd")',
+            )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are read."""
+        return tuple(name for name in (self.mean, self.sd, self.variance) if isinstance(name, str))
+
+    def errors(self, read: Callable[[Parameter], Floats]) -> tuple[ErrorColumn, dict[int, EventError]]:
+        """Give each row's error, None where a column has no number; and what is wrong with rows."""
+        mean = read(self.mean)
+        if self.sd is not None:
+            deviation = read(self.sd)
+            variance = np.where(deviation < 0, -1.0, deviation * deviation)
+        else:
+            assert self.variance is not None
+            variance = read(self.variance)
+        return _checked(ErrorKind.NORMAL, mean, variance, variance < 0, distribution.Normal)
+
+
+@dataclass(frozen=True, slots=True)
+class Uniform:
+    """An error equally likely between two bounds, each a column or a number."""
+
+    low: Parameter
+    high: Parameter
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that are read."""
+        return tuple(name for name in (self.low, self.high) if isinstance(name, str))
+
+    def errors(self, read: Callable[[Parameter], Floats]) -> tuple[ErrorColumn, dict[int, EventError]]:
+        """Give each row's error, None where a column has no number; and what is wrong with rows."""
+        low, high = read(self.low), read(self.high)
+        return _checked(ErrorKind.UNIFORM, low, high, low > high, distribution.Uniform)
+
+
+Companion = Normal | Uniform
+Companions = Mapping[str, Companion]
+"""What columns say of the errors of attributes, by the name of the attribute."""
+
+
+def _checked(
+    kind: ErrorKind, first: Floats, second: Floats, bad: NDArray[np.bool_], make: Callable[[float, float], Distribution]
+) -> tuple[ErrorColumn, dict[int, EventError]]:
+    missing = np.isnan(first) | np.isnan(second)
+    faults = {}
+    for row in np.flatnonzero(bad & ~missing).tolist():
+        try:
+            make(float(first[row]), float(second[row]))
+        except EventError as error:
+            faults[row] = error
+    kinds = np.where(missing | bad, int(ErrorKind.NONE), int(kind))
+    return ErrorColumn(kinds, np.where(missing, 0.0, first), np.where(missing, 0.0, second)), faults
+
+
+def companions_to_json(companions: Companions) -> dict[str, dict[str, Parameter | None]]:
+    """Give companions as JSON."""
+    return {name: {"kind": type(each).__name__, **asdict(each)} for name, each in companions.items()}
+
+
+def companions_from_json(data: Mapping[str, Mapping[str, Any]]) -> dict[str, Companion]:
+    """Read companions from their JSON."""
+    kinds: dict[str, type[Companion]] = {"Normal": Normal, "Uniform": Uniform}
+    return {
+        name: kinds[fields["kind"]](**{field: value for field, value in fields.items() if field != "kind"})
+        for name, fields in data.items()
+    }
+
+
+def error_of_record(companion: Companion, record: Mapping[str, object]) -> Distribution | None:
+    """Give the error that a single event has in fields of its own, None if it has none."""
+
+    def read(parameter: Parameter) -> Floats:
+        value = record.get(parameter) if isinstance(parameter, str) else parameter
+        if value is None:
+            return np.array([NO_PARAMETERS])
+        if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+            raise EventError.of("type", f"{parameter}: {value!r} is not a number")
+        return np.array([float(value)])
+
+    column, faults = companion.errors(read)
+    if faults:
+        raise faults[0]
+    return column[0]
