@@ -79,7 +79,7 @@ def networks(draw: DrawFn, rule: Rule, most_added: int = 3) -> Network:
         if name in events:
             states[name] = EVENT_STATES
         elif draw(st.booleans()):
-            states[name] = _MANY_STATES[: draw(st.integers(1, 4))]
+            states[name] = _MANY_STATES[: draw(st.integers(2, 4))]
         else:
             bands = Bands(("COLD", "MILD", "HOT"), (0.0, 4.5))
             states[name] = bands.states

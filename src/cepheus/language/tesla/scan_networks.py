@@ -9,7 +9,6 @@ _WORDS = {"node": "NODE", "given": "GIVEN", "observe": "OBSERVE", "from": "FROM"
 
 _BEFORE_NAMES = frozenset({"NODE", "GIVEN", "OBSERVE", "COMMA", "COLON", "EQUALS", "COMPARATOR", "TILDE"})
 _AFTER_NAMES = frozenset({"COMMA", "COLON", "EQUALS", "COMPARATOR"})
-_ENDS = frozenset({"DEFINE", "SEMICOLON"})
 
 
 def classify_networks(tokens: list[Token]) -> None:
@@ -48,7 +47,7 @@ def _classify(tokens: list[Token], start: int) -> int:
         depth += (token.type == "LBRACE") - (token.type == "RBRACE")
         if depth == 0:
             return index + 1
-        if token.type in _ENDS and (follower is None or follower.type not in ("COLON", "COMMA")):
+        if token.type == "SEMICOLON" or (token.type == "DEFINE" and follower is not None and _is_word(follower)):
             return index
         if _is_word(token):
             named = tokens[index - 1].type in _BEFORE_NAMES or (follower is not None and follower.type in _AFTER_NAMES)
