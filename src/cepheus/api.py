@@ -12,7 +12,7 @@ from typing import Literal, TypeGuard, cast
 from cepheus.core.batch import EventBatch
 from cepheus.core.companions import Companions
 from cepheus.core.errors import Diagnostic, OptionError, did_you_mean
-from cepheus.core.event import Event
+from cepheus.core.event import Event, EventId
 from cepheus.core.formats.intake import IntakeOptions
 from cepheus.core.formats.read import open_files
 from cepheus.core.schema import EventType, Schema
@@ -30,6 +30,7 @@ from cepheus.runtime.embedded.subscriptions import Callback
 from cepheus.uncertainty.bayes.network import RuleNetwork
 from cepheus.uncertainty.bayes.networks import networks_of
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
+from cepheus.uncertainty.verdict import Observer, Verdict
 
 Duration = int | str | timedelta
 """Microseconds, a text such as ``10s`` or ``5 min``, or a timedelta."""
@@ -43,7 +44,24 @@ Undeclared = Literal["auto", "refuse", "allow"]
 TimeUnitName = Literal["us", "ms", "s"]
 """The unit of integer times: microseconds, milliseconds or seconds."""
 
+Input = EventBatch | ArrowTable | EventPath | Sequence[EventPath] | Iterable[Event | Record]
+"""A finite input: events, dicts, a table, a frame, a file or several."""
+
 _CLOSED: dict[str, bool | None] = {"auto": None, "refuse": True, "allow": False}
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """What a run over a finite input is asked for."""
+
+    engine: str
+    lateness: Duration
+    time_unit: TimeUnitName
+    sequence: str | None
+    limit: int
+    uncertain: Companions | None
+    calculus: Calculus
+    observe: Observer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +112,7 @@ class Program:
 
     def detect(
         self,
-        events: EventBatch | ArrowTable | EventPath | Sequence[EventPath] | Iterable[Event | Record],
+        events: Input,
         *,
         engine: str = AUTO,
         lateness: Duration = 0,
@@ -119,30 +137,77 @@ class Program:
         >>> program.detect(events, time_unit="s").to_dicts()
         [{'type': 'Fire', 'time': 60000000, 'temp': 51.5, 'id': 'Fire:...', 'from': [1, 0]}]
         """
-        delay, unit = _microseconds(lateness), _time_unit(time_unit)
+        options = _Options(engine, lateness, time_unit, sequence, limit, uncertain, calculus)
+        return self._detect(events, options)
+
+    def why(
+        self,
+        events: Input,
+        composite: EventId,
+        *,
+        lateness: Duration = 0,
+        time_unit: TimeUnitName = "us",
+        sequence: str | None = None,
+        uncertain: Companions | None = None,
+        calculus: Calculus = DEFAULT_CALCULUS,
+    ) -> Verdict:
+        """Tell why a composite event, given by its id, has its probability: every constraint, negation and so on.
+
+        The events and options are those of ``detect``, which is run again. OptionError if there is no such event.
+
+        >>> rule = "define Hot() from Temp(value > 30)"
+        >>> events = [{"type": "Temp", "time": 1, "value": {"value": 31.8, "error": "N(0, 1)"}}]
+        >>> program = compile(rule)
+        >>> (hot,) = program.detect(events).to_events()
+        >>> print(program.why(events, hot.id))
+        0.964070  constraint: value > 30
+        """
+        told: dict[EventId, Verdict] = {}
+
+        def observe(event: Event, verdict: Verdict) -> None:
+            if event.id is not None:
+                told[event.id] = verdict
+
+        options = _Options("reference", lateness, time_unit, sequence, DEFAULT_LIMIT, uncertain, calculus, observe)
+        self._detect(events, options)
+        if composite not in told:
+            hint = did_you_mean(str(composite), map(str, told)) or "its id is in the field id of what detect gives"
+            raise OptionError.of("why", f"there is no composite event '{composite}' in these events", hint=hint)
+        return told[composite]
+
+    def _detect(self, events: Input, options: _Options) -> EventBatch:
+        delay, unit = _microseconds(options.lateness), _time_unit(options.time_unit)
+        sequence = options.sequence
+        catalog = Catalog.of(self.checked, self.schema)
         if _is_paths(events):
             paths = [events] if isinstance(events, str | os.PathLike) else list(events)
-            options = IntakeOptions(self.inputs, unit, sequence=sequence, uncertain=uncertain or {})
-            catalog = Catalog.of(self.checked, self.schema)
+            intake = IntakeOptions(self.inputs, unit, sequence=sequence, uncertain=options.uncertain or {})
             running = create(
-                engine, catalog.rules, catalog.types, limit=limit, networks=catalog.networks(), calculus=calculus
+                options.engine,
+                catalog.rules,
+                catalog.types,
+                limit=options.limit,
+                networks=catalog.networks(),
+                calculus=options.calculus,
+                observe=options.observe,
             )
-            files = open_files([Path(path) for path in paths], options)
+            files = open_files([Path(path) for path in paths], intake)
             found = detect_in_files(
                 files, running, Tally(self.checked.equal_types), lateness=delay, sequenced=sequence is not None
             )
             return EventBatch.concat(list(found))
         late: list[Event] = []
         session = Session(
-            Catalog.of(self.checked, self.schema),
-            engine=engine,
+            catalog,
+            engine=options.engine,
             lateness=delay,
             sequence=sequence,
             on_late=late.append,
             unit=unit,
-            limit=limit,
-            uncertain=uncertain,
-            calculus=calculus,
+            limit=options.limit,
+            uncertain=options.uncertain,
+            calculus=options.calculus,
+            observe=options.observe,
         )
         if isinstance(events, Event | Mapping):
             events = [events]

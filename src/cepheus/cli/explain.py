@@ -10,6 +10,7 @@ import typer
 
 from cepheus.cli.check import Rules, read_all
 from cepheus.cli.console import note, report
+from cepheus.cli.detect import Unit
 from cepheus.core.errors import Diagnostic, OptionError, RuleError
 
 _PIPE_WIDTH = 400  # wide enough that no line is broken where no terminal sets the width
@@ -20,8 +21,21 @@ def explain(
     svg: Annotated[
         Path | None, typer.Option("--svg", help="Also draw each rule, its automaton and its columns, into this file.")
     ] = None,
+    why: Annotated[
+        str | None, typer.Option(metavar="ID", help="Tell why this composite event has its probability.")
+    ] = None,
+    events: Annotated[
+        list[Path] | None, typer.Option("--events", "-e", help="A file of events that --why looks at; may be repeated.")
+    ] = None,
+    time_unit: Annotated[Unit, typer.Option(help="The unit of integer times in events.")] = Unit.US,
 ) -> None:
-    """Explain rules as trees: what each waits for, what it chooses, what must not be there, what it makes."""
+    """Explain rules as trees: what each waits for, what it chooses, what must not be there, what it makes.
+
+    With --why and --events, tell the factors of a composite event's probability instead.
+    """
+    if why is not None:
+        _why(rules, why, events or [], time_unit)
+        return
     from rich.console import Console
 
     from cepheus.explain import anatomy, draw, tree
@@ -41,6 +55,20 @@ def explain(
         console.print(tree(each))
     if svg is not None:
         _write(svg, draw(anatomies))
+
+
+def _why(rules: list[Path], wanted: str, events: list[Path], time_unit: Unit) -> None:
+    from cepheus.api import compile
+    from cepheus.core.formats.cells import id_of_text
+
+    if not events:
+        raise OptionError.of("why", "--why needs the events", hint="name their files with --events")
+    program = compile(rules, undeclared="allow")
+    verdict = program.why(events, id_of_text(wanted), time_unit=time_unit.value)
+    estimate = verdict.estimate
+    error = f" ± {estimate.standard_error:.2g}" if estimate.standard_error else ""
+    print(f"{wanted}: {estimate.probability:.6f}{error}, the product of")
+    print(verdict)
 
 
 def _write(path: Path, text: str) -> None:

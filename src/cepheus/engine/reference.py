@@ -6,7 +6,7 @@ is one paragraph of that page.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, assert_never
 
@@ -34,7 +34,7 @@ from cepheus.uncertainty.estimate import CERTAIN, IMPOSSIBLE, Estimate, Method, 
 from cepheus.uncertainty.judge import Judgement, judge
 from cepheus.uncertainty.production import error_of, law_of_value
 from cepheus.uncertainty.quantities import Quantity
-from cepheus.uncertainty.verdict import Factor, Reason, Verdict, absence
+from cepheus.uncertainty.verdict import Factor, Observer, Reason, Verdict, absence
 
 
 @dataclass(slots=True, eq=False)
@@ -145,7 +145,7 @@ class ReferenceEngine:
         self,
         limit: int = DEFAULT_LIMIT,
         calculus: Calculus = DEFAULT_CALCULUS,
-        observe: Callable[[Event, Verdict], None] | None = None,
+        observe: Observer | None = None,
     ) -> None:
         self._limit = limit
         self._calculus = calculus

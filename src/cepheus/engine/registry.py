@@ -12,6 +12,7 @@ from cepheus.engine.interface import Engine
 from cepheus.engine.limits import DEFAULT_LIMIT
 from cepheus.rules.model import Rule
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
+from cepheus.uncertainty.verdict import Observer
 
 if TYPE_CHECKING:
     from cepheus.uncertainty.bayes.network import RuleNetwork
@@ -47,26 +48,29 @@ def create(
     limit: int = DEFAULT_LIMIT,
     networks: Mapping[str, RuleNetwork] | None = None,
     calculus: Calculus = DEFAULT_CALCULUS,
+    observe: Observer | None = None,
 ) -> Engine:
     """Make an engine and deploy rules in it, with the attribute types that ``Engine.deploy`` asks for.
 
     ``auto`` is the fastest engine that can run all of them; ``limit`` is the number of composite events that one event
     may make; ``networks`` are those of rules that have one; ``calculus`` is how probabilities are worked out. A name
     that no engine has is an OptionError; rules that the engine cannot run are an UnsupportedError.
+    ``observe`` is told of every composite event and the factors of its probability, which the reference engine alone
+    can give.
 
     >>> create("reference").name
     'reference'
     """
     schema = Schema() if schema is None else schema
     if name != AUTO:
-        return networked(_deployed(_load(name, limit, calculus), rules, schema), networks)
+        return networked(_deployed(_load(name, limit, calculus, observe), rules, schema), networks)
     *faster, last = (engine for engine in _ENGINES if engine not in _ONLY_BY_NAME)
     for candidate in faster:
         try:
-            return networked(_deployed(_load(candidate, limit, calculus), rules, schema), networks)
+            return networked(_deployed(_load(candidate, limit, calculus, observe), rules, schema), networks)
         except UnsupportedError:
             continue
-    return networked(_deployed(_load(last, limit, calculus), rules, schema), networks)
+    return networked(_deployed(_load(last, limit, calculus, observe), rules, schema), networks)
 
 
 def networked(engine: Engine, networks: Mapping[str, RuleNetwork] | None) -> Engine:
@@ -84,11 +88,11 @@ def _deployed(engine: Engine, rules: Sequence[Rule], schema: Schema) -> Engine:
     return engine
 
 
-def _load(name: str, limit: int, calculus: Calculus) -> Engine:
+def _load(name: str, limit: int, calculus: Calculus, observe: Observer | None) -> Engine:
     if name not in _ENGINES:
         known = (AUTO, *_ENGINES)
         hint = did_you_mean(name, known) or f"the engines are {', '.join(known)}"
         raise OptionError.of("engine", f"there is no engine '{name}'", hint=hint)
     module, cls = _ENGINES[name]
-    options = {"calculus": calculus} if name == "reference" else {}
+    options = {"calculus": calculus, "observe": observe} if name == "reference" else {}
     return cast(Engine, getattr(import_module(module), cls)(limit, **options))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from cepheus.core.event import Event
 from cepheus.uncertainty.calculus import NegationFormula
 from cepheus.uncertainty.closed_forms import settled
 from cepheus.uncertainty.estimate import Estimate, Method, conjunction
@@ -50,6 +51,10 @@ class Verdict:
             lines.append(f"{estimate.probability:.6f}{error}  {factor.reason.value}: {factor.text}")
             lines += [f"    {probability:.6f}  {text}" for text, probability in factor.details]
         return "\n".join(lines)
+
+
+Observer = Callable[[Event, Verdict], None]
+"""Is told of a composite event and why it has its probability."""
 
 
 def absence(probabilities: Sequence[float], formula: NegationFormula) -> Estimate:

@@ -31,6 +31,7 @@ from cepheus.runtime.embedded.sources import RuleSource, read_rules
 from cepheus.runtime.embedded.subscriptions import Callback, Subscription, Subscriptions, in_order_of_time
 from cepheus.uncertainty.bayes.network import RuleNetwork
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
+from cepheus.uncertainty.verdict import Observer
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")
@@ -74,6 +75,7 @@ class Session:
         limit: int = DEFAULT_LIMIT,
         uncertain: Companions | None = None,
         calculus: Calculus = DEFAULT_CALCULUS,
+        observe: Observer | None = None,
     ) -> None:
         self._catalog = catalog
         self._limit = limit
@@ -86,7 +88,13 @@ class Session:
         self._expect(catalog)
         self._buffer = ReorderBuffer(lateness, sequenced=sequence is not None, to_batch=self._admission.batch_of)
         self._engine = create(
-            engine, catalog.rules, catalog.types, limit=limit, networks=catalog.networks(), calculus=calculus
+            engine,
+            catalog.rules,
+            catalog.types,
+            limit=limit,
+            networks=catalog.networks(),
+            calculus=calculus,
+            observe=observe,
         )
         self._subscriptions = Subscriptions()
         self._fed = 0
