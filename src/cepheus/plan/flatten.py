@@ -129,7 +129,7 @@ def flatten(
         nodes=_table(indexes.nodes, 2),
         members=np.array(indexes.members, np.int64),
         groups=_table(ranges, 2),
-        record_width=1 + max((layout.width for layout in lowering.types.values()), default=0),
+        record_width=2 + max((layout.width for layout in lowering.types.values()), default=0),
     )
 
 

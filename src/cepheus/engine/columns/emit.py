@@ -202,6 +202,15 @@ def commit_output(context: int) -> None:
         put(context, At.STORE, place, word(context, At.STORE, place) | word(context, At.MARKS, 2 * k + 1))
 
 
+@inlined
+def trace(context: int, events_before: int, origin: int) -> None:
+    """Note where the composite events since ``events_before`` come from, if the output has a field for that."""
+    lineage = fixed(context, At.LINEAGE)
+    if lineage > 0:
+        events = peek(context, At.OUTPUT_EVENTS)
+        _fill(fixed(fixed(context, At.OUTPUT), lineage) + 8 * events_before, events - events_before, origin)
+
+
 @compiled
 def enqueue(context: int) -> int:
     """Put the provisional composite events that some rule listens to at the end of the queue, in order."""
@@ -220,7 +229,7 @@ def enqueue(context: int) -> int:
 
 @compiled
 def _write_record(context: int, rule: int, event: int, record: int) -> None:
-    """Write a composite event of the output as a row of its type, its type before it."""
+    """Write a composite event of the output as a row of its type; before it its type, after it its place."""
     for k in range(fixed(context, At.RECORD_WIDTH)):
         poke(record, k, 0)
     fields = fixed(context, At.OUTPUT)
@@ -235,6 +244,7 @@ def _write_record(context: int, rule: int, event: int, record: int) -> None:
         digest = mix(digest, part)
         at += 1
     poke(record, 0, fixed(rule, RuleField.TYPE))
+    poke(record, fixed(context, At.RECORD_WIDTH) - 1, event)
     row = record + 8
     poke(row, SLOT_ID, signed(digest & _DIGEST_MASK) + COMPOSITE_ID_BASE)
     poke(row, SLOT_TIME, peek(fixed(fields, OutputHeader.TIME), event))

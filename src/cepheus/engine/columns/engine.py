@@ -14,7 +14,7 @@ from cepheus.core.schema import Schema
 from cepheus.core.values import ValueType, type_of
 from cepheus.engine.columns.compiled import announce_compilation
 from cepheus.engine.columns.growth import adapt, grow, sweep_lanes
-from cepheus.engine.columns.intake import Intake, id_word
+from cepheus.engine.columns.intake import BatchWords, Intake, id_word
 from cepheus.engine.columns.kernel import run
 from cepheus.engine.columns.memory import At, address
 from cepheus.engine.columns.outlet import Found, to_batch
@@ -42,15 +42,17 @@ from cepheus.rules.resolve import resolve
 class ColumnsEngine:
     """Runs all rules in one compiled pass over columns of events.
 
-    ``limit`` is the number of composite events that one event may make.
+    ``limit`` is the number of composite events that one event may make. Engines that are to work together have their
+    ``strings`` in common and are ``traced``: what they find tells where it comes from (see ``state.Output``).
     """
 
     name: ClassVar[str] = "columns"
 
-    def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
+    def __init__(self, limit: int = DEFAULT_LIMIT, *, strings: StringTable | None = None, traced: bool = False) -> None:
         self._limit = limit
-        self._output = Output(OUTPUT_HEADER)
-        self._begin(StringTable())
+        self._traced = traced
+        self._output = Output(OUTPUT_HEADER, traced=traced)
+        self._begin(StringTable() if strings is None else strings)
 
     def _begin(self, strings: StringTable) -> None:
         """Start without rules and events."""
@@ -68,6 +70,7 @@ class ColumnsEngine:
         self._single: _SingleInput | None = None
         self._context = Context()
         self._context.use_output(self._output)
+        self._tables_used = strings.tables
         self._context.use_strings(strings)
 
     def deploy(self, rules: Sequence[Rule], schema: Schema) -> None:
@@ -119,8 +122,8 @@ class ColumnsEngine:
         self._listening = (listeners | indexed).tolist()
         longest = max((len(rule.steps) + len(rule.absences) for rule in self._order), default=0)
         width = OUTPUT_HEADER + max((rule.stride for rule in self._order), default=0)
-        if width > len(self._output.fields):
-            self._output = Output(width)
+        if width > len(self._output.fields) - self._traced:
+            self._output = Output(width, traced=self._traced)
             self._context.use_output(self._output)
         self._scratch = Scratch.for_rules(longest, len(self._program.listeners))
         self._context.use_scratch(self._scratch)
@@ -134,14 +137,26 @@ class ColumnsEngine:
 
     def feed(self, batch: EventBatch) -> EventBatch:
         """Process events in total order."""
-        self._refresh()
-        given = self._intake.prepare(batch, self._fed, self._listening)
-        given.rows = self._intake.relevant_rows(batch, given)
+        given = self.prepare(BatchWords(batch, self._fed, self._lowering.strings))
+        given.rows = self.relevant_rows(batch, given)
         self._fed += len(batch)
-        return self._run(given)
+        found = self.find(given)
+        return EventBatch.empty() if found is None else to_batch(found)
 
-    def _run(self, given: Input) -> EventBatch:
-        """Run the kernel over the input, growing what it needs, and give what it found."""
+    def prepare(self, words: BatchWords) -> Input:
+        """Give a batch as kernel input, all of its rows; it lives until the next call."""
+        self._refresh()
+        return self._intake.prepare(words, self._listening)
+
+    def relevant_rows(self, batch: EventBatch, given: Input, begin: int = 0, end: int | None = None) -> Words | None:
+        """Give the rows of a batch, or of a part of it, that can concern some rule; None for all."""
+        return self._intake.relevant_rows(batch, given, begin, end)
+
+    def find(self, given: Input) -> Found | None:
+        """Run the kernel over the input, growing what it needs, and give what it found, None for nothing.
+
+        The interpreter is free for other threads meanwhile.
+        """
         context = self._context
         self._fit_strings()
         context.use_input(given)
@@ -158,11 +173,11 @@ class ColumnsEngine:
             self._provide(status)
         count = context[At.OUTPUT_EVENTS]
         if count == 0:
-            return EventBatch.empty()
+            return None
         found = Found(self._order, self._lowering.strings, self._output.take(count))
         context[At.OUTPUT_EVENTS] = 0
         context.use_output(self._output)
-        return to_batch(found)
+        return found
 
     def _kernel(self) -> Status:
         """Run the kernel until the input is done or something is missing."""
@@ -171,8 +186,7 @@ class ColumnsEngine:
     def _provide(self, status: Status) -> None:
         """Give the kernel what it came back for."""
         if status is Status.STRING_NEEDED:
-            strings = self._lowering.strings
-            strings.fill(self._context[At.NEEDED_TABLE], self._context[At.NEEDED_CODE])
+            self._lowering.strings.fill(self._context[At.NEEDED_TABLE], self._context[At.NEEDED_CODE])
             self._context[At.NEEDED_TABLE] = -1
             self._fit_strings()
         elif status is Status.OUTPUT_FULL:
@@ -182,8 +196,12 @@ class ColumnsEngine:
             grow(status, self._context, self._state, self._scratch, self._program)
 
     def _fit_strings(self) -> None:
-        if self._lowering.strings.fit():
-            self._context.use_strings(self._lowering.strings)
+        """Point at the tables of string functions, which any engine that uses them may have replaced."""
+        strings = self._lowering.strings
+        strings.fit()
+        if strings.tables is not self._tables_used:
+            self._tables_used = strings.tables
+            self._context.use_strings(strings)
 
     def _abandon(self) -> None:
         """Leave the rest of the input, and what was found so far."""
@@ -192,15 +210,17 @@ class ColumnsEngine:
 
     def feed_event(self, event: Event) -> list[Event]:
         """Process one event."""
+        position = self._fed
+        self._fed += 1
+        found = self.find_event(event, position)
+        return [] if found is None else to_batch(found).to_events()
+
+    def find_event(self, event: Event, position: int) -> Found | None:
+        """Process one event, the one at a position of the stream, and give what was found, None for nothing."""
         self._refresh()
         if self._single is None:
             self._single = _SingleInput(self._lowering, self._listening)
-        position = self._fed
-        self._fed += 1
-        if not self._single.load(event, position):
-            return []
-        found = self._run(self._single.given)
-        return found.to_events() if len(found) else []
+        return self.find(self._single.given) if self._single.load(event, position) else None
 
     def advance(self, time: int) -> EventBatch:
         """Forget what no window can reach any more."""
@@ -217,6 +237,10 @@ class ColumnsEngine:
 
     def snapshot(self) -> bytes:
         """Give the rules and the stored events."""
+        return write(self.name, self.saved())
+
+    def saved(self) -> Saved:
+        """Give what a snapshot holds."""
         self._refresh()
         state = self._state
         types = tuple(
@@ -224,12 +248,16 @@ class ColumnsEngine:
             for layout in self._lowering.types.values()
         )
         texts = self._lowering.strings.texts
-        return write(self.name, Saved(tuple(self._rules.values()), types, texts, self._fed, self._context[At.TIME]))
+        return Saved(tuple(self._rules.values()), types, texts, self._fed, self._context[At.TIME])
 
     def restore(self, data: bytes) -> None:
         """Take over a snapshot: deploy its rules anew and put its events back."""
         saved = read(self.name, data)
-        self._begin(StringTable(saved.texts))
+        self.take_over(saved, StringTable(saved.texts))
+
+    def take_over(self, saved: Saved, strings: StringTable) -> None:
+        """Take over what a snapshot holds; ``strings`` has its texts."""
+        self._begin(strings)
         for stored in saved.types:
             self._lowering.layout(stored.name).expect(stored.types, stored.optional, stored.told_by_data)
         self._deploy(saved.rules)

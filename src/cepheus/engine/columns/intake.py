@@ -104,6 +104,36 @@ class _View(Enum):
     FLAGS = 2
 
 
+class BatchWords:
+    """The ids and columns of a batch as words, each made when it is first asked for.
+
+    Engines that have their strings in common look at a batch through one of these, so that nothing is made twice.
+    """
+
+    def __init__(self, batch: EventBatch, first: int, strings: StringTable) -> None:
+        self.batch = batch
+        self.ids = id_words(batch.ids, first, len(batch), strings)
+        self._strings = strings
+        self._columns: dict[tuple[str, ValueType, _View], Words] = {}
+
+    def column(self, attribute: str, value_type: ValueType, view: _View) -> Words:
+        """Give a view of an attribute's column."""
+        key = (attribute, value_type, view)
+        if key not in self._columns:
+            self._columns[key] = self._words(attribute, value_type, view)
+        return self._columns[key]
+
+    def _words(self, attribute: str, value_type: ValueType, view: _View) -> Words:
+        stored = (attribute, value_type)
+        column = self.batch.columns[stored if stored in self.batch.columns else (attribute, ValueType.INT)]
+        if view is _View.FLAGS:
+            return np.asarray(column.is_valid().to_numpy(zero_copy_only=False), np.int64)
+        array = np.ascontiguousarray(words_of(column, value_type, self._strings))
+        if view is _View.PLAIN_ZERO and value_type is ValueType.FLOAT:
+            array = (array.view(np.float64) + 0.0).view(np.int64)
+        return array
+
+
 class Intake:
     """Turns batches into kernel input and fixes the types that only the data can tell."""
 
@@ -111,9 +141,9 @@ class Intake:
         self._lowering = lowering
         self._keep: list[Words] = []
 
-    def prepare(self, batch: EventBatch, first: int, listening: Sequence[bool]) -> Input:
+    def prepare(self, given: BatchWords, listening: Sequence[bool]) -> Input:
         """Give the kernel's view of a batch; the arrays live until the next call."""
-        strings = self._lowering.strings
+        batch = given.batch
         words: dict[tuple[str, ValueType, _View], int] = {}
         self._keep = []
         kinds = np.full(max(1, len(batch.types)), -1, np.int64)
@@ -128,28 +158,29 @@ class Intake:
                     value_type = self._value_type(batch, layout, attribute, code)
                     if value_type is not None:
                         view = _View.PLAIN_ZERO if attribute in layout.told_by_data else _View.VALUES
-                        slots[begin + slot] = self._column(batch, attribute, value_type, view, words)
+                        slots[begin + slot] = self._column(given, (attribute, value_type, view), words)
                         if attribute in layout.optional:
-                            slots[begin + slot + 1] = self._column(batch, attribute, value_type, _View.FLAGS, words)
+                            slots[begin + slot + 1] = self._column(given, (attribute, value_type, _View.FLAGS), words)
             begin += layout.width
-        ids = id_words(batch.ids, first, len(batch), strings)
         return Input(
             codes=np.ascontiguousarray(batch.codes, np.int32),
             kinds=kinds,
             times=np.ascontiguousarray(batch.times, np.int64),
-            ids=ids,
+            ids=given.ids,
             addresses=np.array([array.ctypes.data for array in self._keep] or [0], np.int64),
             slots=slots,
-            id_digests=strings.digests(),
+            id_digests=self._lowering.strings.digests(),
         )
 
-    def relevant_rows(self, batch: EventBatch, given: Input) -> Words | None:
+    def relevant_rows(self, batch: EventBatch, given: Input, begin: int = 0, end: int | None = None) -> Words | None:
         """Give the rows that can concern some rule, found by comparing whole columns with constants; None for all.
 
         Whether a reading is above 45 is a coin toss to a processor that looks at one event after the other, but
-        nearly free for a column at a time.
+        nearly free for a column at a time. ``begin`` and ``end`` restrict the answer to a part of the batch.
         """
-        if len(batch) < _WORTH_A_LOOK:
+        part = slice(begin, len(batch) if end is None else end)
+        codes = batch.codes[part]
+        if len(codes) < _WORTH_A_LOOK:
             return None
         layouts = list(self._lowering.types.values())
         begins = np.cumsum([0, *(layout.width for layout in layouts)]).tolist()
@@ -157,44 +188,30 @@ class Intake:
         choices = [self._lowering.simple_filters(layouts[kind]) for _, kind in kinds]
         if len(kinds) > _FEW_TYPES or not any(choices):
             return None
-        relevant = np.zeros(len(batch), np.bool_)
+        relevant = np.zeros(len(codes), np.bool_)
         for (code, kind), filters in zip(kinds, choices, strict=True):
             places = given.slots[begins[kind] : begins[kind] + layouts[kind].width]
             for constraints in [[]] if filters is None else filters:
-                fits = batch.codes == code
+                fits = codes == code
                 for constraint in constraints:
                     place = places[constraint.slot]
                     if place < 0:  # the batch has no events of this type, though it names it
                         break
-                    fits &= _compare(self._keep[place], constraint)
+                    fits &= _compare(self._keep[place][part], constraint)
                 relevant |= fits
-        return np.flatnonzero(relevant)
+        found = np.flatnonzero(relevant)
+        return found + begin if begin else found
 
     def _column(
         self,
-        batch: EventBatch,
-        attribute: str,
-        value_type: ValueType,
-        view: _View,
+        given: BatchWords,
+        key: tuple[str, ValueType, _View],
         words: dict[tuple[str, ValueType, _View], int],
     ) -> int:
-        key = (attribute, value_type, view)
         if key not in words:
-            column = batch.columns[self._stored_type(batch, attribute, value_type)]
-            if view is _View.FLAGS:
-                array = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), np.int64)
-            else:
-                array = np.ascontiguousarray(words_of(column, value_type, self._lowering.strings))
-                if view is _View.PLAIN_ZERO and value_type is ValueType.FLOAT:
-                    array = (array.view(np.float64) + 0.0).view(np.int64)
             words[key] = len(self._keep)
-            self._keep.append(array)
+            self._keep.append(given.column(*key))
         return words[key]
-
-    @staticmethod
-    def _stored_type(batch: EventBatch, attribute: str, value_type: ValueType) -> tuple[str, ValueType]:
-        key = (attribute, value_type)
-        return (attribute, ValueType.INT) if key not in batch.columns else key
 
     def _value_type(self, batch: EventBatch, layout: TypeLayout, attribute: str, code: int) -> ValueType | None:
         """Give the type of an attribute, from the data if no rule tells; None if the batch does not have it."""

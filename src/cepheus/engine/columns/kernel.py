@@ -9,7 +9,7 @@ is full, and the same event is taken again.
 from __future__ import annotations
 
 from cepheus.engine.columns.compiled import compiled, inlined
-from cepheus.engine.columns.emit import commit_output, emit, emit_window, enqueue, rule_at
+from cepheus.engine.columns.emit import commit_output, emit, emit_window, enqueue, rule_at, trace
 from cepheus.engine.columns.index import LISTENER_BYTES, accept_indexed
 from cepheus.engine.columns.lanes import append_entry, append_row, column_at, place_row, reserve_lane, type_at
 from cepheus.engine.columns.machine import all_hold
@@ -45,9 +45,11 @@ def run(context: int) -> int:
         at = next_row if rows == 0 else peek(rows, next_row)
         kind = table(context, At.KINDS, peek_half(fixed(context, At.CODES), at))
         if kind >= 0:
+            events = peek(context, At.OUTPUT_EVENTS)
             status = _process_input(context, kind, at)
             if status != DONE:
                 break
+            trace(context, events, at)
             if peek(context, At.QUEUE_NEXT) > 0:
                 status = _process_queue(context)
         next_row += 1
@@ -104,11 +106,13 @@ def _process_queue(context: int) -> int:
         record = fixed(context, At.QUEUE) + 8 * at
         base = load_queued(context, record)
         status = STORE_FULL
+        events = peek(context, At.OUTPUT_EVENTS)
         if base >= 0:
             status = _process(context, peek(record, 0), base, peek(record, 1 + SLOT_TIME))
         if status != DONE:
             poke(context, At.QUEUE_FIRST, at)
             return status
+        trace(context, events, ~peek(record, fixed(context, At.RECORD_WIDTH) - 1))
         at += fixed(context, At.RECORD_WIDTH)
     poke(context, At.QUEUE_FIRST, 0)
     poke(context, At.QUEUE_NEXT, 0)

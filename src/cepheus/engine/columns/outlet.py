@@ -25,7 +25,7 @@ class Found:
     def __init__(self, rules: Sequence[LoweredRule], strings: StringTable, fields: Sequence[Words]) -> None:
         self.rules = rules
         self.strings = strings
-        self._fields = fields
+        self.fields = fields
         self.rule = fields[OutputHeader.RULE]
 
     def __len__(self) -> int:
@@ -33,7 +33,7 @@ class Found:
 
     def field(self, at: int) -> Words:
         """Give a field of every event."""
-        return self._fields[at]
+        return self.fields[at]
 
     def fields_by_rule(self, places: Words) -> Words:
         """Give the field that each event's rule names; an event whose rule names none, -1, gets anything."""
@@ -41,13 +41,13 @@ class Found:
         found = np.zeros(len(self), np.int64)
         for at in np.unique(places[places >= 0]).tolist():
             rows = by_event == at
-            found[rows] = self._fields[at][rows]
+            found[rows] = self.fields[at][rows]
         return found
 
     def made_of(self, at: int) -> tuple[EventId, ...]:
         """Give the ids of the events that a composite event was made of."""
         positions = self.rules[self.rule[at]].resolved.positions
-        parts = self._fields[OUTPUT_HEADER : OUTPUT_HEADER + len(positions)]
+        parts = self.fields[OUTPUT_HEADER : OUTPUT_HEADER + len(positions)]
         return tuple(self._id(int(part[at]), position.type) for part, position in zip(parts, positions, strict=True))
 
     def _id(self, word: int, event_type: str) -> EventId:
@@ -60,7 +60,7 @@ class Found:
         lengths = np.array([len(rule.resolved.positions) for rule in self.rules], np.int64)[self.rule]
         for length in np.unique(lengths).tolist():
             rows = np.flatnonzero(lengths == length)
-            yield rows, [self._fields[OUTPUT_HEADER + part][rows] for part in range(length)]
+            yield rows, [self.fields[OUTPUT_HEADER + part][rows] for part in range(length)]
 
     def all_made_of(self) -> list[tuple[EventId, ...]]:
         """Give the parts of all composite events."""

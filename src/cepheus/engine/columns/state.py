@@ -173,11 +173,16 @@ _MANY_EVENTS = 1 << 20
 
 
 class Output:
-    """Room for composite events: an array for each field."""
+    """Room for composite events: an array for each field.
 
-    def __init__(self, width: int) -> None:
-        self.fields = [_words(_FEW_EVENTS) for _ in range(width)]
-        self.addresses = np.zeros(width + 1, np.int64)
+    With ``traced`` there is one field more, the last: where each composite event comes from. That is the number of the
+    input row that completed it or, below zero, ``~index`` of the composite event in the output that did.
+    """
+
+    def __init__(self, width: int, *, traced: bool = False) -> None:
+        self.lineage = width if traced else 0
+        self.fields = [_words(_FEW_EVENTS) for _ in range(width + traced)]
+        self.addresses = np.zeros(len(self.fields) + 1, np.int64)
         self._locate()
 
     def _locate(self) -> None:
@@ -301,6 +306,7 @@ class Context:
         """Point at room for composite events."""
         self.words[At.OUTPUT] = address(output.addresses)
         self[At.OUTPUT_SIZE] = output.size
+        self[At.LINEAGE] = output.lineage
 
     def use_input(self, given: Input) -> None:
         """Point at events and begin with the first."""
