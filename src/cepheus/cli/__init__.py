@@ -15,6 +15,7 @@ from typing import Annotated
 import typer
 
 from cepheus import __version__
+from cepheus.cli.bayes import bayes
 from cepheus.cli.bench import bench
 from cepheus.cli.check import check
 from cepheus.cli.console import note, report
@@ -33,6 +34,7 @@ app = typer.Typer(
 )
 for command in (check, detect, explain, fmt, demo, bench, doctor):
     app.command()(command)
+app.add_typer(bayes)
 
 
 def _version(wanted: bool) -> None:

@@ -39,6 +39,7 @@ def check(
 def _findings(paths: list[Path]) -> tuple[list[Diagnostic], list[Diagnostic], str]:
     """Give errors, warnings and, if there are no errors, what was checked."""
     from cepheus.rules.check import check as check_rules
+    from cepheus.uncertainty.bayes.networks import networks_of
 
     errors: list[Diagnostic] = []
     rules = read_all(paths, errors)
@@ -46,6 +47,7 @@ def _findings(paths: list[Path]) -> tuple[list[Diagnostic], list[Diagnostic], st
         return errors, [], ""
     try:
         checked = check_rules(rules)
+        networks_of(checked.rules)  # what a match observes must be possible
     except CepheusError as error:
         return list(error.diagnostics), [], ""
     return [], list(checked.warnings), f"{_count(len(rules.rules), 'rule')} in {_count(len(paths), 'file')}: no errors"

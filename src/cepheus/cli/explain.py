@@ -10,6 +10,7 @@ import typer
 
 from cepheus.cli.check import Rules, read_all
 from cepheus.cli.console import note, report
+from cepheus.cli.files import write_file
 from cepheus.cli.detect import Unit
 from cepheus.core.errors import Diagnostic, OptionError, RuleError
 
@@ -54,7 +55,8 @@ def explain(
             console.print()
         console.print(tree(each))
     if svg is not None:
-        _write(svg, draw(anatomies))
+        write_file(svg, draw(anatomies))
+        note(f\"drawn to {svg}\")
 
 
 def _why(rules: list[Path], wanted: str, events: list[Path], time_unit: Unit) -> None:
@@ -69,11 +71,3 @@ def _why(rules: list[Path], wanted: str, events: list[Path], time_unit: Unit) ->
     error = f" ± {estimate.standard_error:.2g}" if estimate.standard_error else ""
     print(f"{wanted}: {estimate.probability:.6f}{error}, the product of")
     print(verdict)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OptionError.of("file", f"'{path}' cannot be written: {(error.strerror or 'it failed').lower()}") from None
-    note(f"drawn to {path}")

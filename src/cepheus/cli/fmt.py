@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import difflib
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from cepheus.cli.console import note, report
-from cepheus.core.errors import CepheusError, OptionError
+from cepheus.cli.files import replace_file
+from cepheus.core.errors import CepheusError
 
 
 def fmt(
@@ -40,7 +40,7 @@ def fmt(
             if diff or only_check:
                 failed = True
             else:
-                _replace(path, after)
+                replace_file(path, after)
                 note(f"reformatted {path}")
         except CepheusError as error:
             report(error.diagnostics)
@@ -52,16 +52,3 @@ def fmt(
 def _difference(before: str, after: str, name: str) -> str:
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), name, f"{name} (reformatted)", lineterm="")
     return "".join(f"{line}\n" for line in lines)
-
-
-def _replace(path: Path, text: str) -> None:
-    """Put the text in place of the file's content, all or nothing."""
-    target = path.resolve()  # a link stays a link
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        temporary.chmod(target.stat().st_mode)
-        temporary.replace(target)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise OptionError.of("file", f"'{path}' cannot be written: {(error.strerror or 'it failed').lower()}") from None

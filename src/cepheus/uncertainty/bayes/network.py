@@ -224,12 +224,14 @@ class RuleNetwork:
     def write(self, text: str) -> RuleNetwork:
         """Put nodes written as text in place of those of their names: ``node Jam {HIGH: .1, LOW: .9}``."""
         read = parse(f"network {self.rule.name} {{\n{text}\n}}", "<network>").networks[0]
-        names = {node.name for node in read.nodes}
+        nodes = self.added.nodes
+        for node in read.nodes:
+            nodes = _put(nodes, node)
         known = {each.node for each in read.observations}
         return self._checked(
             replace(
                 self.added,
-                nodes=(*(node for node in self.added.nodes if node.name not in names), *read.nodes),
+                nodes=nodes,
                 observations=(
                     *(each for each in self.added.observations if each.node not in known),
                     *read.observations,

@@ -1,0 +1,205 @@
+"""``cepheus bayes``: the Bayesian networks of rules, shown, edited and evaluated."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cepheus.cli.check import Rules, read_all
+from cepheus.cli.console import note, report
+from cepheus.cli.files import replace_file, write_file
+from cepheus.core.errors import Diagnostic, OptionError, RuleError, did_you_mean
+
+if TYPE_CHECKING:
+    from cepheus.rules.model import RuleSet
+    from cepheus.uncertainty.bayes.network import RuleNetwork
+
+_PIPE_WIDTH = 400  # wide enough that no line is broken where no terminal sets the width
+
+bayes = typer.Typer(
+    name="bayes",
+    no_args_is_help=True,
+    help="Show, edit and evaluate the Bayesian networks of rules.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+RuleName = Annotated[
+    str | None, typer.Option("--rule", help="Only the network of this rule; needed where there are several.")
+]
+At = Annotated[
+    str | None, typer.Option(help="The time that tables are taken at, in ISO 8601; without it, outside all periods.")
+]
+
+
+@bayes.command()
+def show(
+    rules: Rules,
+    rule: RuleName = None,
+    at: At = None,
+    svg: Annotated[Path | None, typer.Option("--svg", help="Also draw the network into this file.")] = None,
+    export: Annotated[Path | None, typer.Option(help="Also write the network to this .bif or .xdsl file.")] = None,
+) -> None:
+    """Show networks: their nodes, what each depends on, their tables, and what is observed.
+
+    A rule to whose network nothing was added is shown as the rule itself says.
+    """
+    from rich.console import Console
+
+    from cepheus.explain.network_tree import network_tree
+
+    found = _networks(_checked(rules), rule)
+    time = _time(at)
+    if (svg is not None or export is not None) and len(found) > 1:
+        raise _several(found, "--svg and --export take one network")
+    console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=_PIPE_WIDTH)
+    for place, network in enumerate(found):
+        if place:
+            console.print()
+        console.print(network_tree(network, time))
+    if svg is not None:
+        from cepheus.explain.network import draw_network
+
+        write_file(svg, draw_network(found[0], time))
+        note(f"drawn to {svg}")
+    if export is not None:
+        from cepheus.uncertainty.bayes.interchange import write_network_file
+
+        write_network_file(found[0], export)
+        note(f"written to {export}")
+
+
+@bayes.command(name="set")
+def set_(
+    rules: Rules,
+    rule: RuleName = None,
+    write: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A node or an observation, as in rule text: 'node Jam {HIGH: .1, LOW: .9}'. May be repeated."
+        ),
+    ] = None,
+    remove: Annotated[
+        list[str] | None, typer.Option(help="A node to take away, or an event to leave as the rule has it.")
+    ] = None,
+    reverse: Annotated[list[str] | None, typer.Option(help="A part to make a cause of the composite event.")] = None,
+    read: Annotated[Path | None, typer.Option("--import", help="Take all nodes from this .bif or .xdsl file.")] = None,
+) -> None:
+    """Edit the network of a rule in its rule file, and print what the rule is worth then.
+
+    Edits are made in the order of the options above. Nothing is written if the network makes no sense afterwards.
+    """
+    from cepheus.cli.network_text import with_network
+    from cepheus.runtime.embedded.sources import read_text
+    from cepheus.uncertainty.bayes.interchange import read_network_file
+    from cepheus.uncertainty.bayes.networks import verify
+
+    checked = _checked(rules)
+    found = _networks(checked, rule)
+    if len(found) > 1:
+        raise _several(found, "one network can be edited at a time")
+    network = found[0]
+    if write:
+        network = network.write("\n".join(write))
+    for node in remove or ():
+        network = network.remove(node)
+    if reverse:
+        network = network.reverse(*reverse)
+    if read is not None:
+        network = read_network_file(network, read)
+    verify(network)
+    place = next((each.span for each in checked.networks if each.rule == network.rule.name), network.rule.span)
+    assert place is not None
+    path = Path(place.source.name)
+    replace_file(path, with_network(read_text(path), network.added, str(path)))
+    note(f"changed {path}")
+    print(_sentence(network, None))
+
+
+@bayes.command(name="eval")
+def eval_(
+    rules: Rules,
+    rule: RuleName = None,
+    at: At = None,
+    ask: Annotated[str | None, typer.Option(help="The node asked for, if not the composite event.")] = None,
+    observe: Annotated[
+        list[str] | None,
+        typer.Option(help="NODE=STATE, in place of what a match observes; may be repeated. NONE for nothing."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print probabilities as JSON.")] = False,
+) -> None:
+    """Evaluate networks: how likely is the composite event when all its parts are observed?"""
+    time = _time(at)
+    answers: dict[str, Any] = {}
+    for network in _networks(_checked(rules), rule):
+        if ask is None and observe is None:
+            answers[str(network.rule.name)] = {network.composite: network.probability(time)}
+            if not as_json:
+                print(_sentence(network, time))
+            continue
+        asked = network.composite if ask is None else ask
+        found = network.posterior(asked, time, _observed(observe))
+        answers[str(network.rule.name)] = found
+        if not as_json:
+            print(f"{asked}: " + ", ".join(f"{state} {chance:.6g}" for state, chance in found.items()))
+    if as_json:
+        print(json.dumps(answers, indent=2))
+
+
+def _checked(paths: list[Path]) -> RuleSet:
+    """Read and check rules; what is strange about them goes to stderr."""
+    from cepheus.rules.check import check
+
+    errors: list[Diagnostic] = []
+    found = read_all(paths, errors)
+    if errors:
+        raise RuleError(errors)
+    checked = check(found, closed=False)
+    report(checked.warnings)
+    return checked.rules
+
+
+def _networks(rules: RuleSet, name: str | None) -> list[RuleNetwork]:
+    """Give the network that was asked for, or those of all rules."""
+    from cepheus.uncertainty.bayes.networks import network_of
+
+    return [network_of(rules, each) for each in ([str(rule.name) for rule in rules.rules] if name is None else [name])]
+
+
+def _several(found: list[RuleNetwork], message: str) -> OptionError:
+    names = ", ".join(str(network.rule.name) for network in found[:8])
+    return OptionError.of("network", message, hint=f"choose one with --rule: {names}")
+
+
+def _sentence(network: RuleNetwork, time: int | None) -> str:
+    worth = network.probability(time)
+    return f"{network.rule.name}: {network.composite} has probability {worth:.6g} when all its parts are observed"
+
+
+def _observed(given: list[str] | None) -> dict[str, str] | None:
+    if given is None:
+        return None
+    observed = {}
+    for text in given:
+        if text.upper() == "NONE":
+            continue
+        node, equals, state = text.partition("=")
+        if not equals:
+            hint = did_you_mean(text, ["NONE"]) or "write it as in --observe TrafficJam=LOW"
+            raise OptionError.of("node", f"'{text}' does not say what is observed", hint=hint)
+        observed[node.strip()] = state.strip()
+    return observed
+
+
+def _time(text: str | None) -> int | None:
+    from cepheus.core.time import parse_time
+
+    if text is None:
+        return None
+    try:
+        return parse_time(text)
+    except (ValueError, OverflowError):
+        raise OptionError.of("time", f"'{text}' is not a time", hint="write it as in 2026-01-31T08:00:00Z") from None
