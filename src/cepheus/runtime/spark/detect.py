@@ -15,6 +15,7 @@ from cepheus.rules.check import Checked
 from cepheus.rules.model import RuleSet
 from cepheus.runtime.embedded.sources import RuleSource, read_rules
 from cepheus.runtime.spark.batch import batch
+from cepheus.runtime.spark.explain import explain, skew
 from cepheus.runtime.spark.layout import CompositeLayout, quoted
 from cepheus.runtime.spark.placement import Cells
 from cepheus.runtime.spark.planning import Options, Planned, place_groups, plan
@@ -73,6 +74,14 @@ class Detection:
             assert attribute.type is not None
             columns.append(f.col(quoted(names[attribute.name, attribute.type])).alias(attribute.name))
         return self.dataframe.where(f.col("type") == composite).select(*columns)
+
+    def explain(self, *, measure: bool = False) -> str:
+        """Tell how the rules are split and why not better, where events go, what Spark leaves out by itself.
+
+        With ``measure`` Spark also looks at the data, and keys with too many events are named.
+        """
+        told = explain(self.planned)
+        return told + "".join(f"skewed: {line}\n" for line in skew(self.planned)) if measure else told
 
 
 def detect(

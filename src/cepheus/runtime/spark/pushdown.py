@@ -1,8 +1,8 @@
 """What Spark can leave out by itself: events that no rule can match, found by conditions that Catalyst understands.
 
 For each event type the condition is the union, over all the places where rules look at the type, of what each place
-asks of an event alone. It may let through more than the rules do, since the engine looks again, but never less. Conditions
-that are plain comparisons of a column with a constant reach the files: Parquet skips what cannot match.
+asks of an event alone. It may let through more than the rules do, since the engine looks again, but never less.
+Conditions that are plain comparisons of a column with a constant reach the files: Parquet skips what cannot match.
 """
 
 from __future__ import annotations
