@@ -10,8 +10,8 @@ import typer
 
 from cepheus.cli.check import Rules, read_all
 from cepheus.cli.console import note, report
-from cepheus.cli.files import write_file
 from cepheus.cli.detect import Unit
+from cepheus.cli.files import write_file
 from cepheus.core.errors import Diagnostic, OptionError, RuleError
 
 _PIPE_WIDTH = 400  # wide enough that no line is broken where no terminal sets the width
@@ -56,7 +56,7 @@ def explain(
         console.print(tree(each))
     if svg is not None:
         write_file(svg, draw(anatomies))
-        note(f\"drawn to {svg}\")
+        note(f"drawn to {svg}")
 
 
 def _why(rules: list[Path], wanted: str, events: list[Path], time_unit: Unit) -> None:
