@@ -8,7 +8,7 @@ from typing import Protocol
 from cepheus.core.batch import EventBatch
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
-from cepheus.rules.model import Rule
+from cepheus.rules.model import AnyRule
 
 
 class Engine(Protocol):
@@ -23,7 +23,7 @@ class Engine(Protocol):
     def name(self) -> str:
         """What the engine is called."""
 
-    def deploy(self, rules: Sequence[Rule], schema: Schema) -> None:
+    def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
         """Add checked, named rules, all or none; UnsupportedError if this engine cannot run one of them.
 
         ``schema`` gives the attribute types of every event type that the rules mention or define (the checks'

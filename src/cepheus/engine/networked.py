@@ -13,7 +13,7 @@ from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.time import MAX_TIME, MIN_TIME
 from cepheus.engine.interface import Engine
-from cepheus.rules.model import Rule
+from cepheus.rules.model import AnyRule
 from cepheus.uncertainty.bayes.networks import probabilities_at, verify
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class NetworkedEngine:
         self._engine.set_factor(rule, factor)
         self._networks.pop(rule, None)
 
-    def deploy(self, rules: Sequence[Rule], schema: Schema) -> None:
+    def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
         """Add rules, without networks."""
         self._engine.deploy(rules, schema)
 

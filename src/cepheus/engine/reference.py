@@ -6,25 +6,27 @@ is one paragraph of that page.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, assert_never
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import Distribution, parse_distribution
-from cepheus.core.errors import OptionError, did_you_mean
+from cepheus.core.errors import OptionError
 from cepheus.core.event import Event, composite_id
 from cepheus.core.schema import TIME_ATTRIBUTE, Schema
 from cepheus.core.time import MIN_TIME
 from cepheus.core.values import Value, ValueType
-from cepheus.engine.factors import require_factor
+from cepheus.engine.factors import no_such_rule, require_factor
+from cepheus.engine.families import tesla_rules
 from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites
+from cepheus.engine.past import Past
 from cepheus.engine.snapshot import pack, unpack
 from cepheus.rules.check.wording import text_of
 from cepheus.rules.evaluate import Test, evaluator, tester
 from cepheus.rules.expressions import AttributeRef, Between, Constraint, Parameter, Scope, Within
 from cepheus.rules.json_form import from_json, to_json
-from cepheus.rules.model import Policy, Rule, RuleSet
+from cepheus.rules.model import AnyRule, Policy, Rule, RuleSet
 from cepheus.rules.reach import reach
 from cepheus.rules.resolve import Absent, Choose, Compute, Require, ResolvedRule, resolve
 from cepheus.rules.walk import walk
@@ -98,8 +100,9 @@ class _Match:
 class _Deployed:
     """A rule with its constraints made into functions, and the moment from which it sees events."""
 
-    def __init__(self, rule: Rule, since: int) -> None:
+    def __init__(self, rule: Rule, since: int, earlier: Mapping[str, int] | None = None) -> None:
         self.rule = rule
+        self.earlier = earlier or {}
         self.resolved: ResolvedRule = resolve(rule)
         self.since = since
         self.factor = 1.0
@@ -114,6 +117,10 @@ class _Deployed:
             for step in self.resolved.steps
             if isinstance(step, Compute) and step.value is not None
         }
+
+    def first(self, event_type: str) -> int:
+        """Give the place in the stream of the first event of a type that the rule sees."""
+        return self.earlier.get(event_type, self.since)
 
     def test(self, constraint: Constraint) -> Test:
         if constraint not in self._tests:
@@ -157,9 +164,9 @@ class ReferenceEngine:
         self._ordinal = 0
         self._time = MIN_TIME
 
-    def deploy(self, rules: Sequence[Rule], schema: Schema) -> None:
+    def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
         """Add rules; they see the events fed from now on."""
-        deployed = {str(rule.name): _Deployed(rule, self._ordinal) for rule in rules}
+        deployed = {str(rule.name): _Deployed(rule, self._ordinal) for rule in tesla_rules(rules, self.name)}
         for name in deployed.keys() & self._rules.keys():
             raise OptionError.of("deploy", f"a rule named '{name}' is already deployed", hint="withdraw it first")
         self._rules |= deployed
@@ -180,7 +187,7 @@ class ReferenceEngine:
         """Set what the probabilities of a rule's composite events are multiplied by from now on."""
         deployed = self._rules.get(rule)
         if deployed is None:
-            raise OptionError.of("factor", f"no rule named '{rule}' is deployed", hint=did_you_mean(rule, self._rules))
+            raise no_such_rule(rule, self._rules)
         deployed.factor = require_factor(factor)
 
     def feed(self, batch: EventBatch) -> EventBatch:
@@ -269,8 +276,9 @@ class ReferenceEngine:
                 start, end = times[0] + 1, times[1]
             case _:
                 assert_never(scope)
+        first_seen = deployed.first(event_type)
         for stored in reversed(self._history.get(event_type, [])):  # the latest first
-            if stored.event.time < start or stored.ordinal < deployed.since:
+            if stored.event.time < start or stored.ordinal < first_seen:
                 return
             if stored.event.time < end and deployed.resolved.name not in stored.consumed_by:
                 yield stored
@@ -410,11 +418,31 @@ class ReferenceEngine:
                 gone += 1
             del events[:gone]
 
+    def adopt(self, past: Past) -> None:
+        """Go on where another engine stops, with its rules and what it remembers."""
+        ordered = sorted(past.events, key=lambda seen: seen.event.time)  # stable: events of one type stay in order
+        place = {(seen.event.type, seen.number): ordinal for ordinal, seen in enumerate(ordered)}
+        self._history = {}
+        for ordinal, seen in enumerate(ordered):
+            stored = _Stored(seen.event, ordinal, set(seen.consumed_by))
+            self._history.setdefault(seen.event.type, []).append(stored)
+        self._fed, self._ordinal, self._time = past.fed, len(ordered), past.time
+        for rule, schema, since in past.rules:
+            self.deploy([rule], schema)
+            earlier = {
+                event_type: min(
+                    (at for (name, row), at in place.items() if name == event_type and row >= number), default=0
+                )
+                for event_type, number in since.items()
+            }
+            self._rules[str(rule.name)] = _Deployed(rule, 0, earlier)
+
     def snapshot(self) -> bytes:
         """Give the rules and all that is remembered."""
         header = {
             "rules": to_json(RuleSet((), tuple(deployed.rule for deployed in self._rules.values()))),
             "since": [deployed.since for deployed in self._rules.values()],
+            "earlier": [dict(deployed.earlier) for deployed in self._rules.values()],
             "errors": {
                 event_type: {name: str(error) for name, error in errors.items()}
                 for event_type, errors in self._errors.items()
@@ -432,8 +460,10 @@ class ReferenceEngine:
         header, _ = unpack(self.name, data)
         rules = from_json(header["rules"]).rules
         self._rules = {}
-        for rule, since, factor in zip(rules, header["since"], header["factors"], strict=True):
-            deployed = _Deployed(rule, since)
+        for rule, since, earlier, factor in zip(
+            rules, header["since"], header["earlier"], header["factors"], strict=True
+        ):
+            deployed = _Deployed(rule, since, earlier)
             deployed.factor = factor
             self._rules[deployed.resolved.name] = deployed
         self._fed, self._ordinal, self._time = header["fed"], header["ordinal"], header["time"]

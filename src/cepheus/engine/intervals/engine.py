@@ -10,10 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 from cepheus.core.batch import EventBatch
-from cepheus.core.errors import OptionError, UnsupportedError
+from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.event import Event
-from cepheus.core.schema import EventType, Schema
+from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.time import MIN_TIME
+from cepheus.core.values import Value, ValueType
+from cepheus.engine.factors import require_factor
+from cepheus.engine.families import interval_rules
 from cepheus.engine.intervals.tree import POINT, Node, build
 from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites, too_much_state
 from cepheus.engine.snapshot import pack, unpack
@@ -43,11 +46,15 @@ class _Deployed:
         self.windows = {node.atom.type: node.window for node in sorted(aggregated, key=lambda node: node.window)}
         self.points = {node.time for node in nodes if isinstance(node, TimePoint)}
         self.types = {node.type for node in nodes if isinstance(node, Atom)}
+        self.factor = 1.0
 
     def instances(self, matches: Iterable[Match]) -> Iterator[tuple[Instance, Match]]:
         """Give the complex events that matches make."""
         for match in matches:
-            values = tuple(self.conditions.value(value, match.binding) for value in self.rule.values)
+            values = tuple(
+                _as_told(attribute, self.conditions.value(value, match.binding))
+                for attribute, value in zip(self.rule.head.attributes, self.rule.values, strict=True)
+            )
             if None not in values:
                 name = self.rule.head.name
                 identity = instance_id(name, values, match.start, match.end)
@@ -60,7 +67,7 @@ class IntervalReferenceEngine:
     ``limit`` is the number of complex events that one event may make, and of matches that may wait in one rule.
     """
 
-    name: ClassVar[str] = "reference"
+    name: ClassVar[str] = "figure2"
 
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
         self._limit = limit
@@ -75,15 +82,13 @@ class IntervalReferenceEngine:
 
     def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
         """Add rules; they see the events fed from now on, and the points in time to come."""
-        for rule in rules:
-            if not isinstance(rule, IntervalRule):
-                raise UnsupportedError.of("unsupported", "this engine runs interval rules only", span=rule.span)
+        added = interval_rules(rules, self.name)
+        for rule in added:
             if rule.name in self._rules:
                 message = f"a rule named '{rule.name}' is already deployed"
                 raise OptionError.of("deploy", message, hint="withdraw it first")
         self._arguments |= {event_type.name: _names(event_type) for event_type in schema.values()}
-        for rule in rules:
-            assert isinstance(rule, IntervalRule)
+        for rule in added:
             self._arguments[rule.head.name] = _names(rule.head)
             deployed = _Deployed(rule, Conditions(rule.relations, self._events_between))
             self._rules[str(rule.name)] = deployed
@@ -97,6 +102,12 @@ class IntervalReferenceEngine:
             raise OptionError.of("withdraw", f"no rule named '{name}' is deployed")
         del self._rules[name]
         self._points = [point for point in self._points if any(point in rule.points for rule in self._rules.values())]
+
+    def set_factor(self, rule: str, factor: float) -> None:
+        """Set the probability of a rule's complex events from now on."""
+        if rule not in self._rules:
+            raise OptionError.of("factor", f"no rule named '{rule}' is deployed", hint=did_you_mean(rule, self._rules))
+        self._rules[rule].factor = require_factor(factor)
 
     def feed(self, batch: EventBatch) -> EventBatch:
         """Process events in total order."""
@@ -187,7 +198,7 @@ class IntervalReferenceEngine:
         for instance, match in deployed.instances(matches):
             if instance.key not in self._known:
                 self._known.add(instance.key)
-                yield deployed.rule, _event(deployed.rule, instance, match), instance
+                yield deployed.rule, _event(deployed, instance, match), instance
 
     # Sliding windows.
 
@@ -218,6 +229,7 @@ class IntervalReferenceEngine:
         """Give rules and state as JSON."""
         header: dict[str, Any] = {
             "rules": [node_to_json(deployed.rule) for deployed in self._rules.values()],
+            "factors": {name: deployed.factor for name, deployed in self._rules.items()},
             "arguments": self._arguments,
             "time": self._time,
             "fed": self._fed,
@@ -237,6 +249,8 @@ class IntervalReferenceEngine:
         self._rules = {}
         self._time, self._points = MIN_TIME, []
         self.deploy([node_from_json(rule) for rule in header["rules"]], Schema())
+        for name, factor in header["factors"].items():
+            self.set_factor(name, factor)
         self._arguments = {name: tuple(names) for name, names in header["arguments"].items()}
         self._time, self._fed, self._points = header["time"], header["fed"], header["points"]
         self._instant = [_instance_of(item) for item in header["instant"]]
@@ -247,18 +261,24 @@ class IntervalReferenceEngine:
                 store[:] = [Match(start, end, binding, tuple(parts)) for start, end, binding, parts in matches]
 
 
+def _as_told(attribute: Attribute, value: Value | None) -> Value | None:
+    """Make an integer a float where others count on floats."""
+    return float(value) if attribute.type is ValueType.FLOAT and type(value) is int else value
+
+
 def _names(event_type: EventType) -> tuple[str, ...]:
     return tuple(attribute.name for attribute in event_type.attributes)
 
 
-def _event(rule: IntervalRule, instance: Instance, match: Match) -> Event:
+def _event(deployed: _Deployed, instance: Instance, match: Match) -> Event:
     return Event(
         instance.type,
         instance.end,
-        dict(zip(_names(rule.head), instance.values, strict=True)),
+        dict(zip(_names(deployed.rule.head), instance.values, strict=True)),
         id=instance.id,
+        probability=deployed.factor,
         start=instance.start,
-        rule=rule.name,
+        rule=deployed.rule.name,
         made_of=match.parts,
     )
 
