@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cepheus.core.formats.read import EventFile
     from cepheus.core.time import TimeUnit
     from cepheus.rules.check import Checked
-    from cepheus.runtime.embedded.detect import Tally
+    from cepheus.runtime.embedded.detect import Gatherer, Tally
 
 
 class Unit(Enum):
@@ -40,6 +40,13 @@ class OnBad(Enum):
 
     STOP = "stop"
     SKIP = "skip"
+
+
+class Host(Enum):
+    """Where the rules run."""
+
+    EMBEDDED = "embedded"
+    SPARK = "spark"
 
 
 class Sink(Protocol):
@@ -76,6 +83,8 @@ def detect(
     limit: Annotated[
         int, typer.Option(min=1, metavar="N", help="Stop if a rule makes more composite events from one event.")
     ] = DEFAULT_LIMIT,
+    on: Annotated[Host, typer.Option(help="Run in this process, or on Spark.")] = Host.EMBEDDED,
+    master: Annotated[str, typer.Option(metavar="URL", help="For --on spark: where Spark runs.")] = "local[*]",
 ) -> None:
     """Find the composite events that rules define, in files of events.
 
@@ -89,7 +98,7 @@ def detect(
     from cepheus.core.time import TimeUnit, parse_duration
     from cepheus.engine.registry import create
     from cepheus.runtime.embedded.catalog import Catalog
-    from cepheus.runtime.embedded.detect import Tally, detect_in_files
+    from cepheus.runtime.embedded.detect import Gatherer, Tally, detect_in_files
 
     checked = _compiled(rules)
     unit = TimeUnit(time_unit.value)
@@ -103,12 +112,34 @@ def detect(
     tally = Tally(checked.equal_types)
     started = time.perf_counter()
     with _sink(out, unit) as sink, _progress(files) as progress:
-        for batch in detect_in_files(files, running, tally, lateness=delay, sequenced=sequence is not None, bad=bad):
+        gathered = Gatherer() if on is Host.SPARK else None
+        for batch in detect_in_files(
+            files, gathered or running, tally, lateness=delay, sequenced=sequence is not None, bad=bad
+        ):
             sink.write(batch)
             progress.update()
+        if gathered is not None:
+            sink.write(_on_spark(checked, gathered, tally, master, engine, limit))
     seconds = time.perf_counter() - started
     report(_never_seen(expected.met, checked, tally))
     _summary(files, bad, tally, seconds)
+
+
+def _on_spark(checked: Checked, gathered: Gatherer, tally: Tally, master: str, engine: str, limit: int) -> EventBatch:
+    """Let Spark find the composite events among those that were gathered from files."""
+    from cepheus.runtime.spark.failures import plain_failures
+    from cepheus.runtime.spark.files import composites_of, detect_gathered
+    from cepheus.runtime.spark.session import spark_session
+
+    spark = spark_session(master, silent=True)
+    try:
+        with plain_failures():
+            found = detect_gathered(spark, checked, gathered.batches, tally.settled, engine=engine, limit=limit)
+            composites = composites_of(found)
+    finally:
+        spark.stop()
+    tally.count(composites)
+    return composites
 
 
 def _compiled(paths: list[Path]) -> Checked:

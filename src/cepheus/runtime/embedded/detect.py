@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
@@ -15,10 +16,28 @@ from cepheus.core.formats.problems import BadEvents, OnBadEvent
 from cepheus.core.formats.read import EventFile
 from cepheus.core.time import format_duration, format_time
 from cepheus.core.values import ValueType
-from cepheus.engine.interface import Engine
 from cepheus.runtime.embedded.merge import merge
 from cepheus.runtime.embedded.order import ReorderBuffer
 from cepheus.runtime.embedded.settle import Key, kinds_in, refuse_conflicts, untold
+
+
+class Fed(Protocol):
+    """What takes the events of files: an engine, or something in its place."""
+
+    def feed(self, batch: EventBatch) -> EventBatch:
+        """Take events in total order and give the composite events they complete."""
+
+
+@dataclass(slots=True)
+class Gatherer:
+    """Keeps what files give, for a host that works on all of it at once."""
+
+    batches: list[EventBatch] = field(default_factory=list)
+
+    def feed(self, batch: EventBatch) -> EventBatch:
+        """Keep some events."""
+        self.batches.append(batch)
+        return EventBatch.empty()
 
 
 @dataclass(slots=True)
@@ -34,10 +53,14 @@ class Tally:
     composite: Counter[str] = field(default_factory=Counter)
     settled: dict[Key, ValueType] = field(default_factory=dict)
 
+    def count(self, composites: EventBatch) -> None:
+        """Count composite events by type."""
+        _count(composites, self.composite)
+
 
 def detect_in_files(
     files: Sequence[EventFile],
-    engine: Engine,
+    engine: Fed,
     tally: Tally,
     *,
     lateness: int = 0,
@@ -54,7 +77,7 @@ def detect_in_files(
     streams = [_in_order(file, ReorderBuffer(lateness, sequenced=sequenced), tally, policy) for file in files]
     for batch in merge(streams):
         composites = engine.feed(batch)
-        _count(composites, tally.composite)
+        tally.count(composites)
         yield composites
 
 

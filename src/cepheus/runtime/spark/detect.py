@@ -16,7 +16,7 @@ from cepheus.rules.model import RuleSet
 from cepheus.runtime.embedded.sources import RuleSource, read_rules
 from cepheus.runtime.spark.batch import batch
 from cepheus.runtime.spark.explain import explain, skew
-from cepheus.runtime.spark.layout import CompositeLayout, quoted
+from cepheus.runtime.spark.layout import NO_TYPE, CompositeLayout, quoted
 from cepheus.runtime.spark.placement import Cells
 from cepheus.runtime.spark.planning import Options, Planned, place_groups, plan
 from cepheus.runtime.spark.routing import route
@@ -71,8 +71,8 @@ class Detection:
         names = dict(zip(self.layout.columns, self.layout.names, strict=True))
         columns = [f.col(quoted(name)) for name in own]
         for attribute in composites[composite].attributes:
-            assert attribute.type is not None
-            columns.append(f.col(quoted(names[attribute.name, attribute.type])).alias(attribute.name))
+            key = (attribute.name, attribute.type or NO_TYPE)
+            columns.append(f.col(quoted(names[key])).alias(attribute.name))
         return self.dataframe.where(f.col("type") == composite).select(*columns)
 
     def explain(self, *, measure: bool = False) -> str:

@@ -31,6 +31,9 @@ SQL_TYPES: Mapping[ValueType, str] = {
 }
 """What Spark calls the types of attributes."""
 
+NO_TYPE = ValueType.STRING
+"""What stands for the type of an attribute that nothing tells, and that hence never has a value."""
+
 
 def quoted(name: str) -> str:
     """Write a column name as SQL takes it.
@@ -166,8 +169,7 @@ class CompositeLayout:
         columns: dict[ColumnKey, None] = {}
         for event_type in composites.values():
             for attribute in event_type.attributes:
-                assert attribute.type is not None
-                columns[attribute.name, attribute.type] = None
+                columns[attribute.name, attribute.type or NO_TYPE] = None
         uses = [name for name, _ in columns]
         names = (name if uses.count(name) == 1 else f"{name} ({kind.value})" for name, kind in columns)
         return cls(tuple(columns), tuple(names), provenance)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from cepheus.core.errors import OptionError
@@ -24,9 +25,16 @@ _QUIET = {
 
 
 def spark_session(
-    master: str = DEFAULT_MASTER, *, name: str = "cepheus", options: Mapping[str, str] | None = None
+    master: str = DEFAULT_MASTER,
+    *,
+    name: str = "cepheus",
+    options: Mapping[str, str] | None = None,
+    silent: bool = False,
 ) -> SparkSession:
-    """Start Spark, or give the session that runs already; the workers use this Python unless told otherwise."""
+    """Start Spark, or give the session that runs already; the workers use this Python unless told otherwise.
+
+    A ``silent`` Spark says nothing on the terminal; what goes wrong still comes back as an exception.
+    """
     try:
         from pyspark.sql import SparkSession
     except ImportError:
@@ -42,4 +50,30 @@ def spark_session(
         builder = builder.master(master)
     for key, value in {**_QUIET, **(options or {})}.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    if not silent or os.environ.get("CEPHEUS_DEBUG"):
+        return builder.getOrCreate()
+    with _stderr_away():
+        try:
+            return builder.getOrCreate()
+        except Exception as error:
+            reason = (str(error).splitlines() or ["it gave no reason"])[0]
+            raise OptionError.of(
+                "spark",
+                f"Spark does not start with master '{master}': {reason}",
+                hint="run the command with CEPHEUS_DEBUG=1 set to see what Spark says",
+            ) from None
+
+
+@contextmanager
+def _stderr_away() -> Iterator[None]:
+    """Let processes that start meanwhile write their messages nowhere."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)

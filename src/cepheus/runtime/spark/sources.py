@@ -121,7 +121,11 @@ def kind_of(data_type: DataType) -> ValueType | None:
 
 
 def schema_of(sources: Iterable[Source], naming: Naming) -> Schema:
-    """Give the event types that the data has, as the checks of rules take them: null means undefined."""
+    """Give the event types that the data has, as the checks of rules take them: null means undefined.
+
+    Where each type has a DataFrame of its own, there are no other types.
+    """
+    sources = tuple(sources)
     types = []
     for source in sources:
         attributes = tuple(
@@ -130,7 +134,7 @@ def schema_of(sources: Iterable[Source], naming: Naming) -> Schema:
             if field.name not in naming.names and (kind := kind_of(field.dataType)) is not None
         )
         types += [EventType(name, attributes) for name in source.types]
-    return Schema(types)
+    return Schema(types, closed=not any(source.typed for source in sources))
 
 
 def column(name: str) -> Column:

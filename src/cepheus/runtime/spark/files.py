@@ -1,0 +1,119 @@
+"""Files that the embedded engine reads, run on Spark: the same events, in the same order, with the same ids.
+
+The driver reads the files, since what an event is called and how ties are broken depends on where it stands in them.
+For data that does not fit there, let Spark read it: ``cepheus run``, or ``cepheus.spark.detect``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from cepheus.core.batch import EventBatch, Provenance
+from cepheus.core.formats.cells import id_of_text
+from cepheus.core.schema import EventType
+from cepheus.core.values import ValueType
+from cepheus.rules.check import Checked
+from cepheus.runtime.spark.detect import Detection, detect
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_ID, _SEQUENCE, _TIME = "id", "sequence", "time"  # reserved names, which no attribute has
+
+
+def detect_gathered(
+    spark: SparkSession,
+    checked: Checked,
+    gathered: Sequence[EventBatch],
+    settled: Mapping[tuple[str, str], ValueType],
+    *,
+    engine: str,
+    limit: int,
+) -> Detection:
+    """Find composite events among gathered events; ``settled`` are types that only the data told."""
+    events = EventBatch.concat(gathered)
+    kinds = _Kinds(checked, settled)
+    frames = {
+        name: spark.createDataFrame(_table(events, name, event_type, kinds))
+        for name, event_type in checked.inputs.items()
+    }
+    return detect(
+        checked.rules,
+        frames,
+        time=_TIME,
+        sequence=_SEQUENCE,
+        id=_ID,
+        provenance=True,
+        engine=engine,
+        limit=limit,
+    )
+
+
+def composites_of(detection: Detection) -> EventBatch:
+    """Let a detection run and give its rows as composite events, in order of time."""
+    table: pa.Table = detection.dataframe.toArrow().sort_by(
+        [("time", "ascending"), ("type", "ascending"), ("id", "ascending")]
+    )
+    types = _one(table.column("type")).dictionary_encode()
+    parts = [tuple(map(id_of_text, made_of)) for made_of in table.column("from").to_pylist()]
+    layout = detection.layout
+    columns = {
+        key: _one(table.column(name)).cast(key[1].arrow) for key, name in zip(layout.columns, layout.names, strict=True)
+    }
+    return EventBatch(
+        types=tuple(types.dictionary.to_pylist()),
+        codes=types.indices.to_numpy().astype(np.int32),
+        times=_one(table.column("time")).cast(pa.timestamp("us", tz="UTC")).cast(pa.int64()).to_numpy(),
+        columns=columns,
+        ids=table.column("id").to_pylist(),
+        provenance=Provenance(("",), np.zeros(table.num_rows, np.int32), parts),
+    )
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    combined = column.combine_chunks()
+    return combined if isinstance(combined, pa.Array) else pa.concat_arrays(combined.chunks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kinds:
+    """The types of attributes, of those that nobody told as well: such an attribute has no values."""
+
+    checked: Checked
+    settled: Mapping[tuple[str, str], ValueType]
+
+    def of(self, event_type: str, name: str, told: ValueType | None) -> ValueType:
+        if told is not None:
+            return told
+        key = (event_type, name)
+        alike = next((keys for keys in self.checked.equal_types if key in keys), frozenset({key}))
+        return next((self.settled[one] for one in sorted({key} | alike) if one in self.settled), ValueType.STRING)
+
+
+def _table(events: EventBatch, name: str, event_type: EventType, kinds: _Kinds) -> pa.Table:
+    """Give the events of one type as a table, with their places in the total order."""
+    rows = np.flatnonzero(events.codes == events.types.index(name)) if name in events.types else np.empty(0, np.int64)
+    mine = events.take(rows)
+    ids = mine.id_list() or []
+    plain = all(isinstance(one, int) for one in (events.id_list() or []))
+    columns: dict[str, pa.Array] = {
+        _TIME: pa.array(mine.times, pa.int64()),
+        _SEQUENCE: pa.array(rows, pa.int64()),
+        _ID: pa.array(ids if plain else list(map(str, ids)), pa.int64() if plain else pa.string()),
+    }
+    for attribute in event_type.attributes:
+        kind = kinds.of(name, attribute.name, attribute.type)
+        columns[attribute.name] = _values(mine, attribute.name, kind)
+    return pa.table(columns)
+
+
+def _values(events: EventBatch, name: str, kind: ValueType) -> pa.Array:
+    for key in ((name, kind), (name, ValueType.INT)):
+        if key in events.columns:
+            return events.columns[key].cast(kind.arrow)
+    return pa.nulls(len(events), kind.arrow)
