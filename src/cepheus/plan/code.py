@@ -149,7 +149,7 @@ class Coder:
         """Give the constant as a word of that type, if it can be compared as such."""
         value = constant.value
         if isinstance(value, str):
-            return self._strings.code(value) if value_type is ValueType.STRING and operator in ("=", "!=") else None
+            return self._strings.constant(value) if value_type is ValueType.STRING and operator in ("=", "!=") else None
         if value_type is ValueType.FLOAT:
             return float_bits(float(value))
         if isinstance(value, float) or value_type in (ValueType.STRING, None):
@@ -220,7 +220,7 @@ class Coder:
 
     def _constant(self, value: Value) -> int:
         if isinstance(value, str):
-            return self._strings.code(value)
+            return self._strings.constant(value)
         return float_bits(value) if isinstance(value, float) else int(value)
 
     def _emit_arithmetic(self, operator: str, left: Expression, right: Expression) -> ValueType:

@@ -223,6 +223,9 @@ CALENDAR_PARTS = {"year": 0, "month": 1, "day": 2, "weekday": 3, "hour": 4, "min
 UNDEFINED_ENTRY = -(2**63)
 """In a table of a string function: the function is undefined for that string."""
 
+UNFILLED = -(2**63) + 1
+"""In a table of a string function: nobody has asked for that string yet."""
+
 
 class IndexField(IntEnum):
     """Of a content index over one attribute of a type: how it looks up, and where its nodes are."""

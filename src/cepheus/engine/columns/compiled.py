@@ -1,7 +1,8 @@
 """Compilation of kernels: once per version of their source, kept on disk for later runs.
 
 Numba's own cache looks only at the file of a function, not at the files of what it calls. Here the folder is named
-after the content of all files that a kernel is made of, so a kernel never runs with parts of another version.
+after the content of all files that a kernel is made of, so a kernel never runs with parts of another version. Files
+that only surround the kernel may change without a new compilation.
 """
 
 from __future__ import annotations
@@ -22,7 +23,11 @@ F = TypeVar("F", bound=Callable[..., object])
 _CACHE_DIR = "CACHE_DIR"  # set by Numba from the environment, hence unknown to type checkers
 _HERE = Path(__file__).parent
 _PLAN = _HERE.parents[1] / "plan"
-_SOURCES = (*sorted(_HERE.glob("*.py")), _PLAN / "program.py", _PLAN / "strings.py")
+_SURROUNDINGS = {"engine.py", "growth.py", "intake.py", "outlet.py", "snapshot.py", "texts.py"}
+_SOURCES = (
+    *(path for path in sorted(_HERE.glob("*.py")) if path.name not in _SURROUNDINGS),
+    _PLAN / "program.py",
+)
 
 
 def cache_folder(more_sources: Sequence[Path] = ()) -> Path:

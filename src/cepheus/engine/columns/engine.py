@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import CepheusError, EventError
@@ -17,7 +18,7 @@ from cepheus.engine.columns.growth import adapt, grow, sweep_lanes
 from cepheus.engine.columns.intake import BatchWords, Intake, id_word
 from cepheus.engine.columns.kernel import run
 from cepheus.engine.columns.memory import At, address
-from cepheus.engine.columns.outlet import Found, to_batch
+from cepheus.engine.columns.outlet import Found, Outlet, to_batch
 from cepheus.engine.columns.replay import replay
 from cepheus.engine.columns.snapshot import DeployedRule, Saved, StoredType, read, stored_type, write
 from cepheus.engine.columns.state import (
@@ -30,12 +31,14 @@ from cepheus.engine.columns.state import (
     Status,
     TypeState,
 )
+from cepheus.engine.columns.texts import TextCensus, mark_texts
+from cepheus.engine.families import tesla_rules
 from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites
 from cepheus.plan.flatten import flatten
 from cepheus.plan.lower import LoweredRule, Lowering, TypeLayout
 from cepheus.plan.program import HEADER, Program, TypeField, Words
 from cepheus.plan.strings import StringTable
-from cepheus.rules.model import Rule
+from cepheus.rules.model import AnyRule
 from cepheus.rules.resolve import resolve
 
 
@@ -56,13 +59,14 @@ class ColumnsEngine:
 
     def _begin(self, strings: StringTable) -> None:
         """Start without rules and events."""
-        strings.code("")  # code 0 is what a row has for a text that no rule read when it was stored
+        strings.constant("")  # code 0 is what a row has for a text that no rule read when it was stored
         self._rules: dict[str, DeployedRule] = {}
         self._lowering = Lowering(strings)
         self._intake = Intake(self._lowering)
         self._fed = 0
         self._stale = True
         self._order: tuple[LoweredRule, ...] = ()
+        self._outlet = Outlet(())
         self._listening: list[bool] = []
         self._program = flatten(self._lowering)
         self._state = State()
@@ -71,12 +75,13 @@ class ColumnsEngine:
         self._context = Context()
         self._context.use_output(self._output)
         self._tables_used = strings.tables
+        self._census = TextCensus()
         self._context.use_strings(strings)
 
-    def deploy(self, rules: Sequence[Rule], schema: Schema) -> None:
+    def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
         """Add rules, all or none; they see the events fed from now on."""
         stored = self._stored()
-        self._deploy([DeployedRule(rule, schema, stored) for rule in rules])
+        self._deploy([DeployedRule(rule, schema, stored) for rule in tesla_rules(rules, self.name)])
 
     def _deploy(self, rules: Sequence[DeployedRule]) -> None:
         added: list[str] = []
@@ -116,6 +121,7 @@ class ColumnsEngine:
         adapt(self._context, self._state, self._program, self._lowering)
         self._context[At.LIMIT] = self._limit
         self._order = tuple(self._lowering.rules.values())
+        self._outlet = Outlet(self._order)
         types = self._program.types
         listeners = types[:, TypeField.LISTENERS] < types[:, TypeField.LISTENERS_END]
         indexed = types[:, TypeField.INDEXES] < types[:, TypeField.INDEXES_END]
@@ -137,6 +143,7 @@ class ColumnsEngine:
 
     def feed(self, batch: EventBatch) -> EventBatch:
         """Process events in total order."""
+        self._tidy()
         given = self.prepare(BatchWords(batch, self._fed, self._lowering.strings))
         given.rows = self.relevant_rows(batch, given)
         self._fed += len(batch)
@@ -174,7 +181,7 @@ class ColumnsEngine:
         count = context[At.OUTPUT_EVENTS]
         if count == 0:
             return None
-        found = Found(self._order, self._lowering.strings, self._output.take(count))
+        found = Found(self._outlet, self._lowering.strings, self._output.take(count))
         context[At.OUTPUT_EVENTS] = 0
         context.use_output(self._output)
         return found
@@ -203,6 +210,31 @@ class ColumnsEngine:
             self._tables_used = strings.tables
             self._context.use_strings(strings)
 
+    def _tidy(self) -> None:
+        """Free the texts that nothing needs, now and then."""
+        strings = self._lowering.strings
+        if self._census.is_due(strings):
+            live = np.zeros(len(strings), np.bool_)
+            self.mark_texts(live)
+            kept = strings.keeping(live)
+            self.use_texts(kept)
+            self._census.taken(kept)
+
+    @property
+    def lowered_rules(self) -> tuple[LoweredRule, ...]:
+        """The rules as they are run, in the order of their deployment."""
+        return tuple(self._lowering.rules.values())
+
+    def mark_texts(self, live: NDArray[np.bool_]) -> None:
+        """Mark the codes of the texts that this engine needs, between two feedings."""
+        self._refresh()
+        mark_texts(live, self._lowering, self._state, self._context[At.LANE_COUNT])
+
+    def use_texts(self, strings: StringTable) -> None:
+        """Go on with a table in which the texts that were marked have the same codes."""
+        self._lowering.strings = strings
+        self._single = None
+
     def _abandon(self) -> None:
         """Leave the rest of the input, and what was found so far."""
         for at in (At.QUEUE_FIRST, At.QUEUE_NEXT, At.OUTPUT_EVENTS):
@@ -210,10 +242,11 @@ class ColumnsEngine:
 
     def feed_event(self, event: Event) -> list[Event]:
         """Process one event."""
+        self._tidy()
         position = self._fed
         self._fed += 1
         found = self.find_event(event, position)
-        return [] if found is None else to_batch(found).to_events()
+        return [] if found is None else found.events()
 
     def find_event(self, event: Event, position: int) -> Found | None:
         """Process one event, the one at a position of the stream, and give what was found, None for nothing."""
@@ -314,7 +347,6 @@ class _SingleInput:
         }
         widest = max((layout.width for layout in lowering.types.values()), default=0)
         self._words = np.zeros(widest + 1, np.int64)
-        self._known_texts = len(self._strings)
         self._floats = self._words.view(np.float64)
         slots = [place for layout in lowering.types.values() for place in _places(layout)]
         self.given = Input(
@@ -339,9 +371,7 @@ class _SingleInput:
             given.ids[0] = position
         else:
             given.ids[0] = id_word(event.id, self._strings)
-            if len(self._strings) > self._known_texts:
-                given.id_digests = self._strings.digests()
-                self._known_texts = len(self._strings)
+            given.id_digests = self._strings.digests()
         attributes = event.attributes
         for name, slot in self._reads[event.type]:
             value = attributes.get(name)

@@ -23,7 +23,7 @@ from cepheus.plan.strings import StringTable
 def words_of(column: pa.Array, value_type: ValueType, strings: StringTable) -> Words:
     """Give the values of a column as words; what stands at nulls means nothing.
 
-    No copy is made of 64-bit numbers.
+    No copy is made of 64-bit numbers. Texts are dictionary-coded.
     """
     found = from_arrow(column.type)
     match value_type:
@@ -53,9 +53,7 @@ def _buffer(column: pa.Array) -> Words:
     return np.frombuffer(data, np.int64, len(column), column.offset * 8)
 
 
-def _string_codes(column: pa.Array, strings: StringTable) -> Words:
-    if not pa.types.is_dictionary(column.type):
-        column = column.dictionary_encode()
+def _string_codes(column: pa.DictionaryArray, strings: StringTable) -> Words:
     codes = np.array([strings.code(text) for text in column.dictionary.to_pylist()] or [0], np.int64)
     indices = column.indices.fill_null(0) if column.null_count else column.indices
     return np.asarray(codes[indices.to_numpy(zero_copy_only=False)], np.int64)
@@ -115,6 +113,7 @@ class BatchWords:
         self.ids = id_words(batch.ids, first, len(batch), strings)
         self._strings = strings
         self._columns: dict[tuple[str, ValueType, _View], Words] = {}
+        self._texts: dict[str, pa.DictionaryArray] = {}
 
     def column(self, attribute: str, value_type: ValueType, view: _View) -> Words:
         """Give a view of an attribute's column."""
@@ -123,9 +122,22 @@ class BatchWords:
             self._columns[key] = self._words(attribute, value_type, view)
         return self._columns[key]
 
+    def values(self, attribute: str, value_type: ValueType) -> Words:
+        """Give the values of an attribute; what stands at nulls means nothing."""
+        return self.column(attribute, value_type, _View.VALUES)
+
+    def texts(self, attribute: str) -> pa.DictionaryArray:
+        """Give the texts of an attribute, dictionary-coded."""
+        if attribute not in self._texts:
+            column = self.batch.columns[attribute, ValueType.STRING]
+            self._texts[attribute] = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+        return self._texts[attribute]
+
     def _words(self, attribute: str, value_type: ValueType, view: _View) -> Words:
         stored = (attribute, value_type)
         column = self.batch.columns[stored if stored in self.batch.columns else (attribute, ValueType.INT)]
+        if value_type is ValueType.STRING:
+            column = self.texts(attribute)
         if view is _View.FLAGS:
             return np.asarray(column.is_valid().to_numpy(zero_copy_only=False), np.int64)
         array = np.ascontiguousarray(words_of(column, value_type, self._strings))
@@ -149,9 +161,10 @@ class Intake:
         kinds = np.full(max(1, len(batch.types)), -1, np.int64)
         slots = np.full(sum(layout.width for layout in self._lowering.types.values()) + 1, -1, np.int64)
         begin = 0
+        codes = {name: code for code, name in enumerate(batch.types)}
         for layout in self._lowering.types.values():
-            if listening[layout.index] and layout.name in batch.types:
-                code = batch.types.index(layout.name)
+            code = codes.get(layout.name)
+            if code is not None and listening[layout.index]:
                 kinds[code] = layout.index
                 for attribute in layout.read():
                     slot = layout.slots[attribute]
@@ -185,8 +198,10 @@ class Intake:
         layouts = list(self._lowering.types.values())
         begins = np.cumsum([0, *(layout.width for layout in layouts)]).tolist()
         kinds = [(code, kind) for code, kind in enumerate(given.kinds[: len(batch.types)].tolist()) if kind >= 0]
+        if len(kinds) > _FEW_TYPES:
+            return None
         choices = [self._lowering.simple_filters(layouts[kind]) for _, kind in kinds]
-        if len(kinds) > _FEW_TYPES or not any(choices):
+        if not any(choices):
             return None
         relevant = np.zeros(len(codes), np.bool_)
         for (code, kind), filters in zip(kinds, choices, strict=True):

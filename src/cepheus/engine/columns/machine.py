@@ -22,8 +22,7 @@ from cepheus.engine.columns.memory import (
     whole,
     word,
 )
-from cepheus.plan.program import ConstraintField, ConstraintKind, Op
-from cepheus.plan.strings import UNFILLED
+from cepheus.plan.program import UNFILLED, ConstraintField, ConstraintKind, Op
 
 _INT_MIN = -(2**63)
 _CONSTRAINT_BYTES = 8 * len(ConstraintField)

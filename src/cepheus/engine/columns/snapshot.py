@@ -51,7 +51,7 @@ class Saved:
 
     rules: tuple[DeployedRule, ...]
     types: tuple[StoredType, ...]
-    texts: tuple[str, ...]
+    texts: tuple[str | None, ...]
     fed: int
     time: int
 
