@@ -1,8 +1,12 @@
-"""Random rules that partitioning has much to do with: sequences and trees of windows over few types, few constraints."""
+"""Random rules that give partitioning much to do: sequences and trees of windows over few types, few constraints."""
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from random import Random
+
+sys.path.append(str(Path(__file__).parents[2] / "engine"))
 
 from random_cases import Case
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "engine"))
+sys.path.append(str(Path(__file__).parents[2] / "engine"))
 
 from random_cases import Case, make_case
 from sequence_cases import make_sequence_case
@@ -23,6 +23,7 @@ from cepheus.language.tesla import parse_event_pattern
 from cepheus.runtime.network.messages import (
     AttachSink,
     AttachSource,
+    Deployed,
     DeployRules,
     Publish,
     Tick,
@@ -133,13 +134,14 @@ def run(trial: Trial) -> tuple[Seen, int]:
     network.run()
     for name, (at, types) in trial.sources.items():
         network.post(network.now, at, AttachSource(name, types), name)
-    network.post(
-        network.now, random.choice(trial.processors), DeployRules("r", trial.case.checked.rules.rules), "deployer"
-    )
+    rules = trial.case.checked.rules
+    deployment = DeployRules("r", rules.rules, rules.declarations)
+    network.post(network.now, random.choice(trial.processors), deployment, "deployer")
     for name, (at, types) in trial.sinks.items():
         for kind in types:
             network.post(network.now, at, AttachSink(name, parse_event_pattern(f"{kind}()")), name)
     network.run()
+    assert any(isinstance(message, Deployed) for _, _, message in network.told), network.told
     shift = network.now + 1000 - min((event.time for _, event in trial.events), default=0)
     _publish(trial, network, random, shift)
     network.run()

@@ -63,7 +63,7 @@ def partition(whole: Rule | PartialRule, producers: Producers) -> dict[str, tupl
 
 
 def seen_here(whole: Rule | PartialRule, producers: Producers) -> tuple[PartialRule, ...]:
-    """Give the positions of which the processor itself sees events, each as the partial rule it would be for a child."""
+    """Give the positions of which the processor itself sees events, each as a partial rule of its own."""
     given = _Whole.of(whole)
     return tuple(given.alone(name) for name, kind in given.types.items() if HERE in producers.get(kind, frozenset()))
 

@@ -108,6 +108,8 @@ def _to_json(value: Any) -> Json:
             return {key: _to_json(item) for key, item in value.items()}
         case Rule():
             return to_json(RuleSet((), (value,)))
+        case EventType():
+            return to_json(RuleSet((value,), ()))
         case Pattern():
             return _pattern_to_json(value)
         case EventPattern():
@@ -164,7 +166,8 @@ def _events_to_json(message: Events) -> dict[str, Json]:
         shape = shapes.setdefault((event.type, tuple(event.attributes)), len(shapes))
         source = sources.setdefault(entry.source, len(sources))
         label = labels.setdefault(entry.trees, len(labels))
-        row = [shape, source, label, entry.at, entry.counter, event.time, event.id, *event.attributes.values()]
+        row: list[Json] = [shape, source, label, entry.at, entry.counter, event.time, event.id]
+        row += event.attributes.values()
         rest = _rest_of(event)
         if rest:
             row.append(rest)
@@ -184,14 +187,14 @@ def _events_to_json(message: Events) -> dict[str, Json]:
 def _object_from_json(kind: type[Any], data: Any) -> Any:
     if kind is Events:
         return _events_from_json(data)
-    readers = _field_readers(kind)
+    readers = _field_readers(kind)  # type: ignore[arg-type]  # classes are hashable
     if not isinstance(data, dict) or not set(data) <= set(readers):
         raise _bad(f"{kind.__name__} has unknown fields")
     return kind(**{name: readers[name](value) for name, value in data.items()})
 
 
 @lru_cache(maxsize=256)
-def _field_readers(kind: type[Any]) -> dict[str, Callable[[Json], Any]]:
+def _field_readers(kind: Any) -> dict[str, Callable[[Json], Any]]:
     hints = get_type_hints(kind)
     return {f.name: _reader(hints[f.name]) for f in fields(kind)}
 
@@ -289,7 +292,9 @@ def _events_from_json(data: dict[str, Json]) -> Events:
         attributes = dict(zip(names, values[: len(names)], strict=True))
         event = _event(kind, time, attributes, event_id, rest)
         entries.append(Entry(_expect(int, at), sources[source], _expect(int, counter), event, labels[label]))
-    through = tuple((_expect(str, tree), None if time is None else _expect(int, time)) for tree, time in data["through"])
+    through = tuple(
+        (_expect(str, tree), None if time is None else _expect(int, time)) for tree, time in data["through"]
+    )
     return Events(tuple(entries), through)
 
 
@@ -299,6 +304,7 @@ _SPECIAL: dict[Any, Callable[[Json], Any]] = {
     float: lambda data: float(_expect(float, data) if type(data) is float else _expect(int, data)),
     str: lambda data: _expect(str, data),
     Rule: _rule_from_json,
+    EventType: lambda data: from_json(data).declarations[0],
     Pattern: lambda data: _rule_from_json(data).pattern,
     EventPattern: lambda data: _rule_from_json(data).pattern.terminator,
     Event: _event_from_json,

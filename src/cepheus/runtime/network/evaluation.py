@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from cepheus.core.event import Event
 from cepheus.core.time import MIN_TIME
@@ -154,7 +155,7 @@ class Evaluation:
         insert = self.store.insert
         new = [record for record in records if insert(record)]
         if len(new) > 1:
-            new.sort(key=_key)
+            new.sort(key=attrgetter("key"))
         by_terminator, by_root = self._by_terminator, self._by_root
         for record in new:
             if record.time == at:
@@ -210,9 +211,9 @@ class Evaluation:
         """Let events through, with all that they look at."""
         waiting = list(records)
         for record in waiting:
-            if record.sent:
-                continue
-            record.sent = True
+            if record.sent is not None and record.sent <= at:
+                continue  # sent again only if the father must know it from an earlier moment on
+            record.sent = at
             self.sent.append((at, record))
             if self.exact:
                 for each in self._by_root.get(record.type, ()):
@@ -245,10 +246,6 @@ class Evaluation:
             self.store.forget(horizon)
             for each in self.filters.values():
                 each.close_openings(self.done)
-
-
-def _key(record: Record) -> object:
-    return record.key
 
 
 def _types_of(assigned: Assigned) -> frozenset[str]:

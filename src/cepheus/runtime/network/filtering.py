@@ -1,9 +1,9 @@
 """What a partial rule lets through to the father.
 
-An event at the root of a partial rule that leads to no match may be dropped, unless its absence would let another one be
-chosen that does lead somewhere: below ``last`` a dead event that follows a live one is sent as a mark, below ``first`` the
-dead event before a live one. And whatever is sent takes along what it looks at, so that the father, which looks again,
-sees the same. See the page on exactness in the documentation.
+An event at the root of a partial rule that leads to no match may be dropped, unless its absence would let another
+one be chosen that does lead somewhere: below ``last`` a dead event that follows a live one is sent as a mark, below
+``first`` the dead event before a live one. And whatever is sent takes along what it looks at, so that the father,
+which looks again, sees the same. See the page on exactness in the documentation.
 """
 
 from __future__ import annotations
@@ -75,11 +75,10 @@ class PartialFilter:
         """Give what must be sent because of an event at the root, which is accepted; the event itself comes first."""
         if self.matcher.is_leaf:
             return [record]
-        if not self.exact:
-            matches = self.matcher.matches(record, store, members := [])
-            used = [event for match in matches for event in match.events.values()]
-            return [*used, *members] if matches else []
         looked: list[Record] = []
+        if not self.exact:
+            matches = self.matcher.matches(record, store)
+            return [event for match in matches for event in match.events.values()]
         alive = bool(self.matcher.matches(record, store, looked))
         found = [record, *looked]
         if not self._drops:
@@ -98,7 +97,7 @@ class PartialFilter:
         return True
 
     def _dead_before(self, record: Record, store: Store) -> list[Record]:
-        """Give the dead events that hide a live one: the latest before it, or all if others decide who is a candidate."""
+        """Give the dead events that hide a live one: the latest before it, or all if others decide on candidates."""
         column = store.column(record.type)
         _, place = column.within(record.time, record.time)
         while place < len(column.records) and column.records[place] is not record:
@@ -110,8 +109,8 @@ class PartialFilter:
             if record.time - other.time > self._window:
                 break
             if self.matcher.accepts(other):
-                alive = bool(self.matcher.matches(other, store, looked := []))
-                if not alive:
+                looked: list[Record] = []
+                if not self.matcher.matches(other, store, looked):
                     found += [other, *looked]
                 if not self._joined:
                     break

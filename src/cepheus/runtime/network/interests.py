@@ -92,13 +92,13 @@ def _implies(given: Constraint, wanted: Constraint) -> bool:
     match operator, asked:
         case "=", _:
             return compare(asked, value, bound)
-        case (">" | ">="), ">=":
+        case ((">" | ">="), ">="):
             return compare(">=", value, bound)
         case ">", ">":
             return compare(">=", value, bound)
         case ">=", ">":
             return compare(">", value, bound)
-        case ("<" | "<="), "<=":
+        case (("<" | "<="), "<="):
             return compare("<=", value, bound)
         case "<", "<":
             return compare("<=", value, bound)

@@ -1,7 +1,7 @@
 """Evaluates a rule or partial rule for one event at its top, over the events that a processor remembers.
 
-The steps are those of the reference engine (``cepheus.engine.reference``); here they find their candidates by bisection,
-because remembered events come out of order, and can tell which events they looked at.
+The steps are those of the reference engine (``cepheus.engine.reference``); here they find their candidates by
+bisection, because remembered events come out of order, and can tell which events they looked at.
 """
 
 from __future__ import annotations

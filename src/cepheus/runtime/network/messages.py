@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cepheus.core.event import Event
+from cepheus.core.schema import EventType
 from cepheus.core.values import Value
 from cepheus.plan.partial import PartialRule
 from cepheus.rules.expressions import EventPattern
@@ -76,10 +77,11 @@ class DetachSink:
 
 @dataclass(frozen=True, slots=True)
 class DeployRules:
-    """A client deploys checked, named rules; ``Deployed`` or ``Refused`` answers."""
+    """A client deploys checked, named rules and the types they declare; ``Deployed`` or ``Refused`` answers."""
 
     request: str
     rules: tuple[Rule, ...]
+    declarations: tuple[EventType, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +200,7 @@ class RuleChange:
     origin: str
     moment: int
     rules: tuple[Rule, ...] = ()
+    declarations: tuple[EventType, ...] = ()
     withdrawn: tuple[str, ...] = ()
 
 

@@ -1,7 +1,7 @@
 """A processor: messages in, messages out. No input, no output, no clock, no chance.
 
-The host that drives it (the simulator, a server) hands it one message at a time with the name of the sender and the time,
-and delivers what comes back: to neighbours in order, to clients by name. Two processors that are handed the same
+The host that drives it (the simulator, a server) hands it one message at a time with the name of the sender and the
+time, and delivers what comes back: to neighbours in order, to clients by name. Two processors that are handed the same
 messages give the same answers, which is what recovery after a crash rests on.
 """
 
@@ -122,6 +122,7 @@ class Processor:
         self._requests: dict[str, str] = {}
         self._changes: list[RuleChange] = []
         self._known_changes: set[tuple[str, str]] = set()
+        self._declared: dict[str, EventType] = {}
         self._out: list[Outgoing] = []
         self._dirty: set[str] = set()
         self._now = 0
@@ -354,9 +355,11 @@ class Processor:
 
     def _on_request(self, message: DeployRules | WithdrawRules, sender: str) -> None:
         self._requests[message.request] = sender
-        rules = message.rules if isinstance(message, DeployRules) else ()
-        withdrawn = message.names if isinstance(message, WithdrawRules) else ()
-        change = RuleChange(message.request, self.name, self._now, rules, withdrawn)
+        change = RuleChange(message.request, self.name, self._now)
+        if isinstance(message, DeployRules):
+            change = replace(change, rules=message.rules, declarations=message.declarations)
+        else:
+            change = replace(change, withdrawn=message.names)
         if self.options.strategy.many_trees:
             settled = self._accept(change)
             self._settle(settled)
@@ -407,10 +410,13 @@ class Processor:
             if name in kept:
                 return Settled(change.request, None, f"a rule named '{name}' is already deployed")
             kept[name] = Ordered(rule, change.moment, change.origin, place)
+        declared = {kind.name: kind for kind in change.declarations} | self._declared
         try:
-            check(RuleSet((), tuple(ordered.rule for ordered in kept.values())), closed=False)
+            rules = tuple(ordered.rule for ordered in kept.values())
+            check(RuleSet((*self._declared.values(), *change.declarations), rules), closed=False)
         except CepheusError as error:
             return Settled(change.request, None, str(error))
+        self._declared = declared
         self.rules = dict(sorted(kept.items(), key=lambda item: order_of(item[1])))
         return Settled(change.request, self._now)
 
@@ -475,9 +481,7 @@ class Processor:
     def _install(self, tree: Tree, version: int, seen: int, program: Program) -> None:
         tree.version = version
         strategy = self.options.strategy
-        shared = share_out(
-            program, tree.producers(self._local_types()), central=strategy.central, pulls=strategy.pulls
-        )
+        shared = share_out(program, tree.producers(self._local_types()), central=strategy.central, pulls=strategy.pulls)
         tree.evaluation.keep_only(shared.rules)
         tree.evaluation.expect(shared.rules, shared.parts)
         tree.wave = Wave(version, seen, program, shared, set(tree.children))
@@ -634,7 +638,9 @@ class Processor:
             each.openings.append(Opening(message.first, message.last, message.values))
         for to, awaken in tree.pulling.forward(tree.name, message):
             self._send(to, awaken)
-        if not any(request.answers and request.answers[0] == message.number for request in tree.pulling.requests.values()):
+        if not any(
+            request.answers and request.answers[0] == message.number for request in tree.pulling.requests.values()
+        ):
             self._answer(tree, message.number, message.part, message.first, message.last)
 
     def _on_pulled(self, message: Pulled) -> None:

@@ -75,7 +75,7 @@ class Pulling:
     count: int = 0
 
     def adopt(self, shared: Shared, since: int | None = MIN_TIME) -> None:
-        """Take over the masters and slaves of a new program; what was asked for before is asked for again if need be."""
+        """Take over the masters and slaves of a new program; what was asked for before may be asked for again."""
         self.masters, self.forwards = {}, {}
         for origin in shared.origins:
             if origin.pulled:
@@ -115,6 +115,9 @@ class Pulling:
                     continue
                 known: tuple[tuple[str, Value], ...] = tuple((n, v) for n, v in values if v is not None)
                 gaps = [(first, last)] if known else slave.uncovered(first, last)
+                if gaps != [(first, last)]:  # someone has asked for the rest, perhaps on behalf of a later event
+                    for request in self.requests.values():
+                        request.holds = min(request.holds, record.time)
                 found += self._ask(tree, slave, gaps, known)
         self._open([message.number for _, message in found], record.time, None)
         return found

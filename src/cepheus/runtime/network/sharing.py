@@ -10,7 +10,7 @@ from cepheus.rules.expressions import EventPattern
 from cepheus.rules.model import Pattern, Rule
 from cepheus.runtime.network.messages import Assigned, Ordered, Program
 
-RELAY = "#relay "
+RELAY = "__relay__"
 """Begins the name of a stand-in rule that hands primitive events of a type to sinks."""
 
 
@@ -90,9 +90,7 @@ def share_out(
     return Shared(
         rules=tuple(sorted(hosted, key=order_of)),
         parts=program.parts,
-        children={
-            child: Program(tuple(taken.get(child, ())), tuple(given.get(child, {}).values())) for child in names
-        },
+        children={child: Program(tuple(taken.get(child, ())), tuple(given.get(child, {}).values())) for child in names},
         origins=tuple(origins),
     )
 
@@ -150,7 +148,7 @@ def _origin(
 
 
 def _possible(origin: Origin, composites: set[str]) -> tuple[str, ...]:
-    """Give the roots that can be master: without an event there the rule cannot fire, and all of them are seen coming."""
+    """Give the roots that can be master: the rule needs an event there, and all of them are seen coming."""
     return tuple(
         label
         for label, part in origin.parts.items()

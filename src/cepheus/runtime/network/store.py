@@ -18,18 +18,20 @@ _TRIM = 64
 
 
 class Record:
-    """An event remembered for one tree: whether it was sent to the father, and for which rules it is gone."""
+    """An event remembered for one tree: the moment at which it was let through, and for which rules it is gone."""
 
     __slots__ = ("consumed", "counter", "event", "key", "sent", "source", "time", "type")
 
-    def __init__(self, event: Event, source: str, counter: int, depth: int = 0, path: tuple[int | str, ...] = ()) -> None:
+    def __init__(
+        self, event: Event, source: str, counter: int, depth: int = 0, path: tuple[int | str, ...] = ()
+    ) -> None:
         self.event = event
         self.type = event.type
         self.time = event.time
         self.source = source
         self.counter = counter
         self.key: Key = (event.time, source, counter, depth, path)
-        self.sent = False
+        self.sent: int | None = None
         self.consumed: set[str] | None = None
 
 

@@ -46,8 +46,8 @@ class Traffic:
     """Counts by direction of a link.
 
     ``notifications`` are events, primitive or composite, each time they cross a link; ``awakenings`` the questions of
-    pull mode and their answers; ``heartbeats`` messages that only carry promises; ``control`` all others. ``bytes`` are of
-    notifications and awakenings, ``other_bytes`` of the rest.
+    pull mode and their answers; ``heartbeats`` messages that only carry promises; ``control`` all others. ``bytes``
+    are of notifications and awakenings, ``other_bytes`` of the rest.
     """
 
     notifications: Counter[tuple[str, str]] = field(default_factory=Counter)

@@ -21,7 +21,7 @@ class Child:
     types: frozenset[str] | None = None
     serial: int = 0
     through: int | None = None
-    program: Program = Program()
+    program: Program = field(default_factory=Program)
     interests: tuple[EventPattern, ...] = ()
 
 
@@ -60,7 +60,7 @@ class Tree:
     version: int = 0
     wave: Wave | None = None
     again: bool = False
-    shared: Shared = Shared()
+    shared: Shared = field(default_factory=Shared)
     promised: int | None = MIN_TIME
     announced: tuple[EventPattern, ...] = ()
     settling: list[Settled] = field(default_factory=list)
