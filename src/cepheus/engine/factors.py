@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from cepheus.core.errors import OptionError
+from collections.abc import Collection
+
+from cepheus.core.errors import OptionError, did_you_mean
 
 
 def require_factor(factor: float) -> float:
@@ -14,3 +16,8 @@ def require_factor(factor: float) -> float:
     if not 0.0 <= factor <= 1.0:
         raise OptionError.of("factor", f"the factor {factor} is not a probability", hint="give a number from 0 to 1")
     return float(factor)
+
+
+def no_such_rule(rule: str, deployed: Collection[str]) -> OptionError:
+    """Give the error for the factor of a rule that is not deployed."""
+    return OptionError.of("factor", f"no rule named '{rule}' is deployed", hint=did_you_mean(rule, deployed))

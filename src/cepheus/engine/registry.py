@@ -10,7 +10,8 @@ from cepheus.core.errors import OptionError, UnsupportedError, did_you_mean
 from cepheus.core.schema import Schema
 from cepheus.engine.interface import Engine
 from cepheus.engine.limits import DEFAULT_LIMIT
-from cepheus.rules.model import Rule
+from cepheus.rules.interval.model import IntervalRule
+from cepheus.rules.model import AnyRule
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 from cepheus.uncertainty.verdict import Observer
 
@@ -27,8 +28,17 @@ _ENGINES: dict[str, tuple[str, str]] = {
 }
 """The module and class of every engine, the fastest first."""
 
+_INTERVAL_ENGINES: dict[str, tuple[str, str]] = {
+    "goals": ("cepheus.engine.goals.engine", "GoalsEngine"),
+    "figure2": ("cepheus.engine.intervals.engine", "IntervalReferenceEngine"),
+}
+"""The module and class of every engine of interval rules, the fastest first; the last one is their reference."""
+
 _ONLY_BY_NAME = ("automata",)
 """Engines that ``auto`` passes over: what they can run, a faster one can."""
+
+_FOR_CERTAIN_EVENTS = ("columns", "automata")
+"""Engines that give way to another as soon as there is something uncertain."""
 
 
 def names() -> tuple[str, ...]:
@@ -42,7 +52,7 @@ def names() -> tuple[str, ...]:
 
 def create(
     name: str = AUTO,
-    rules: Sequence[Rule] = (),
+    rules: Sequence[AnyRule] = (),
     schema: Schema | None = None,
     *,
     limit: int = DEFAULT_LIMIT,
@@ -62,6 +72,8 @@ def create(
     'reference'
     """
     schema = Schema() if schema is None else schema
+    if "+" in name or name in _INTERVAL_ENGINES or any(isinstance(rule, IntervalRule) for rule in rules):
+        return networked(_mixed(name, rules, schema, limit, calculus, observe), networks)
     if name != AUTO:
         return networked(_deployed(_load(name, limit, calculus, observe), rules, schema), networks)
     *faster, last = (engine for engine in _ENGINES if engine not in _ONLY_BY_NAME)
@@ -73,6 +85,57 @@ def create(
     return networked(_deployed(_load(last, limit, calculus, observe), rules, schema), networks)
 
 
+def interval_names() -> tuple[str, ...]:
+    """Give the names of all engines of interval rules, the fastest first.
+
+    >>> interval_names()[-1]
+    'figure2'
+    """
+    return tuple(_INTERVAL_ENGINES)
+
+
+def _mixed(
+    name: str,
+    rules: Sequence[AnyRule],
+    schema: Schema,
+    limit: int,
+    calculus: Calculus,
+    observe: Observer | None,
+) -> Engine:
+    """Make an engine for rules of both families; ``name`` is that of either engine, or of both as in columns+goals."""
+    from cepheus.engine.mixed import MixedEngine
+
+    def make_tesla(tesla: str, rules: Sequence[AnyRule], schema: Schema) -> Engine:
+        return create(tesla, rules, schema, limit=limit, calculus=calculus, observe=observe)
+
+    def make_intervals(intervals: str, rules: Sequence[AnyRule], schema: Schema) -> Engine:
+        return _interval_engine(intervals, rules, schema, limit)
+
+    tesla, plus, intervals = name.partition("+")
+    if not plus:
+        intervals = name if name in _INTERVAL_ENGINES else "figure2" if name == "reference" else AUTO
+        tesla = "reference" if name == "figure2" else AUTO if name in _INTERVAL_ENGINES else name
+    for given in (tesla, intervals):
+        if given not in (AUTO, *_ENGINES, *_INTERVAL_ENGINES):
+            raise _no_such_engine(given)
+    return _deployed(MixedEngine(tesla, make_tesla, intervals, make_intervals), rules, schema)
+
+
+def _interval_engine(name: str, rules: Sequence[AnyRule], schema: Schema, limit: int) -> Engine:
+    *faster, last = _INTERVAL_ENGINES if name == AUTO else (name,)
+    for candidate in faster:
+        try:
+            return _deployed(_load_interval_engine(candidate, limit), rules, schema)
+        except UnsupportedError:
+            continue
+    return _deployed(_load_interval_engine(last, limit), rules, schema)
+
+
+def _load_interval_engine(name: str, limit: int) -> Engine:
+    module, cls = _INTERVAL_ENGINES[name]
+    return cast(Engine, getattr(import_module(module), cls)(limit))
+
+
 def networked(engine: Engine, networks: Mapping[str, RuleNetwork] | None) -> Engine:
     """Give an engine that weighs its rules by their networks, if there are any."""
     if not networks:
@@ -82,7 +145,7 @@ def networked(engine: Engine, networks: Mapping[str, RuleNetwork] | None) -> Eng
     return NetworkedEngine(engine, networks)
 
 
-def _deployed(engine: Engine, rules: Sequence[Rule], schema: Schema) -> Engine:
+def _deployed(engine: Engine, rules: Sequence[AnyRule], schema: Schema) -> Engine:
     if rules:
         engine.deploy(rules, schema)
     return engine
@@ -90,9 +153,19 @@ def _deployed(engine: Engine, rules: Sequence[Rule], schema: Schema) -> Engine:
 
 def _load(name: str, limit: int, calculus: Calculus, observe: Observer | None) -> Engine:
     if name not in _ENGINES:
-        known = (AUTO, *_ENGINES)
-        hint = did_you_mean(name, known) or f"the engines are {', '.join(known)}"
-        raise OptionError.of("engine", f"there is no engine '{name}'", hint=hint)
+        raise _no_such_engine(name)
     module, cls = _ENGINES[name]
-    options = {"calculus": calculus, "observe": observe} if name == "reference" else {}
-    return cast(Engine, getattr(import_module(module), cls)(limit, **options))
+    make = getattr(import_module(module), cls)
+    if name == "reference":
+        return cast(Engine, make(limit, calculus, observe))
+    if name not in _FOR_CERTAIN_EVENTS:
+        return cast(Engine, make(limit))
+    from cepheus.engine.aware import AwareEngine  # it knows the compiled engines, which are imported when asked for
+
+    return AwareEngine(make(limit), limit, calculus)
+
+
+def _no_such_engine(name: str) -> OptionError:
+    known = (AUTO, *_ENGINES, *_INTERVAL_ENGINES)
+    hint = did_you_mean(name, known) or f"the engines are {', '.join(known)}"
+    return OptionError.of("engine", f"there is no engine '{name}'", hint=hint)

@@ -1,0 +1,128 @@
+"""An engine for certain events that gives way to one for uncertain events as soon as there is something uncertain.
+
+Certain events, which are nearly all that most streams have, run exactly as they would without uncertainty. The first
+event with an error or a probability of its own, the first declared error and the first rule that is not fully trusted
+move everything that is remembered to an engine that works out probabilities: the compiled one if it can run the
+rules, else the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.error_column import ErrorColumn
+from cepheus.core.event import Event
+from cepheus.core.schema import Schema
+from cepheus.engine.columns.engine import ColumnsEngine
+from cepheus.engine.factors import no_such_rule, require_factor
+from cepheus.engine.interface import Engine
+from cepheus.engine.limits import DEFAULT_LIMIT
+from cepheus.engine.probable.past import past_of
+from cepheus.engine.reference import ReferenceEngine
+from cepheus.engine.snapshot import pack, unpack
+from cepheus.rules.model import AnyRule
+from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
+
+
+class AwareEngine:
+    """Runs a fast engine and, from the first uncertainty on, one that knows what that means."""
+
+    def __init__(
+        self, engine: ColumnsEngine, limit: int = DEFAULT_LIMIT, calculus: Calculus = DEFAULT_CALCULUS
+    ) -> None:
+        self._fast = engine
+        self._limit = limit
+        self._calculus = calculus
+        self._engine = cast(Engine, engine)  # but for factors, which it is never given
+        self._certain = True
+        self._deployed: set[str] | None = set()
+
+    @property
+    def name(self) -> str:
+        """The name of the engine that was asked for."""
+        return self._fast.name
+
+    @property
+    def at_work(self) -> Engine:
+        """The engine that does the work at present."""
+        return self._engine
+
+    def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
+        """Add rules; a declared error is an uncertainty."""
+        if self._certain and any(a.error is not None for event_type in schema.values() for a in event_type.attributes):
+            ColumnsEngine(self._limit).deploy(rules, schema)  # what the fast engine cannot run, this one refuses
+            self._give_way()
+        self._engine.deploy(rules, schema)
+        if self._deployed is not None:
+            self._deployed |= {str(rule.name) for rule in rules}
+
+    def withdraw(self, name: str) -> None:
+        """Remove a rule."""
+        self._engine.withdraw(name)
+        if self._deployed is not None:
+            self._deployed.discard(name)
+
+    def set_factor(self, rule: str, factor: float) -> None:
+        """Set how far a rule is to be trusted; a rule that is fully trusted is nothing uncertain."""
+        if self._certain:
+            if self._deployed is not None and rule not in self._deployed:
+                raise no_such_rule(rule, self._deployed)
+            if require_factor(factor) == 1.0:
+                return
+            self._give_way()
+        self._engine.set_factor(rule, factor)
+
+    def feed(self, batch: EventBatch) -> EventBatch:
+        """Process events in total order."""
+        if self._certain and (batch.errors or batch.probabilities is not None) and _is_uncertain(batch):
+            self._give_way()
+        return self._engine.feed(batch)
+
+    def feed_event(self, event: Event) -> list[Event]:
+        """Process one event."""
+        if self._certain and (event.errors or (event.probability != 1.0 and event.rule is None and not event.made_of)):
+            self._give_way()
+        return self._engine.feed_event(event)
+
+    def advance(self, time: int) -> EventBatch:
+        """Forget what no window can reach any more."""
+        return self._engine.advance(time)
+
+    def snapshot(self) -> bytes:
+        """Give everything that later answers depend on."""
+        if self._certain:
+            return self._fast.snapshot()
+        return pack(self.name, {"at_work": self._engine.name}, {"engine": self._engine.snapshot()})
+
+    def restore(self, data: bytes) -> None:
+        """Take over a snapshot, of certain or uncertain events."""
+        header, blobs = unpack(self.name, data)
+        self._deployed = None  # a snapshot does not tell
+        if "at_work" not in header:
+            self._fast.restore(data)
+            self._engine, self._certain = cast(Engine, self._fast), True
+            return
+        self._engine = ReferenceEngine(self._limit, self._calculus)
+        self._engine.restore(blobs["engine"])
+        self._certain = False
+
+    def _give_way(self) -> None:
+        """Let an engine that works out probabilities go on from here."""
+        past = past_of(self._fast.saved())
+        reference = ReferenceEngine(self._limit, self._calculus)
+        reference.adopt(past)
+        self._engine, self._certain = reference, False
+
+
+def _is_uncertain(batch: EventBatch) -> bool:
+    """Tell whether any event has an error, or a probability that counts: a composite event counts as certain."""
+    if any(ErrorColumn.of(errors).any for errors in batch.errors.values()):
+        return True
+    if batch.probabilities is None or (batch.probabilities == 1.0).all():
+        return False
+    return batch.provenance is None or any(
+        probability != 1.0 and not made_of
+        for probability, made_of in zip(batch.probabilities.tolist(), batch.provenance.made_of, strict=True)
+    )

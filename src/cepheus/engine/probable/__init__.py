@@ -1,0 +1,1 @@
+"""The engine for uncertain events: CDP whose constraints have probabilities, compiled."""
