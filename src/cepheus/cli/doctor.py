@@ -60,6 +60,7 @@ def _findings() -> Iterator[Finding]:
     for name, use in _OPTIONAL.items():
         yield _package(name, required=False, remedy=f"needed only for {use}: pip install {name}")
     yield from _engines()
+    yield from _spark()
     yield _cache()
     yield Finding("cores", str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()))
     yield Finding("memory", _memory())
@@ -76,6 +77,19 @@ def _engines() -> Iterator[Finding]:
     from cepheus.engine.registry import names
 
     yield Finding("engines", ", ".join(names()))
+
+
+def _spark() -> Iterator[Finding]:
+    """Tell whether Spark can run here, and on which Java."""
+    from cepheus.runtime.spark.java import OLDEST, find_java
+
+    yield _package("pyspark", required=False, remedy="needed only for Spark: pip install 'cepheus-cep[spark]'")
+    java = find_java()
+    if java is None:
+        remedy = f"Spark needs Java {OLDEST} or newer: install one, or pip install 'cepheus-cep[java]'"
+        yield Finding("java", "not found", remedy, required=False)
+    else:
+        yield Finding("java", f"{java.version} ({java.origin})")
 
 
 def _cache() -> Finding:

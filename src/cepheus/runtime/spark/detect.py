@@ -59,8 +59,11 @@ class Detection:
         """The columns of ``dataframe``."""
         return self.planned.composites
 
-    def of(self, composite: str) -> DataFrame:
-        """Give the composite events of one type: ``time``, with provenance ``id`` and ``from``, and its attributes."""
+    def of(self, composite: str, rows: DataFrame | None = None) -> DataFrame:
+        """Give the composite events of one type: ``time``, with provenance ``id`` and ``from``, and its attributes.
+
+        ``rows`` are taken in place of ``dataframe``: the same rows, cached.
+        """
         from pyspark.sql import functions as f
 
         composites = self.checked.composites
@@ -73,7 +76,8 @@ class Detection:
         for attribute in composites[composite].attributes:
             key = (attribute.name, attribute.type or NO_TYPE)
             columns.append(f.col(quoted(names[key])).alias(attribute.name))
-        return self.dataframe.where(f.col("type") == composite).select(*columns)
+        frame = self.dataframe if rows is None else rows
+        return frame.where(f.col("type") == composite).select(*columns)
 
     def explain(self, *, measure: bool = False) -> str:
         """Tell how the rules are split and why not better, where events go, what Spark leaves out by itself.

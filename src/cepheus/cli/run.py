@@ -1,0 +1,45 @@
+"""``cepheus run``: a pipeline on Spark, described in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cepheus.cli.console import note, report
+
+
+def run(
+    pipeline: Annotated[Path, typer.Argument(help="The pipeline file: sources, rules and sinks, in TOML.")],
+    master: Annotated[
+        str | None, typer.Option(metavar="URL", help="Where Spark runs, instead of what the file says.")
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Tell how the rules would be split, and run nothing.")
+    ] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only check the file, without starting Spark.")] = False,
+) -> None:
+    """Run rules on Spark: read sources, find composite events, write them to sinks, without a line of code."""
+    from cepheus.runtime.spark.failures import plain_failures
+    from cepheus.runtime.spark.pipeline.read import read_pipeline
+    from cepheus.runtime.spark.pipeline.run import detection_of, run_pipeline
+    from cepheus.runtime.spark.session import spark_session
+
+    described = read_pipeline(pipeline)
+    if check:
+        note(f"{pipeline}: no errors")
+        return
+    where = described.spark
+    spark = spark_session(master or where.master, name=where.name, options=where.options, silent=True)
+    try:
+        with plain_failures():
+            found = detection_of(spark, described)
+            report(found.checked.warnings)
+            if explain:
+                print(found.explain(measure=not described.is_stream), end="")
+                return
+            run_pipeline(described, found)
+    finally:
+        spark.stop()
+    note(f"done: {len(described.sinks)} {'sink' if len(described.sinks) == 1 else 'sinks'} written")

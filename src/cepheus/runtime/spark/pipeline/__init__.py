@@ -1,0 +1,1 @@
+"""Pipelines without code: sources, rules and sinks described in a file."""

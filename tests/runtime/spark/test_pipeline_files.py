@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cepheus.core.errors import OptionError
+from cepheus.runtime.spark.pipeline.read import read_pipeline
+
+GOOD = """
+rules = ["fire.tesla"]
+
+[[sources]]
+format = "json"
+path = "events.jsonl"
+options = { multiLine = true }
+
+[[sinks]]
+format = "parquet"
+path = "s3a://bucket/fires"
+composite = "Fire"
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    (folder / "fire.tesla").write_text("define Fire() from Smoke()")
+    path = folder / "pipeline.toml"
+    path.write_text(text)
+    return path
+
+
+def findings(folder: Path, text: str) -> list[str]:
+    with pytest.raises(OptionError) as caught:
+        read_pipeline(write(folder, text))
+    return [f"{d.place.line if d.place else None}: {d.message}" for d in caught.value.diagnostics]
+
+
+def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
+    pipeline = read_pipeline(write(tmp_path, GOOD))
+    assert pipeline.rules == (str(tmp_path / "fire.tesla"),)
+    assert pipeline.sources[0].path == str(tmp_path / "events.jsonl")
+    assert pipeline.sources[0].options == {"multiLine": "true"}
+    assert pipeline.sinks[0].path == "s3a://bucket/fires"
+    assert not pipeline.is_stream
+
+
+def test_all_that_is_wrong_is_told_with_its_line(tmp_path: Path) -> None:
+    text = GOOD.replace('format = "json"', 'fromat = "json"').replace("composite", 'mode = "overwrit"\ncomposit')
+    assert findings(tmp_path, text + '\n[detect]\nshards = "two"\ntime_unit = "h"\n') == [
+        "4: this one of the sources has no format",
+        "5: 'sources' has no key 'fromat'",
+        "12: 'overwrit' is not a choice for mode",
+        "13: 'sinks' has no key 'composit'",
+        "16: 'shards' must be an integer, not 'two'",
+        "17: 'h' is not a choice for time_unit",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("rules = [", "None: the file is not TOML"),
+        (GOOD.replace("fire.tesla", "water.tesla"), "2: there is no rule file 'water.tesla'"),
+        (GOOD.replace("[[sinks]]", "[[sink]]"), "9: a pipeline has no 'sink'"),
+        (GOOD + 'checkpoint = "here"\n', "13: 'checkpoint' is for streams"),
+        (GOOD.replace("options", "stream = true\noptions"), "10: a sink of a stream has a checkpoint"),
+        (GOOD + '[[sources]]\nformat = "csv"\n', "13: with several sources, each says its event type"),
+        (GOOD + '[[sources]]\nformat = "csv"\ntype = "Temp"\n', "4: this source does not say its event type"),
+    ],
+)
+def test_mistakes(tmp_path: Path, text: str, expected: str) -> None:
+    assert any(finding.startswith(expected) for finding in findings(tmp_path, text))
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="there is no file"):
+        read_pipeline(tmp_path / "nothing.toml")
