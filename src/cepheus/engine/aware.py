@@ -19,6 +19,8 @@ from cepheus.engine.columns.engine import ColumnsEngine
 from cepheus.engine.factors import no_such_rule, require_factor
 from cepheus.engine.interface import Engine
 from cepheus.engine.limits import DEFAULT_LIMIT
+from cepheus.engine.parallel.engine import ParallelEngine
+from cepheus.engine.parallel.snapshot import is_parallel
 from cepheus.engine.probable.past import past_of
 from cepheus.engine.reference import ReferenceEngine
 from cepheus.engine.snapshot import pack, unpack
@@ -30,7 +32,7 @@ class AwareEngine:
     """Runs a fast engine and, from the first uncertainty on, one that knows what that means."""
 
     def __init__(
-        self, engine: ColumnsEngine, limit: int = DEFAULT_LIMIT, calculus: Calculus = DEFAULT_CALCULUS
+        self, engine: ColumnsEngine | ParallelEngine, limit: int = DEFAULT_LIMIT, calculus: Calculus = DEFAULT_CALCULUS
     ) -> None:
         self._fast = engine
         self._limit = limit
@@ -101,6 +103,8 @@ class AwareEngine:
         header, blobs = unpack(self.name, data)
         self._deployed = None  # a snapshot does not tell
         if "at_work" not in header:
+            if is_parallel(header) and not isinstance(self._fast, ParallelEngine):
+                self._fast = ParallelEngine(self._limit, threads=1)
             self._fast.restore(data)
             self._engine, self._certain = cast(Engine, self._fast), True
             return

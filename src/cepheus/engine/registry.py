@@ -37,6 +37,9 @@ _INTERVAL_ENGINES: dict[str, tuple[str, str]] = {
 _ONLY_BY_NAME = ("automata",)
 """Engines that ``auto`` passes over: what they can run, a faster one can."""
 
+_IN_THREADS = "columns"
+"""The engine that can spread its work over threads."""
+
 _FOR_CERTAIN_EVENTS = ("columns", "automata")
 """Engines that give way to another as soon as there is something uncertain."""
 
@@ -59,6 +62,7 @@ def create(
     networks: Mapping[str, RuleNetwork] | None = None,
     calculus: Calculus = DEFAULT_CALCULUS,
     observe: Observer | None = None,
+    threads: int = 1,
 ) -> Engine:
     """Make an engine and deploy rules in it, with the attribute types that ``Engine.deploy`` asks for.
 
@@ -66,23 +70,24 @@ def create(
     may make; ``networks`` are those of rules that have one; ``calculus`` is how probabilities are worked out. A name
     that no engine has is an OptionError; rules that the engine cannot run are an UnsupportedError.
     ``observe`` is told of every composite event and the factors of its probability, which the reference engine alone
-    can give.
+    can give. The columns engine spreads its work over so many ``threads``; the others have but one.
 
     >>> create("reference").name
     'reference'
     """
+    _require_threads(name, threads)
     schema = Schema() if schema is None else schema
     if "+" in name or name in _INTERVAL_ENGINES or any(isinstance(rule, IntervalRule) for rule in rules):
-        return networked(_mixed(name, rules, schema, limit, calculus, observe), networks)
+        return networked(_mixed(name, rules, schema, limit, calculus, observe, threads), networks)
     if name != AUTO:
-        return networked(_deployed(_load(name, limit, calculus, observe), rules, schema), networks)
+        return networked(_deployed(_load(name, limit, calculus, observe, threads), rules, schema), networks)
     *faster, last = (engine for engine in _ENGINES if engine not in _ONLY_BY_NAME)
     for candidate in faster:
         try:
-            return networked(_deployed(_load(candidate, limit, calculus, observe), rules, schema), networks)
+            return networked(_deployed(_load(candidate, limit, calculus, observe, threads), rules, schema), networks)
         except UnsupportedError:
             continue
-    return networked(_deployed(_load(last, limit, calculus, observe), rules, schema), networks)
+    return networked(_deployed(_load(last, limit, calculus, observe, threads), rules, schema), networks)
 
 
 def interval_names() -> tuple[str, ...]:
@@ -101,12 +106,13 @@ def _mixed(
     limit: int,
     calculus: Calculus,
     observe: Observer | None,
+    threads: int,
 ) -> Engine:
     """Make an engine for rules of both families; ``name`` is that of either engine, or of both as in columns+goals."""
     from cepheus.engine.mixed import MixedEngine
 
     def make_tesla(tesla: str, rules: Sequence[AnyRule], schema: Schema) -> Engine:
-        return create(tesla, rules, schema, limit=limit, calculus=calculus, observe=observe)
+        return create(tesla, rules, schema, limit=limit, calculus=calculus, observe=observe, threads=threads)
 
     def make_intervals(intervals: str, rules: Sequence[AnyRule], schema: Schema) -> Engine:
         return _interval_engine(intervals, rules, schema, limit)
@@ -151,7 +157,17 @@ def _deployed(engine: Engine, rules: Sequence[AnyRule], schema: Schema) -> Engin
     return engine
 
 
-def _load(name: str, limit: int, calculus: Calculus, observe: Observer | None) -> Engine:
+def _require_threads(name: str, threads: int) -> None:
+    """Refuse a number of threads that cannot be, or several for an engine that has but one."""
+    if threads < 1:
+        raise OptionError.of("threads", f"{threads} threads cannot do anything", hint="give a number from 1 up")
+    if threads > 1 and name in _ENGINES and name != _IN_THREADS:
+        raise OptionError.of(
+            "threads", f"the engine {name} runs on one thread", hint=f"choose the engine {_IN_THREADS}"
+        )
+
+
+def _load(name: str, limit: int, calculus: Calculus, observe: Observer | None, threads: int) -> Engine:
     if name not in _ENGINES:
         raise _no_such_engine(name)
     module, cls = _ENGINES[name]
@@ -162,6 +178,10 @@ def _load(name: str, limit: int, calculus: Calculus, observe: Observer | None) -
         return cast(Engine, make(limit))
     from cepheus.engine.aware import AwareEngine  # it knows the compiled engines, which are imported when asked for
 
+    if threads > 1 and name == _IN_THREADS:
+        from cepheus.engine.parallel.engine import ParallelEngine
+
+        return AwareEngine(ParallelEngine(limit, threads), limit, calculus)
     return AwareEngine(make(limit), limit, calculus)
 
 

@@ -29,18 +29,6 @@ def pack(kind: str, header: Mapping[str, Any], blobs: Mapping[str, bytes] | None
     return _HEAD.pack(_MAGIC, _VERSION, len(name), hashlib.sha256(body).digest(), len(body)) + body
 
 
-def kind_of(data: bytes) -> str | None:
-    """Tell who made a snapshot; None if that cannot be told. Whoever opens it finds out whether it is whole.
-
-    >>> kind_of(pack("reference", {}))
-    'reference'
-    """
-    if len(data) < _HEAD.size or data[:8] != _MAGIC:
-        return None
-    name_length = _HEAD.unpack_from(data)[2]
-    return data[_HEAD.size : _HEAD.size + name_length].decode(errors="replace")
-
-
 def unpack(kind: str, data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
     """Open an envelope; SnapshotError if it is damaged or of another kind."""
     if len(data) < _HEAD.size or data[:8] != _MAGIC:

@@ -7,18 +7,21 @@ are dealt out by that key to one engine per thread; other rules are spread over 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
 from cepheus.core.batch import EventBatch
-from cepheus.core.errors import CepheusError, OptionError
+from cepheus.core.errors import CepheusError, OptionError, UnsupportedError
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
+from cepheus.core.time import MIN_TIME
 from cepheus.engine.columns.engine import ColumnsEngine
 from cepheus.engine.columns.intake import BatchWords
 from cepheus.engine.columns.outlet import Found, Outlet, to_batch
+from cepheus.engine.columns.snapshot import Saved
 from cepheus.engine.columns.state import OUTPUT_HEADER, Input
 from cepheus.engine.columns.texts import TextCensus
 from cepheus.engine.families import tesla_rules
@@ -196,6 +199,24 @@ class ParallelEngine:
         for engine in engines:
             engine.use_texts(self._strings)
         self._census.taken(self._strings)
+
+    def saved(self) -> Saved:
+        """Give what one engine with all the rules would put into a snapshot.
+
+        UnsupportedError once events are spread over several engines: in which order they came is not known any more.
+        """
+        engines = [engine for group in self._groups for engine in group.engines]
+        states = [engine.saved() for engine in engines]
+        if len(states) == 1:
+            return states[0]
+        if self._fed:
+            raise UnsupportedError.of(
+                "unsupported",
+                "what several threads remember cannot move to an engine for uncertain events",
+                hint="run with threads=1, or let the first event or rule be an uncertain one",
+            )
+        rules = {str(deployed.rule.name): replace(deployed, since={}) for state in states for deployed in state.rules}
+        return Saved(tuple(rules[name] for name in self._order), (), self._strings.texts, 0, MIN_TIME)
 
     def snapshot(self) -> bytes:
         """Give the rules, how they are spread, and what each engine remembers."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from cepheus.core.errors import SnapshotError
 from cepheus.engine.columns import snapshot as columns
 from cepheus.engine.columns.engine import ColumnsEngine
 from cepheus.engine.columns.snapshot import Saved
-from cepheus.engine.snapshot import kind_of, pack, unpack
-
-KIND = "columns in threads"
+from cepheus.engine.snapshot import pack, unpack
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +46,21 @@ def write(saved: SavedGroups) -> bytes:
         for number, group in enumerate(saved.groups)
         for shard, state in enumerate(group.engines)
     }
-    return pack(KIND, header, blobs)
+    return pack(ColumnsEngine.name, header, blobs)
+
+
+def is_parallel(header: Mapping[str, Any]) -> bool:
+    """Tell from the header of a snapshot whether several engines made it."""
+    return "groups" in header
 
 
 def read(data: bytes) -> SavedGroups:
     """Open the bytes of a snapshot, be it of one engine or of several; SnapshotError if they do not hold together."""
-    if kind_of(data) == ColumnsEngine.name:
+    header, blobs = unpack(ColumnsEngine.name, data)
+    if not is_parallel(header):
         saved = columns.read(ColumnsEngine.name, data)
         order = tuple(str(deployed.rule.name) for deployed in saved.rules)
         return SavedGroups(None, saved.fed, order, saved.texts, (SavedGroup(None, (saved,)),))
-    header, blobs = unpack(KIND, data)
     try:
         groups = tuple(
             SavedGroup(
