@@ -192,10 +192,13 @@ class ShardMachine:
         )
 
     def _wake(self, live: Live, head: Head) -> int | None:
-        """Give when there is something to do: events to process, or pieces to drop."""
+        """Give when there is something to do: events to process, or pieces to drop.
+
+        A watermark begins at 0, so before that there is no time to wake at.
+        """
         if live.waiting is not None:
-            return int(self._work.times(live.waiting)[0]) // _MILLISECOND + 1
+            return max(int(self._work.times(live.waiting)[0]) // _MILLISECOND + 1, 1)
         if self._work.memory is None or not head.pieces:
             return None
         last = max(piece.last for piece in head.pieces)
-        return min(last + self._work.memory, MAX_TIME) // _MILLISECOND + 1
+        return max(min(last + self._work.memory, MAX_TIME) // _MILLISECOND + 1, 1)

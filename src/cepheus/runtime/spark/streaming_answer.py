@@ -8,6 +8,7 @@ rows without an event are left out once the counts have been taken.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -51,10 +52,12 @@ def answer_schema(layout: CompositeLayout) -> str:
 def answer(layout: CompositeLayout, outcome: Outcome, events: int, late: EventBatch | None) -> pd.DataFrame:
     """Give the rows for what a call led to; ``events`` is how many it was given, ``late`` those to be given back."""
     composites = outcome.composites
-    parts = [_frame(layout.rows(composites), None)] if len(composites) else []
+    parts = [layout.rows(composites)] if len(composites) else []
+    texts: list[str | None] = [None] * len(composites)
     if late is not None:
-        parts.append(_frame(_late_rows(layout, late), [json.dumps(event) for event in late.to_dicts()]))
-    found = pd.concat(parts, ignore_index=True) if len(parts) > 1 else parts[0] if parts else _frame(_row(layout), None)
+        parts.append(_late_rows(layout, late))
+        texts += [json.dumps(event) for event in late.to_dicts()]
+    found = _frame(parts, texts) if parts else _frame([_row(layout)], [None])
     missed = 0 if outcome.late is None else outcome.late.num_rows
     counts = (events, missed, len(composites), outcome.head.size)
     for name, count in zip(_COUNTS, counts, strict=True):
@@ -95,10 +98,11 @@ def _late_rows(layout: CompositeLayout, late: EventBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([*bare.columns, *rest], fields.names)
 
 
-def _frame(rows: pa.RecordBatch, late: list[str] | None) -> pd.DataFrame:
+def _frame(parts: Sequence[pa.RecordBatch], late: Sequence[str | None]) -> pd.DataFrame:
+    """Give rows as a frame; each column is one array, as Spark expects."""
+    (rows,) = pa.Table.from_batches(parts).combine_chunks().to_batches()
     columns = {f"c{number}": _series(column) for number, column in enumerate(rows.columns)}
-    texts = pa.nulls(rows.num_rows, pa.string()) if late is None else pa.array(late, pa.string())
-    return pd.DataFrame({**columns, "late_event": _series(texts)})
+    return pd.DataFrame({**columns, "late_event": _series(pa.array(late, pa.string()))})
 
 
 def _series(column: pa.Array) -> pd.Series:

@@ -25,7 +25,7 @@ from cepheus.runtime.spark.layout import TIME
 from cepheus.runtime.spark.order import tied_rows
 from cepheus.runtime.spark.shard import Job
 from cepheus.runtime.spark.state_live import LiveShards
-from cepheus.runtime.spark.state_machine import ShardMachine
+from cepheus.runtime.spark.state_machine import Outcome, ShardMachine
 from cepheus.runtime.spark.state_memory import memory
 from cepheus.runtime.spark.streaming_answer import answer
 from cepheus.runtime.spark.streaming_pack import from_bytes
@@ -131,7 +131,7 @@ class ShardProcessor(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Called before anything else, in every task."""
-        self._handle = handle
+        self._timers = handle
         self._store = SparkStore(handle)
 
     def handleInputRows(  # noqa: N802  # Spark's name
@@ -141,10 +141,10 @@ class ShardProcessor(StatefulProcessor):
         timerValues: TimerValues,  # noqa: N803
     ) -> Iterator[pd.DataFrame]:
         """Called with the rows of a shard in a micro-batch."""
-        parts = [from_bytes(payload) for frame in rows for payload in frame["payload"]]
-        events = pa.concat_tables(parts)
-        self._job.events.check(self._work(key).batch(events))
-        yield self._handle_events(key, events, timerValues, None)
+        work = self.work(key)
+        events = pa.concat_tables([from_bytes(payload) for frame in rows for payload in frame["payload"]])
+        work.job.events.check(work.batch(events))
+        yield self._handle(key, work, events, timerValues, None)
 
     def handleExpiredTimer(  # noqa: N802  # Spark's name
         self,
@@ -153,29 +153,32 @@ class ShardProcessor(StatefulProcessor):
         expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803
     ) -> Iterator[pd.DataFrame]:
         """Called when the watermark has passed what a shard waits for, and no rows came for it."""
-        yield self._handle_events(key, None, timerValues, expiredTimerInfo.getExpiryTimeInMs())
+        yield self._handle(key, self.work(key), None, timerValues, expiredTimerInfo.getExpiryTimeInMs())
 
     def close(self) -> None:
         """Called at the end of a task."""
 
-    def _work(self, key: Any) -> JobWork:
+    def work(self, key: Any) -> JobWork:
+        """Tell what the shard of a key does."""
         return JobWork(self._job, self._shards[key[0]])
 
-    def _handle_events(
-        self, key: Any, events: pa.Table | None, timers: TimerValues, expired: int | None
+    def answer(self, work: JobWork, outcome: Outcome, events: int) -> pd.DataFrame:
+        """Give the rows for what a shard found."""
+        late = work.batch(outcome.late) if self._late and outcome.late is not None else None
+        return answer(work.job.composites, outcome, events, late)
+
+    def _handle(
+        self, key: Any, work: JobWork, events: pa.Table | None, timers: TimerValues, expired: int | None
     ) -> pd.DataFrame:
         context = TaskContext.get()
         query = None if context is None else context.getLocalProperty("sql.streaming.queryId")
-        machine = ShardMachine(self._work(key), _SHARDS, (query, key[0]))
         watermark = timers.getCurrentWatermarkInMs()
         # a query starts with a watermark of 0, which says nothing
-        outcome = machine.handle(self._store, events, watermark * 1000 if watermark > 0 else MIN_TIME)
+        until = watermark * 1000 if watermark > 0 else MIN_TIME
+        outcome = ShardMachine(work, _SHARDS, (query, key[0])).handle(self._store, events, until)
         if outcome.wake != outcome.slept:
             if outcome.slept is not None and outcome.slept != expired:  # Spark deletes the expired one by itself
-                self._handle.deleteTimer(outcome.slept)
+                self._timers.deleteTimer(outcome.slept)
             if outcome.wake is not None:
-                self._handle.registerTimer(outcome.wake)
-        late = None
-        if self._late and outcome.late is not None:
-            late = self._work(key).batch(outcome.late)
-        return answer(self._job.composites, outcome, 0 if events is None else events.num_rows, late)
+                self._timers.registerTimer(outcome.wake)
+        return self.answer(work, outcome, 0 if events is None else events.num_rows)

@@ -1,0 +1,54 @@
+"""Events as the rows that Spark would make of them, for tests that drive shards without Spark."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from cepheus.core.event import Event
+from cepheus.core.schema import Schema
+from cepheus.core.values import ValueType
+from cepheus.rules.check import Checked
+from cepheus.runtime.spark.layout import ID, SEQUENCE, TIME, TYPE, CompositeLayout, EventLayout, IdKind
+from cepheus.runtime.spark.shard import GroupJob, Job
+
+
+def whole_job(checked: Checked, *, sequenced: bool, ids: IdKind = IdKind.NUMBER, engine: str = "auto") -> Job:
+    """Give the job of all rules in one shard."""
+    inputs = tuple(checked.inputs.values())
+    schema = Schema({**checked.composites, **checked.inputs}.values())
+    return Job(
+        EventLayout.of(inputs, ids=ids, sequenced=sequenced, homes=False),
+        CompositeLayout.of(checked.composites, provenance=True),
+        (GroupJob(checked.rules.rules, schema, engine, 10_000_000, range(1)),),
+    )
+
+
+def rows_of(layout: EventLayout, inputs: Schema, events: Sequence[Event]) -> pa.Table:
+    """Give the rows of events, which must have ids; a value goes into the column of the type that it should have."""
+    columns: dict[str, pa.Array] = {
+        TYPE: pa.array([layout.types.index(event.type) for event in events], pa.int32()),
+        TIME: pa.array([event.time for event in events], pa.int64()),
+        ID: pa.array([event.id for event in events], pa.string() if layout.ids is IdKind.TEXT else pa.int64()),
+    }
+    if layout.sequenced:
+        columns[SEQUENCE] = pa.array([event.sequence for event in events], pa.int64())
+    for name, value_type in layout.columns:
+        fitting = {t.name for t in inputs.values() if (a := t.attribute(name)) is not None and a.type is value_type}
+        cells = [event.attributes.get(name) if event.type in fitting else None for event in events]
+        kind = pa.int64() if value_type is ValueType.TIMESTAMP else value_type.arrow
+        columns[layout.name_of((name, value_type))] = pa.array(cells, kind)
+    return pa.table(columns)
+
+
+def write_arrival(table: pa.Table, folder: Path, number: int) -> None:
+    """Write a file that arrives after those of smaller numbers: Spark goes by the time of the last change."""
+    path = folder / f"{number:04}.parquet"
+    hidden = path.with_name(f"_{path.name}")
+    pq.write_table(table, hidden)
+    os.utime(hidden, (1_700_000_000 + number, 1_700_000_000 + number))
+    hidden.rename(path)

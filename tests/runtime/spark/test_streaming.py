@@ -1,0 +1,114 @@
+"""Streams on Spark: as exact as the embedded engine, over restarts; late events, metrics, what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("google.protobuf", reason="streams on Spark need protobuf")
+
+from fire_stream import RULES, SCHEMA, arrivals, expected, make_events, write_file
+from pyspark.sql import functions as f
+
+import cepheus.spark
+from cepheus.core.errors import OptionError
+from cepheus.core.time import SECOND
+from cepheus.runtime.spark import streaming
+from cepheus.runtime.spark.streaming_pack import spread_slots
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+
+def stream_of(spark: SparkSession, folder: Path) -> DataFrame:
+    return spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder))
+
+
+def run(spark: SparkSession, folder: Path, rules: str = RULES) -> StreamingQuery:
+    """Process the files that are there, and stop."""
+    found = cepheus.spark.detect(
+        rules,
+        stream_of(spark, folder / "in"),
+        sequence="n",
+        id="n",
+        provenance=True,
+        late=True,
+        watermark="3 seconds",
+        shards=2,
+    )
+    query = (
+        found.dataframe.writeStream.format("parquet")
+        .option("path", str(folder / "out"))
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    return query
+
+
+def test_a_stream_gives_what_one_run_gives_and_goes_on_after_a_stop(spark: SparkSession, tmp_path: Path) -> None:
+    events = make_events(600, seed=1)
+    files = arrivals(events, 6, seed=2)
+    for number, some in enumerate(files[:3]):
+        write_file(some, tmp_path / "in", number)
+    run(spark, tmp_path)
+    for number, some in enumerate(files[3:], start=3):
+        write_file(some, tmp_path / "in", number)
+    write_file([{**events[0], "n": 10_000}], tmp_path / "in", 100)  # an hour too late
+    query = run(spark, tmp_path)
+
+    written = spark.read.parquet(str(tmp_path / "out"))
+    rows = written.where("late is null").select("type", f.unix_micros("time"), "id").collect()
+    assert sorted(map(tuple, rows)) == expected(events)
+    late = [json.loads(row.late) for row in written.where("late is not null").collect()]
+    assert [(event["type"], event["time"], event["id"]) for event in late] == [
+        (events[0]["type"], events[0]["time"], 10_000)
+    ]
+    metrics = [progress["observedMetrics"]["cepheus"] for progress in query.recentProgress]
+    assert sum(metric["late"] for metric in metrics) == 1
+    assert (
+        sum(progress["observedMetrics"]["source0"]["rows"] for progress in query.recentProgress)
+        == len([event for some in files[3:] for event in some]) + 1
+    )
+
+    write_file([{**events[-1], "time": events[-1]["time"] + 7200 * SECOND}], tmp_path / "in", 101)
+    with pytest.raises(Exception, match=r"error\[checkpoint-rules\]: the checkpoint was made by other rules"):
+        run(spark, tmp_path, RULES.replace("within 5 s", "within 6 s"))
+
+
+def test_a_stream_needs_a_watermark(spark: SparkSession, tmp_path: Path) -> None:
+    write_file(make_events(3, seed=1), tmp_path, 0)
+    events = stream_of(spark, tmp_path)
+    with pytest.raises(OptionError, match="without a watermark"):
+        cepheus.spark.detect(RULES, events)
+    with pytest.raises(OptionError, match="watermark already"):
+        cepheus.spark.detect(RULES, events.withWatermark("time", "1 second"), watermark="1 second")
+    with pytest.raises(OptionError, match="some events come as a stream"):
+        cepheus.spark.detect(
+            RULES, {"Smoke": events, "Temp": spark.read.schema(SCHEMA).parquet(str(tmp_path))}, watermark="1 second"
+        )
+    assert cepheus.spark.detect(RULES, events.withWatermark("time", "1 second")).dataframe.isStreaming
+
+
+def test_without_protobuf_a_stream_is_refused_early(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr(streaming, "import_module", missing)
+    write_file(make_events(3, seed=1), tmp_path, 0)
+    with pytest.raises(OptionError, match="need the package protobuf"):
+        cepheus.spark.detect(RULES, stream_of(spark, tmp_path), watermark="1 second")
+
+
+@pytest.mark.parametrize("shards", [1, 2, 3, 8])
+def test_every_shard_has_a_partition_of_its_own(spark: SparkSession, shards: int) -> None:
+    slots = spark.createDataFrame([(slot,) for slot in spread_slots(shards)], "slot int")
+    placed = [row[0] for row in slots.select(f.pmod(f.hash("slot"), f.lit(shards))).collect()]
+    assert placed == list(range(shards))

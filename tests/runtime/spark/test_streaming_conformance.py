@@ -1,0 +1,161 @@
+"""The conformance suite as one streaming query: each case a shard, each micro-batch a stretch of time of all."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("google.protobuf", reason="streams on Spark need protobuf")
+
+import pandas as pd
+import pyarrow as pa
+from pyspark import cloudpickle
+from pyspark.sql import functions as f
+
+from cepheus.core.event import Event
+from cepheus.core.schema import Attribute, EventType, Schema
+from cepheus.core.time import SECOND
+from cepheus.core.values import ValueType, type_of
+from cepheus.language.tesla import parse
+from cepheus.rules.check import check
+from cepheus.runtime.spark.layout import IdKind
+from cepheus.runtime.spark.shard import Job
+from cepheus.runtime.spark.state_machine import Outcome
+from cepheus.runtime.spark.streaming import stream_settings
+from cepheus.runtime.spark.streaming_pack import to_bytes
+from cepheus.runtime.spark.streaming_processor import JobWork, ShardProcessor
+
+sys.path.append(str(Path(__file__).parents[2] / "conformance"))
+
+from conformance_suite import Case, load_cases, outcome
+from event_rows import rows_of, whole_job, write_arrival
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def id_kind(case: Case) -> IdKind | None:
+    """Tell what an id column of the events would hold; None if that would be numbers and texts."""
+    kinds = {type(event.get("id", 0)) for event in case.events}
+    return None if len(kinds) > 1 else IdKind.TEXT if kinds == {str} else IdKind.NUMBER
+
+
+CASES = [case for case in load_cases() if id_kind(case) is not None]
+MICRO_BATCHES = 6
+
+
+class CasesProcessor(ShardProcessor):
+    """A shard for every case, each with rules of its own."""
+
+    def __init__(self, jobs: dict[int, Job]) -> None:
+        super().__init__(jobs[0], (), late=False)
+        self._jobs = jobs
+
+    def work(self, key: Any) -> JobWork:
+        return JobWork(self._jobs[key[0]], 0)
+
+    def answer(self, work: JobWork, outcome: Outcome, events: int) -> pd.DataFrame:
+        del events
+        number = next(number for number, job in self._jobs.items() if job is work.job)
+        texts = [json.dumps(composite) for composite in outcome.composites.to_dicts()]
+        return pd.DataFrame({"number": [number] * len(texts), "found": texts}, dtype=object)
+
+
+def described(case: Case) -> list[EventType]:
+    """Give the types of events as a DataFrame would tell them: every attribute may be null."""
+    kinds: dict[str, dict[str, ValueType]] = {}
+    for event in case.events:
+        known = kinds.setdefault(event["type"], {})
+        for name, value in event.items():
+            if name not in ("type", "time", "id", case.sequence) and value is not None:
+                kind = type_of(value)
+                known[name] = ValueType.FLOAT if {kind, known.get(name)} >= {ValueType.FLOAT} else kind
+    return [
+        EventType(name, tuple(Attribute(attribute, kind, optional=True) for attribute, kind in found.items()))
+        for name, found in kinds.items()
+    ]
+
+
+def test_every_case(spark: SparkSession, tmp_path: Path) -> None:
+    assert len(load_cases()) - len(CASES) <= 1
+    jobs: dict[int, Job] = {}
+    streams: dict[int, list[Event]] = {}
+    for number, case in enumerate(CASES):
+        checked = check(parse(case.rules), schema=Schema(described(case)))
+        jobs[number] = whole_job(
+            checked, sequenced=case.sequence is not None, ids=id_kind(case) or IdKind.NUMBER, engine="reference"
+        )
+        streams[number] = [
+            Event(e["type"], e["time"] * SECOND, e, id=e.get("id", n), sequence=e.get(case.sequence))
+            for n, e in enumerate(case.events)
+            if e["type"] in checked.inputs
+        ]
+    write_stretches(tmp_path / "in", jobs, streams)
+    for key, value in stream_settings(2).items():
+        spark.conf.set(key, value)
+    events = (
+        spark.readStream.schema("slot int, time timestamp, payload binary")
+        .option("maxFilesPerTrigger", 1)
+        .parquet(str(tmp_path / "in"))
+        .withWatermark("time", "0 seconds")
+        .observe("all", f.count(f.lit(1)))  # the last row only tells the time; a filter must not come before that
+        .where("payload is not null")
+    )
+    found = (
+        events.select("slot", "payload")
+        .groupBy("slot")
+        .transformWithStateInPandas(CasesProcessor(jobs), "number bigint, found string", "append", "eventTime")
+    )
+    query = (
+        found.writeStream.format("memory")
+        .queryName("conformance")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    answers: dict[int, list[dict[str, Any]]] = {number: [] for number in jobs}
+    for row in spark.table("conformance").collect():
+        answers[row.number].append(json.loads(row.found))
+    given = {case.name: outcome(answers[number]) for number, case in enumerate(CASES)}
+    assert given == {case.name: outcome(case.expected) for case in CASES}
+
+
+def write_stretches(folder: Path, jobs: dict[int, Job], streams: dict[int, list[Event]]) -> None:
+    """Write a file for each micro-batch: for every case the events of a stretch of time, shuffled."""
+    times = sorted({event.time for events in streams.values() for event in events})
+    edges = [times[len(times) * k // MICRO_BATCHES] for k in range(MICRO_BATCHES)]
+    folder.mkdir()
+    rows: list[list[tuple[int, int, bytes | None]]] = [[] for _ in edges]
+    for number, events in streams.items():
+        for k, start in enumerate(edges):
+            end = edges[k + 1] if k + 1 < len(edges) else times[-1] + 1
+            some = [event for event in events if start <= event.time < end]
+            if some:
+                Random(number).shuffle(some)
+                rows[k].append(
+                    (
+                        number,
+                        max(e.time for e in some),
+                        to_bytes(rows_of(jobs[number].events, jobs[number].groups[0].schema, some)),
+                    )
+                )
+    rows.append([(0, times[-1] + 10 * SECOND, None)])
+    for k, part in enumerate(rows):
+        slots, moments, payloads = zip(*part, strict=True)
+        table = pa.table(
+            {
+                "slot": pa.array(slots, pa.int32()),
+                "time": pa.array(moments, pa.int64()).cast(pa.timestamp("us", tz="UTC")),
+                "payload": pa.array(payloads, pa.binary()),
+            }
+        )
+        write_arrival(table, folder, k)
+
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import tests

@@ -1,0 +1,98 @@
+"""A real streaming job is killed at random moments and started again: nothing is lost, nothing doubled."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("google.protobuf", reason="streams on Spark need protobuf")
+
+from fire_stream import arrivals, expected, make_events, write_file
+from pyspark.sql import functions as f
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+JOB = Path(__file__).with_name("killable_job.py")
+PATIENCE = 600
+"""Seconds that one run of the job may take before the test gives up."""
+
+
+class Job:
+    """The job in a process group of its own, so that a kill takes Java and all the rest with it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._log = (folder / "job.log").open("ab")
+        self._commits = folder / "checkpoint" / "commits"
+        self._process = subprocess.Popen(
+            [sys.executable, str(JOB), str(folder)], stdout=self._log, stderr=self._log, start_new_session=True
+        )
+
+    def commits(self) -> int:
+        """Count the micro-batches that are done for good."""
+        return len([path for path in self._commits.glob("*") if path.name.isdigit()])
+
+    def wait(self, seconds: float, commits: int) -> bool:
+        """Wait until so many micro-batches are done, at most so long; False if the job has ended."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and self.commits() < commits:
+            if self._process.poll() is not None:
+                return False
+            time.sleep(0.05)
+        return self._process.poll() is None
+
+    def kill(self) -> None:
+        """Kill it as hard as can be."""
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._log.close()
+
+    def finish(self) -> int:
+        """Let it run to its end."""
+        try:
+            return self._process.wait(PATIENCE)
+        finally:
+            if self._process.poll() is None:
+                self.kill()
+            self._log.close()
+
+
+def run_with_kills(spark: SparkSession, folder: Path, seed: int, kills: int) -> None:
+    random = Random(seed)
+    events = make_events(40 * kills + 200, seed)
+    for number, some in enumerate(arrivals(events, 4 * kills + 4, seed)):
+        write_file(some, folder / "in", number)
+    done = 0
+    while done < kills:
+        job = Job(folder)
+        if random.random() < 0.7:  # in the middle of the work
+            running = job.wait(PATIENCE, job.commits() + random.randint(1, 2))
+            running = running and job.wait(random.uniform(0, 2), 10**9)
+        else:  # at any time after the start
+            running = job.wait(random.uniform(0, 20), 10**9)
+        if not running:
+            break
+        job.kill()
+        done += 1
+    assert done == kills, f"seed {seed}: the job ended after {done} kills"
+    assert Job(folder).finish() == 0, (folder / "job.log").read_text(errors="replace")[-5000:]
+    rows = spark.read.parquet(str(folder / "out")).select("type", f.unix_micros("time"), "id").collect()
+    assert sorted(map(tuple, rows)) == expected(events), f"seed {seed}"
+
+
+def test_three_kills(spark: SparkSession, tmp_path: Path) -> None:
+    run_with_kills(spark, tmp_path, seed=1, kills=3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2, 8))
+def test_thirty_kills(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    run_with_kills(spark, tmp_path, seed, kills=5)
