@@ -10,7 +10,7 @@ from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.rules.check import Checked, check
 from cepheus.rules.expressions import AttributeRef, EventPattern
 from cepheus.rules.json_form import from_json, to_json
-from cepheus.rules.model import Pattern, Rule, RuleSet
+from cepheus.rules.model import AnyRule, Pattern, Rule, RuleSet
 from cepheus.rules.networks.model import Network
 from cepheus.rules.walk import walk
 from cepheus.runtime.embedded.subscriptions import refuse_beyond_content
@@ -39,9 +39,9 @@ class Catalog:
         return cls(checked, Schema() if data is None else data, checked.inputs.closed, Schema())
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
-        """The rules, in the order of deployment."""
-        return self.checked.rules.rules
+    def rules(self) -> tuple[AnyRule, ...]:
+        """The rules of both families."""
+        return self.checked.rules.all_rules
 
     @property
     def types(self) -> Schema:
@@ -56,7 +56,7 @@ class Catalog:
             types[name] = _together(types[name], heard) if name in types else heard
         return Schema(types.values(), closed=self.closed)
 
-    def with_rules(self, added: RuleSet) -> tuple[Catalog, tuple[Rule, ...]]:
+    def with_rules(self, added: RuleSet) -> tuple[Catalog, tuple[AnyRule, ...]]:
         """Add rules, checked together with those present; give also the added ones, named.
 
         An added network takes the place of the one that its rule has.
@@ -65,7 +65,8 @@ class Catalog:
         kept = tuple(network for network in self.checked.rules.networks if network.rule not in replaced)
         present = replace(self.checked.rules, networks=kept)
         checked = check(present + added, schema=self.data, closed=self.closed)
-        return replace(self, checked=checked), checked.rules.rules[len(self.rules) :]
+        known = {rule.name for rule in self.rules}
+        return replace(self, checked=checked), tuple(r for r in checked.rules.all_rules if r.name not in known)
 
     def networks(self, among: tuple[Network, ...] | None = None) -> dict[str, RuleNetwork]:
         """Give the networks of rules, or only some of them, by the name of the rule, each evaluated once."""
@@ -94,13 +95,18 @@ class Catalog:
         if not found:
             hint = did_you_mean(name, [str(rule.name) for rule in self.rules])
             raise OptionError.of("withdraw", f"no rule named '{name}' is deployed", hint=hint)
-        remaining = tuple(rule for rule in self.rules if rule.name != name)
+        present = self.checked.rules
+        remaining = tuple(rule for rule in present.rules if rule.name != name)
+        intervals = tuple(rule for rule in present.interval_rules if rule.name != name)
         declarations = self.checked.rules.declarations
         composite = found[0].composite
-        if all(known.name != composite.name for known in (*declarations, *(rule.composite for rule in remaining))):
+        defined = [*(rule.composite for rule in remaining), *(rule.composite for rule in intervals)]
+        if all(known.name != composite.name for known in (*declarations, *defined)):
             declarations = (*declarations, composite)
         networks = tuple(network for network in self.checked.rules.networks if network.rule != name)
-        rules = replace(self.checked.rules, declarations=declarations, rules=remaining, networks=networks)
+        rules = replace(
+            present, declarations=declarations, rules=remaining, interval_rules=intervals, networks=networks
+        )
         return replace(self, checked=check(rules, schema=self.data, closed=self.closed))
 
     def hearing(self, pattern: EventPattern) -> Catalog:

@@ -14,7 +14,7 @@ from cepheus.core.errors import EventError, Place
 from cepheus.core.formats.intake import Chunk
 from cepheus.core.formats.problems import BadEvents, OnBadEvent
 from cepheus.core.formats.read import EventFile
-from cepheus.core.time import format_duration, format_time
+from cepheus.core.time import MAX_TIME, format_duration, format_time
 from cepheus.core.values import ValueType
 from cepheus.runtime.embedded.merge import merge
 from cepheus.runtime.embedded.order import ReorderBuffer
@@ -27,12 +27,19 @@ class Fed(Protocol):
     def feed(self, batch: EventBatch) -> EventBatch:
         """Take events in total order and give the composite events they complete."""
 
+    def advance(self, time: int) -> EventBatch:
+        """Take notice that no event before that time will come."""
+
 
 @dataclass(slots=True)
 class Gatherer:
     """Keeps what files give, for a host that works on all of it at once."""
 
     batches: list[EventBatch] = field(default_factory=list)
+
+    def advance(self, time: int) -> EventBatch:  # noqa: ARG002  # whoever works on the events knows that they end
+        """Give nothing."""
+        return EventBatch.empty()
 
     def feed(self, batch: EventBatch) -> EventBatch:
         """Keep some events."""
@@ -79,6 +86,9 @@ def detect_in_files(
         composites = engine.feed(batch)
         tally.count(composites)
         yield composites
+    composites = engine.advance(MAX_TIME)  # the input is over: what time alone completes is complete
+    tally.count(composites)
+    yield composites
 
 
 def _in_order(file: EventFile, buffer: ReorderBuffer, tally: Tally, policy: OnBadEvent) -> Iterator[EventBatch]:

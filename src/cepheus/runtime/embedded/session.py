@@ -15,7 +15,7 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.companions import Companions, companions_from_json, companions_to_json
 from cepheus.core.errors import CepheusError, OptionError
 from cepheus.core.event import Event
-from cepheus.core.time import TimeUnit
+from cepheus.core.time import MAX_TIME, TimeUnit
 from cepheus.core.values import ValueType
 from cepheus.engine.limits import DEFAULT_LIMIT
 from cepheus.engine.networked import NetworkedEngine
@@ -164,13 +164,12 @@ class Session:
     def advance(self, time: int | datetime) -> EventBatch:
         """Promise that no event before ``time`` will come: an integer in the session's time unit, or a datetime.
 
-        Gives the composite events of what no longer has to wait. Events before that time are late from now on.
+        Gives the composite events of what no longer has to wait, and those that time alone completes. Events before
+        that time are late from now on.
         """
         self._require_running()
         moment = self._admission.time(time)
-        composites = self._process(self._buffer.advance(moment))
-        self._engine.advance(moment)
-        return composites
+        return self._process(self._buffer.advance(moment), until=moment)
 
     def flush(self) -> EventBatch:
         """Process all that waits for stragglers; those that come later are late."""
@@ -178,11 +177,11 @@ class Session:
         return self._process(self._buffer.flush())
 
     def close(self) -> EventBatch:
-        """Process all that waits and end the session; a second call does nothing."""
+        """Process all that waits, let time run out, and end the session; a second call does nothing."""
         if self._stopped is not None:
             return EventBatch.empty()
         try:
-            return self.flush()
+            return self._process(self._buffer.flush(), until=MAX_TIME)
         finally:
             self._stopped = "the session is closed"
 
@@ -324,9 +323,11 @@ class Session:
             self._subscriptions.notify(told)
         return composites
 
-    def _process(self, ready: EventBatch, late: list[Event] | None = None) -> EventBatch:
-        """Run the engine on events in total order, then call back."""
+    def _process(self, ready: EventBatch, late: list[Event] | None = None, *, until: int | None = None) -> EventBatch:
+        """Run the engine on events in total order, let time go on to ``until``, then call back."""
         composites = self._guarded(self._engine.feed, ready) if len(ready) else EventBatch.empty()
+        if until is not None:
+            composites = EventBatch.concat([composites, self._guarded(self._engine.advance, until)])
         for name, count in zip(composites.types, np.bincount(composites.codes, minlength=0).tolist(), strict=False):
             self._composite[name] += count
         self._late += len(late or ())

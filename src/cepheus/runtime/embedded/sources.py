@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from cepheus.core.errors import OptionError, Place, RuleError, did_you_mean
-from cepheus.language.tesla import parse
+from cepheus.core.time import TimeUnit
+from cepheus.language import etalis, tesla
 from cepheus.rules.model import RuleSet
 
 RuleSource = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | RuleSet
@@ -16,28 +18,51 @@ RuleSource = str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | RuleSet
 EXTENSION = ".tesla"
 """How the names of rule files end."""
 
+ETALIS_EXTENSION = ".etalis"
+"""How the names of rule files in the ETALIS language for events end."""
 
-def read_rules(source: RuleSource) -> RuleSet:
+_NOT_RULES = re.compile(r"""(?:--|//|#|%)[^\n]*|/\*.*?\*/|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*["]""", re.DOTALL)
+_DEFINITION = re.compile(r"\bdefine\s+\w", re.IGNORECASE)
+_ARROW = re.compile(r"<-|:-|\u2190")
+
+
+def read_rules(source: RuleSource, unit: TimeUnit = TimeUnit.US) -> RuleSet:
     """Read rules from text or files.
 
-    A Path is a file, and so is every member of a list. A str is the name of a file if it is a single line and either
-    ends in ``.tesla`` or names a file that exists; any other str is rule text.
+    A Path is a file, and so is every member of a list; one that ends in ``.etalis`` is in the ETALIS language for
+    events, any other in TESLA. A str is the name of a file if it is a single line and either ends in ``.tesla`` or
+    ``.etalis`` or names a file that exists; any other str is rule text of either language. ``unit`` is that of numbers
+    without one in ETALIS rules.
 
-    >>> len(read_rules("define Fire() from Smoke()").rules)
-    1
+    >>> len(read_rules("define Fire() from Smoke()").rules), len(read_rules("fire <- smoke.").interval_rules)
+    (1, 1)
     """
     match source:
         case RuleSet():
             return source
         case str():
-            return _read_file(Path(source)) if _names_a_file(source) else parse(source)
+            return _read_file(Path(source), unit) if _names_a_file(source) else _parse(source, unit)
         case os.PathLike():
-            return _read_file(Path(source))
+            return _read_file(Path(source), unit)
         case _:
             rules = RuleSet()
             for name in source:
-                rules += _read_file(Path(name))
+                rules += _read_file(Path(name), unit)
             return rules
+
+
+def is_etalis(text: str) -> bool:
+    """Tell whether rule text is in the ETALIS language for events: it has an arrow, and nothing that TESLA defines.
+
+    >>> is_etalis("pair(X) <- a(X) SEQ b(X)."), is_etalis("define A() from B(x <-3)")
+    (True, False)
+    """
+    bare = _NOT_RULES.sub(" ", text)
+    return _ARROW.search(bare) is not None and _DEFINITION.search(bare) is None
+
+
+def _parse(text: str, unit: TimeUnit) -> RuleSet:
+    return etalis.parse(text, unit=unit) if is_etalis(text) else tesla.parse(text)
 
 
 def read_text(path: Path) -> str:
@@ -63,12 +88,13 @@ def read_text(path: Path) -> str:
         ) from None
 
 
-def _read_file(path: Path) -> RuleSet:
-    return parse(read_text(path), str(path))
+def _read_file(path: Path, unit: TimeUnit) -> RuleSet:
+    text = read_text(path)
+    return etalis.parse(text, str(path), unit) if path.suffix == ETALIS_EXTENSION else tesla.parse(text, str(path))
 
 
 def _names_a_file(text: str) -> bool:
-    return len(text.splitlines()) == 1 and (text.endswith(EXTENSION) or os.path.isfile(text))
+    return len(text.splitlines()) == 1 and (text.endswith((EXTENSION, ETALIS_EXTENSION)) or os.path.isfile(text))
 
 
 def _similar(path: Path) -> str | None:

@@ -1,0 +1,248 @@
+"""Rules of both families in one engine: each family has an engine of its own, and what one makes feeds the other.
+
+A complex event goes to the other family right after the event that completed it, so that both see one stream in one
+order. What time alone completes, or what is decided when its instant is over, goes there before the next event.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.errors import OptionError, did_you_mean
+from cepheus.core.event import Event
+from cepheus.core.schema import Schema
+from cepheus.core.time import MIN_TIME
+from cepheus.engine.interface import Engine
+from cepheus.engine.snapshot import pack, unpack
+from cepheus.rules.expressions import EventPattern
+from cepheus.rules.interval.model import Atom, IntervalRule
+from cepheus.rules.model import AnyRule, Rule
+from cepheus.rules.walk import walk
+
+_KIND = "mixed"
+
+Make = Callable[[str, Sequence[AnyRule], Schema], Engine]
+"""Makes an engine of one family, by name, with rules deployed."""
+
+
+class _Side:
+    """The rules of one family and their engine, which is made when the first of them is deployed."""
+
+    def __init__(self, name: str, make: Make) -> None:
+        self.name = name
+        self._make = make
+        self.engine: Engine | None = None
+        self.rules: dict[str, tuple[str, frozenset[str]]] = {}  # by name: the type that is made, and those read
+
+    def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
+        if not rules:
+            return
+        if self.engine is None:
+            self.engine = self._make(self.name, rules, schema)
+        else:
+            self.engine.deploy(rules, schema)
+        self.rules |= {str(rule.name): (rule.composite.name, _reads(rule)) for rule in rules}
+
+    def withdraw(self, name: str) -> None:
+        assert self.engine is not None
+        self.engine.withdraw(name)
+        del self.rules[name]
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The types of events that the rules look at."""
+        return frozenset().union(*(reads for _, reads in self.rules.values()))
+
+    @property
+    def makes(self) -> frozenset[str]:
+        """The types of events that the rules make."""
+        return frozenset(made for made, _ in self.rules.values())
+
+    def saved(self) -> dict[str, Any]:
+        """Give what a snapshot keeps besides the engine's own."""
+        name = self.name if self.engine is None else self.engine.name
+        return {"engine": name, "rules": [[name, made, sorted(reads)] for name, (made, reads) in self.rules.items()]}
+
+    def restore(self, saved: dict[str, Any], state: bytes | None) -> None:
+        """Take over what a snapshot kept."""
+        self.engine = None
+        if state is not None:
+            self.engine = self._make(saved["engine"], (), Schema())
+            self.engine.restore(state)
+        self.rules = {name: (made, frozenset(reads)) for name, made, reads in saved["rules"]}
+
+    def feed(self, batch: EventBatch) -> EventBatch:
+        """Feed what the family reads of a batch."""
+        wanted = _of_types(batch, self.reads)
+        return self.engine.feed(wanted) if self.engine is not None and len(wanted) else EventBatch.empty()
+
+
+class MixedEngine:
+    """Runs interval rules, and rules of TESLA beside them.
+
+    ``tesla`` and ``intervals`` are the names of the engines, given to ``make_tesla`` and ``make_intervals``.
+    """
+
+    def __init__(self, tesla: str, make_tesla: Make, intervals: str, make_intervals: Make) -> None:
+        self._tesla = _Side(tesla, make_tesla)
+        self._intervals = _Side(intervals, make_intervals)
+        self._time = MIN_TIME
+        self._fed = 0
+
+    @property
+    def name(self) -> str:
+        """The names of both engines with a plus sign between them, or that of the interval rules' if it works alone."""
+        tesla, intervals = (side.name if side.engine is None else side.engine.name for side in self._sides)
+        alone = self._tesla.engine is None and self._intervals.engine is not None
+        return intervals if alone else f"{tesla}+{intervals}"
+
+    @property
+    def _sides(self) -> tuple[_Side, _Side]:
+        return self._tesla, self._intervals
+
+    @property
+    def intervals(self) -> Engine | None:
+        """The engine of the interval rules, if there are any."""
+        return self._intervals.engine
+
+    def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
+        """Add rules of either family, all or none."""
+        tesla = [rule for rule in rules if isinstance(rule, Rule)]
+        self._tesla.deploy(tesla, schema)
+        try:
+            self._intervals.deploy([rule for rule in rules if isinstance(rule, IntervalRule)], schema)
+        except Exception:
+            for rule in tesla:
+                self._tesla.withdraw(str(rule.name))
+            raise
+
+    def withdraw(self, name: str) -> None:
+        """Remove a rule of either family."""
+        self._side_of(name, "withdraw").withdraw(name)
+
+    def set_factor(self, rule: str, factor: float) -> None:
+        """Set what the probabilities of a rule's events are multiplied by."""
+        engine = self._side_of(rule, "factor").engine
+        assert engine is not None
+        engine.set_factor(rule, factor)
+
+    def _side_of(self, name: str, code: str) -> _Side:
+        for side in self._sides:
+            if name in side.rules:
+                return side
+        hint = did_you_mean(name, [*self._tesla.rules, *self._intervals.rules])
+        raise OptionError.of(code, f"no rule named '{name}' is deployed", hint=hint)
+
+    # ---- Events
+
+    def feed(self, batch: EventBatch) -> EventBatch:
+        """Process events in total order: at once where one family waits for the other in whole batches only."""
+        if not len(batch):
+            return EventBatch.empty()
+        batch = self._numbered(batch)
+        to_intervals = bool(self._tesla.makes & self._intervals.reads)
+        to_tesla = bool(self._intervals.makes & self._tesla.reads)
+        if not to_intervals and not to_tesla:
+            return in_time_order([self._tesla.feed(batch), self._feed_intervals(batch)])
+        if (to_intervals and to_tesla) or not self._is_strictly_later(batch):
+            return EventBatch.from_events(made for event in batch.to_events() for made in self._feed_numbered(event))
+        if to_intervals:
+            made = self._tesla.feed(batch)
+            return in_time_order([made, self._feed_intervals(in_time_order([batch, made]))])
+        made = self._feed_intervals(batch)
+        return in_time_order([made, self._tesla.feed(in_time_order([batch, made]))])
+
+    def _feed_intervals(self, batch: EventBatch) -> EventBatch:
+        """Feed interval rules, and let time go on for them to the end of the batch."""
+        made = self._intervals.feed(batch)
+        self._time = int(batch.times[-1])
+        if self._intervals.engine is None:
+            return made
+        return EventBatch.concat([made, self._intervals.engine.advance(self._time)])
+
+    def _is_strictly_later(self, batch: EventBatch) -> bool:
+        """Tell whether no two events have the same time, so that the order of their consequences is that of time."""
+        return int(batch.times[0]) > self._time and bool(np.all(np.diff(batch.times) > 0))
+
+    def _numbered(self, batch: EventBatch) -> EventBatch:
+        first = self._fed
+        self._fed += len(batch)
+        return batch if batch.ids is not None else replace(batch, ids=range(first, self._fed))
+
+    def feed_event(self, event: Event) -> list[Event]:
+        """Process the next event and all that follows from it in both families."""
+        position = self._fed
+        self._fed += 1
+        return self._feed_numbered(event if event.id is not None else replace(event, id=position))
+
+    def _feed_numbered(self, event: Event) -> list[Event]:
+        made = self._let_time_pass(event.time)
+        return made + self._spread([(event, None)])
+
+    def _spread(self, work: Sequence[tuple[Event, _Side | None]]) -> list[Event]:
+        """Bring events to the families that have not made them, until nothing new follows."""
+        queue = deque(work)
+        made: list[Event] = []
+        while queue:
+            event, source = queue.popleft()
+            for side in self._sides:
+                if side is not source and side.engine is not None and event.type in side.reads:
+                    found = side.engine.feed_event(event)
+                    made += found
+                    queue.extend((each, side) for each in found)
+        return made
+
+    def _let_time_pass(self, time: int) -> list[Event]:
+        if time <= self._time or self._intervals.engine is None:
+            return []
+        self._time = time
+        made = self._intervals.engine.advance(time).to_events()
+        return made + self._spread([(event, self._intervals) for event in made])
+
+    def advance(self, time: int) -> EventBatch:
+        """Give what time alone completes, in both families."""
+        made = EventBatch.from_events(self._let_time_pass(time))
+        if self._tesla.engine is not None:
+            made = EventBatch.concat([made, self._tesla.engine.advance(time)])
+        return made
+
+    # ---- Snapshots
+
+    def snapshot(self) -> bytes:
+        """Give the snapshots of both engines."""
+        states = {str(index): side.engine.snapshot() for index, side in enumerate(self._sides) if side.engine}
+        sides = [side.saved() for side in self._sides]
+        return pack(_KIND, {"sides": sides, "time": self._time, "fed": self._fed}, states)
+
+    def restore(self, data: bytes) -> None:
+        """Take over the snapshots of both engines."""
+        header, states = unpack(_KIND, data)
+        for index, (side, saved) in enumerate(zip(self._sides, header["sides"], strict=True)):
+            side.restore(saved, states.get(str(index)))
+        self._time, self._fed = header["time"], header["fed"]
+
+
+def in_time_order(batches: Sequence[EventBatch]) -> EventBatch:
+    """Put batches together by time; of equal times those of the first batch come first."""
+    together = EventBatch.concat(batches)
+    if not len(together) or bool(np.all(np.diff(together.times) >= 0)):
+        return together
+    return together.take(np.argsort(together.times, kind="stable"))
+
+
+def _of_types(batch: EventBatch, types: frozenset[str]) -> EventBatch:
+    codes = [code for code, name in enumerate(batch.types) if name in types]
+    if len(codes) == len(batch.types):
+        return batch
+    return batch.take(np.flatnonzero(np.isin(batch.codes, codes)))
+
+
+def _reads(rule: AnyRule) -> frozenset[str]:
+    nodes = walk(rule)  # a rule of TESLA may also aggregate in its assignments
+    return frozenset(node.type for node in nodes if isinstance(node, Atom | EventPattern))
