@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import Enum
 
 import pyarrow as pa
@@ -53,6 +54,17 @@ _ARROW: dict[ValueType, pa.DataType] = {
     ValueType.STRING: pa.string(),
     ValueType.TIMESTAMP: pa.timestamp("us", tz="UTC"),
 }
+
+
+def representable(number: float) -> Value | None:
+    """Give the result of a computation, None if it is undefined: beyond 64 bits, infinite or not a number.
+
+    >>> representable(2**62), representable(2**63), representable(1e300 * 1e10)
+    (4611686018427387904, None, None)
+    """
+    if isinstance(number, int):
+        return number if INT_MIN <= number <= INT_MAX else None
+    return number if math.isfinite(number) else None
 
 
 def from_arrow(data_type: pa.DataType) -> ValueType | None:

@@ -14,7 +14,8 @@ from cepheus.core.event import Event, EventId
 from cepheus.core.time import SECOND
 from cepheus.core.values import Value
 from cepheus.demo.scenario import Incident, Scenario, Stream
-from cepheus.explain.anatomy import Anatomy, Role, scope_text
+from cepheus.explain.anatomy import Anatomy, Role
+from cepheus.language.tesla.print import scope_text
 
 
 def incident_table(stream: Stream, found: Sequence[Event]) -> Table:
@@ -52,7 +53,7 @@ def found_table(scenario: Scenario, found: Sequence[Event]) -> Table:
 
 def why(event: Event, known: Mapping[EventId, Event], rules: Mapping[str, Anatomy]) -> Tree:
     """Show what a composite event was made of, down to the primitive events, and what else had to hold."""
-    root = Tree(_line(event), guide_style="dim")
+    root = Tree(told(event), guide_style="dim")
     _add_reasons(root, event, known, rules)
     return root
 
@@ -84,7 +85,7 @@ def clock(time: int) -> str:
 def _add_reasons(branch: Tree, event: Event, known: Mapping[EventId, Event], rules: Mapping[str, Anatomy]) -> None:
     for part_id in event.made_of:
         part = known[part_id]
-        _add_reasons(branch.add(_line(part)), part, known, rules)
+        _add_reasons(branch.add(told(part)), part, known, rules)
     for condition in rules[event.rule].conditions if event.rule is not None else ():
         assert condition.scope is not None
         constraints = " and ".join((*condition.content, *(link.text for link in condition.links)))
@@ -97,7 +98,8 @@ def _add_reasons(branch: Tree, event: Event, known: Mapping[EventId, Event], rul
             branch.add(Text(f"and {named}{condition.policy} over {where}{held}", "dim"))
 
 
-def _line(event: Event) -> Text:
+def told(event: Event) -> Text:
+    """Tell an event in one line: when, what, with which values, and by which rule."""
     values = "  ".join(f"{name}={_value(value)}" for name, value in event.attributes.items())
     kind = (event.type, "bold cyan" if event.rule is not None else "cyan")
     by = (f"   by rule {event.rule}", "dim") if event.rule is not None else ""

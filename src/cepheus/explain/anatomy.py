@@ -15,19 +15,16 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import assert_never
 
-from cepheus.core.time import format_duration
 from cepheus.explain.words import constraint_text
 from cepheus.language.tesla.print import format_expression
 from cepheus.rules.expressions import (
     Aggregate,
     AttributeRef,
-    Between,
     Comparison,
     Constraint,
     EventPattern,
     Parameter,
     Scope,
-    Within,
 )
 from cepheus.rules.model import Aggregation, Negation, PatternItem, Rule, Selection
 from cepheus.rules.reach import reach
@@ -147,21 +144,6 @@ def anatomy(rule: Rule) -> Anatomy:
         min_probability=rule.min_probability,
         reach=reach(resolve(rule)),
     )
-
-
-def scope_text(scope: Scope) -> str:
-    """Write a scope as rules do.
-
-    >>> scope_text(Within(300_000_000, "Smoke")), scope_text(Between("Smoke", "Temp"))
-    ('within 5 min from Smoke', 'between Smoke and Temp')
-    """
-    match scope:
-        case Within(duration=duration, reference=reference):
-            return f"within {format_duration(duration)} from {reference}"
-        case Between(first=first, second=second):
-            return f"between {first} and {second}"
-        case _:
-            assert_never(scope)
 
 
 class _Builder:

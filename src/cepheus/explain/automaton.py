@@ -7,9 +7,10 @@ constraints between the events of two states. Negations and aggregates are decid
 from __future__ import annotations
 
 from cepheus.core.time import format_duration
-from cepheus.explain.anatomy import Anatomy, Part, Role, scope_text
+from cepheus.explain.anatomy import Anatomy, Part, Role
 from cepheus.explain.layout import feet, levels, spread
 from cepheus.explain.svg import LINE_HEIGHT, Canvas, text_width
+from cepheus.language.tesla.print import scope_text
 from cepheus.rules.expressions import Within
 
 _RADIUS = 20

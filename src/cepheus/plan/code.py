@@ -14,6 +14,7 @@ from cepheus.plan.program import CALENDAR_PARTS, MAX_STACK, OPERATOR_CODES, SLOT
 from cepheus.plan.strings import StringTable
 from cepheus.rules.evaluate import compare
 from cepheus.rules.expressions import (
+    FLIPPED,
     Aggregate,
     Arithmetic,
     AttributeRef,
@@ -27,7 +28,6 @@ from cepheus.rules.expressions import (
 )
 from cepheus.rules.functions import FUNCTIONS
 
-_FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _FLOAT_OPS = {"+": Op.ADD_FLOAT, "-": Op.SUB_FLOAT, "*": Op.MUL_FLOAT}
 _INT_OPS = {"+": Op.ADD_INT, "-": Op.SUB_INT, "*": Op.MUL_INT}
 
@@ -110,7 +110,7 @@ class Coder:
 
     def _comparison(self, left: Expression, operator: str, right: Expression) -> list[LoweredConstraint]:
         if isinstance(left, Constant) and isinstance(right, AttributeRef):
-            left, operator, right = right, _FLIPPED[operator], left
+            left, operator, right = right, FLIPPED[operator], left
         if isinstance(left, AttributeRef):
             place = self._locate(left.event, left.name)
             if isinstance(right, AttributeRef):
@@ -181,7 +181,7 @@ class Coder:
         if operator in ("=", "!="):
             return False
         if isinstance(left, Constant):
-            left, operator, right = right, _FLIPPED[operator], left
+            left, operator, right = right, FLIPPED[operator], left
         if not isinstance(right, Constant) or not isinstance(right.value, str):
             return False
         bound = right.value

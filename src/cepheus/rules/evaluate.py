@@ -10,12 +10,11 @@ value of each attribute and computed value.
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable
 from typing import Any, Protocol, assert_never
 
-from cepheus.core.values import INT_MAX, INT_MIN, Value
+from cepheus.core.values import Value, representable
 from cepheus.rules.expressions import (
     Aggregate,
     Arithmetic,
@@ -114,10 +113,10 @@ def _arithmetic(symbol: str, left: Evaluator, right: Evaluator) -> Evaluator:
         if a is None or b is None:
             return None
         if symbol == "/":
-            return None if b == 0 else _defined(float(a) / float(b))
+            return None if b == 0 else representable(float(a) / float(b))
         if isinstance(a, float) or isinstance(b, float):
             a, b = float(a), float(b)
-        return _defined(_ARITHMETIC[symbol](a, b))
+        return representable(_ARITHMETIC[symbol](a, b))
 
     return compute
 
@@ -132,9 +131,3 @@ def _call(function: str, arguments: list[Evaluator]) -> Evaluator:
         return None if None in values else compute(*values)
 
     return call
-
-
-def _defined(number: float) -> Value | None:
-    if isinstance(number, int):
-        return number if INT_MIN <= number <= INT_MAX else None
-    return number if math.isfinite(number) else None

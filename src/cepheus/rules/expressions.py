@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from cepheus.core.source import Span
 from cepheus.core.values import Value, ValueType
 
+FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+"""Each comparison as it reads from the other side."""
+
 
 @dataclass(frozen=True, slots=True)
 class Constant:

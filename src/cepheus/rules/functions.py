@@ -15,7 +15,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
-from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType
+from cepheus.core.values import Value, ValueType, representable
 
 
 class Kind(Enum):
@@ -49,12 +49,6 @@ _WRITTEN = {Kind.NUMBER: "number", Kind.STRING: "string", Kind.TIMESTAMP: "time"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def _fit(number: float) -> Value | None:
-    if isinstance(number, int):
-        return number if INT_MIN <= number <= INT_MAX else None
-    return number if math.isfinite(number) else None
-
-
 def _widest(choose: Callable[..., float]) -> Callable[..., Value]:
     def compute(*numbers: float) -> Value:
         if any(isinstance(number, float) for number in numbers):
@@ -70,11 +64,11 @@ def _mod(dividend: float, divisor: float) -> Value | None:
         return None
     if isinstance(dividend, int) and isinstance(divisor, int):
         return dividend % divisor
-    return _fit(float(dividend) % float(divisor))
+    return representable(float(dividend) % float(divisor))
 
 
 def _whole(direction: Callable[[float], int]) -> Callable[[float], Value | None]:
-    return lambda number: _fit(direction(number))
+    return lambda number: representable(direction(number))
 
 
 def _sqrt(number: float) -> Value | None:
@@ -112,7 +106,7 @@ _NUMBER, _STRING, _TIME = (Kind.NUMBER,), (Kind.STRING,), (Kind.TIMESTAMP,)
 _INT, _FLOAT, _BOOL, _TEXT = ValueType.INT, ValueType.FLOAT, ValueType.BOOL, ValueType.STRING
 
 _ALL: tuple[tuple[Any, ...], ...] = (
-    ("abs", _NUMBER, None, lambda number: _fit(abs(number)), "distance from zero"),
+    ("abs", _NUMBER, None, lambda number: representable(abs(number)), "distance from zero"),
     ("min", _NUMBER * 2, None, _widest(min), "the smallest argument", True),
     ("max", _NUMBER * 2, None, _widest(max), "the largest argument", True),
     ("floor", _NUMBER, _INT, _whole(math.floor), "the largest integer that is not above the number"),

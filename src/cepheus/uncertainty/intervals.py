@@ -7,9 +7,6 @@ from dataclasses import dataclass, field
 
 from cepheus.uncertainty.laws import Law
 
-FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-"""An operator as it reads from the other side."""
-
 
 @dataclass(slots=True)
 class Interval:

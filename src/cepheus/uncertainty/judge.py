@@ -17,12 +17,12 @@ from typing import TypeVar
 import numpy as np
 
 from cepheus.rules.evaluate import Test, tester
-from cepheus.rules.expressions import AttributeRef, Call, Comparison, Constraint, Parameter
+from cepheus.rules.expressions import FLIPPED, AttributeRef, Call, Comparison, Constraint, Parameter
 from cepheus.rules.walk import walk
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 from cepheus.uncertainty.closed_forms import settled
 from cepheus.uncertainty.estimate import CERTAIN, IMPOSSIBLE, Estimate, Method, conjunction
-from cepheus.uncertainty.intervals import FLIPPED, Interval
+from cepheus.uncertainty.intervals import Interval
 from cepheus.uncertainty.laws import Foreign, Law, Spreads, added, point
 from cepheus.uncertainty.quadrature import expectation
 from cepheus.uncertainty.quantities import Drawn, Key, Linear, Quantity, UncertainSituation, linear, links, quantities

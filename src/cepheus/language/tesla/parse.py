@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from lark import Token
 from lark.exceptions import UnexpectedToken
 
+from cepheus.core.collector import collector_at_rest
 from cepheus.core.errors import Diagnostic, RuleError
 from cepheus.core.schema import EventType
 from cepheus.core.source import Source
@@ -41,7 +39,7 @@ def parse(text: str, name: str = "<rules>") -> RuleSet:
     declarations: list[EventType] = []
     networks: list[Network] = []
     errors: list[ErrorDeclaration] = []
-    with grammar().lock, _collector_at_rest():
+    with grammar().lock, collector_at_rest():
         reading = _Reading(Source(name, text))
         for statement in statements(reading.tokens):
             node = reading.read("statement", statement)
@@ -87,18 +85,6 @@ def _parse_one(start: str, text: str, name: str) -> object:
         node = reading.read(start, reading.tokens)
         reading.finish()
     return node
-
-
-@contextmanager
-def _collector_at_rest() -> Iterator[None]:
-    """Keep the cycle collector from walking a growing model over and over; the parser makes no cycles."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 class _Reading:

@@ -193,9 +193,9 @@ def _item(item: PatternItem) -> str:
     match item:
         case Selection(policy=policy, event=event, window=window, count=count):
             number = "" if count is None else f"{count} "
-            return f"{number}{policy.value} {format_event_pattern(event)} {_scope(window)}"
+            return f"{number}{policy.value} {format_event_pattern(event)} {scope_text(window)}"
         case Negation(event=event, scope=scope):
-            return f"not {format_event_pattern(event)} {_scope(scope)}"
+            return f"not {format_event_pattern(event)} {scope_text(scope)}"
         case Aggregation():
             return _aggregation(item)
         case _:
@@ -221,10 +221,15 @@ def _aggregate(aggregate: Aggregate) -> str:
         case expression:
             value = f".({format_expression(expression)})"
     event = format_event_pattern(aggregate.event)
-    return f"{aggregate.function}({event}{value} {_scope(aggregate.scope)})"
+    return f"{aggregate.function}({event}{value} {scope_text(aggregate.scope)})"
 
 
-def _scope(scope: Scope) -> str:
+def scope_text(scope: Scope) -> str:
+    """Write a scope as rules do.
+
+    >>> scope_text(Within(300_000_000, "Smoke")), scope_text(Between("Smoke", "Temp"))
+    ('within 5 min from Smoke', 'between Smoke and Temp')
+    """
     match scope:
         case Within(duration=duration, reference=reference):
             return f"within {format_duration(duration)} from {reference}"

@@ -9,9 +9,6 @@ from dataclasses import dataclass
 from cepheus.core.values import Value
 from cepheus.rules.expressions import Constraint
 
-FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-"""Each comparison as it reads from the other side."""
-
 _MARGIN = 1e-9
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from cepheus.core.collector import collector_at_rest
 from cepheus.core.errors import Diagnostic, RuleError
 from cepheus.core.schema import Schema
 from cepheus.rules.check.assignments import assignments
@@ -66,7 +64,7 @@ def check(rules: RuleSet, *, schema: Schema | None = None, closed: bool | None =
     >>> checked.inputs, checked.rules.rules[0].name
     (Schema(Temp(value: double)), 'Fire')
     """
-    with _collector_at_rest():
+    with collector_at_rest():
         return _check(rules, schema, closed)
 
 
@@ -120,15 +118,3 @@ def _scope(rule: Rule, findings: Findings) -> RuleScope | None:
         "compute it in several rules",
     )
     return None
-
-
-@contextmanager
-def _collector_at_rest() -> Iterator[None]:
-    """Keep the cycle collector from walking a large rule set over and over while the checks take it apart."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

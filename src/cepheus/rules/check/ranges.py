@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from cepheus.core.values import Value, ValueType
-from cepheus.rules.check.bounds import FLIPPED, Conjunction, Fact
+from cepheus.rules.check.bounds import Conjunction, Fact
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.check.scope import Role, RuleScope, Site
 from cepheus.rules.check.slots import Key
@@ -15,6 +15,7 @@ from cepheus.rules.check.types import InferredTypes
 from cepheus.rules.check.wording import line_of, text_of
 from cepheus.rules.evaluate import compare, evaluator
 from cepheus.rules.expressions import (
+    FLIPPED,
     Aggregate,
     Arithmetic,
     AttributeRef,

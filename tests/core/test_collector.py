@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import gc
+from threading import Barrier, Thread
+
+from cepheus.core.collector import collector_at_rest
+
+
+def test_the_collector_comes_back_when_the_last_thread_is_done() -> None:
+    """Two threads overlap: the first to leave must not wake the collector, and the last must."""
+    inside, left = Barrier(2), Barrier(2)
+    seen: list[bool] = []
+
+    def first() -> None:
+        with collector_at_rest():
+            inside.wait()
+        left.wait()
+
+    thread = Thread(target=first)
+    assert gc.isenabled()
+    with collector_at_rest():
+        thread.start()
+        inside.wait()
+        left.wait()
+        seen.append(gc.isenabled())
+    thread.join()
+    assert seen == [False]
+    assert gc.isenabled()
+
+
+def test_a_collector_that_was_off_stays_off() -> None:
+    gc.disable()
+    try:
+        with collector_at_rest():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
