@@ -1,0 +1,83 @@
+"""Compilation of this engine's kernel: kept on disk by the content of its own files and of those it builds on.
+
+Numba compiles all that a function calls into it, and again into each of its callers. At a few seams, functions are
+called by an address in the context instead, so that what lies behind a seam is compiled once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from inspect import signature
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from llvmlite import ir
+from numba import cfunc, config, types
+from numba.extending import intrinsic
+
+from cepheus.engine.columns.compiled import cache_folder, compile_into
+
+F = TypeVar("F", bound=Callable[..., object])
+
+_HERE = Path(__file__).parent
+_KERNEL = ("compiled", "conditions", "kernel", "layout", "machine", "matches", "steps", "store", "values")
+
+FOLDER = cache_folder([_HERE / f"{name}.py" for name in _KERNEL])
+"""Where the compiled kernel is kept."""
+
+
+def compiled(function: F) -> F:
+    """Compile a function when it is first called."""
+    return compile_into(FOLDER, function, inlined=False)
+
+
+def inlined(function: F) -> F:
+    """Compile a function into each of its callers."""
+    return compile_into(FOLDER, function, inlined=True)
+
+
+@cache
+def entry_point(function: Callable[..., int]) -> Any:
+    """Compile a function of words so that it can be called by its address; whoever keeps that must keep the result."""
+    words = len(signature(function).parameters)
+    before = getattr(config, "CACHE_DIR")  # set by Numba from the environment
+    setattr(config, "CACHE_DIR", str(FOLDER))
+    try:
+        return cfunc(types.int64(*[types.int64] * words), cache=True)(function)
+    finally:
+        setattr(config, "CACHE_DIR", before)
+
+
+def _caller(words: int) -> Callable[..., int]:
+    word = ir.IntType(64)
+
+    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        kind = ir.FunctionType(word, [word] * words).as_pointer()
+        return builder.call(builder.inttoptr(arguments[0], kind), arguments[1:])
+
+    given = [types.int64] * (words + 1)
+    if words == 2:
+
+        def typing(_context: Any, _address: Any, _a: Any, _b: Any) -> Any:
+            return types.int64(*given), generate
+    elif words == 3:
+
+        def typing(_context: Any, _address: Any, _a: Any, _b: Any, _c: Any) -> Any:
+            return types.int64(*given), generate
+    else:
+
+        def typing(_context: Any, _address: Any, _a: Any, _b: Any, _c: Any, _d: Any, _e: Any, _f: Any) -> Any:
+            return types.int64(*given), generate
+
+    return cast(Callable[..., int], intrinsic(typing))
+
+
+call_2 = _caller(2)
+"""Call a function of two words by its address."""
+
+call_3 = _caller(3)
+"""Call a function of three words by its address."""
+
+call_6 = _caller(6)
+"""Call a function of six words by its address."""

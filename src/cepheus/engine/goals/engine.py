@@ -1,0 +1,325 @@
+"""The goals engine: rules as graphs of goals, events run through the kernel, room made as it is needed."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.errors import OptionError, UnsupportedError
+from cepheus.core.event import Event
+from cepheus.core.schema import Schema
+from cepheus.engine.columns.compiled import announce_compilation
+from cepheus.engine.columns.memory import address
+from cepheus.engine.goals.compiled import FOLDER
+from cepheus.engine.goals.flatten import FlatProgram, Flattener, TypeEntry, tag_words, width_of
+from cepheus.engine.goals.functions import FunctionTable
+from cepheus.engine.goals.graph import point_type
+from cepheus.engine.goals.groups import Group, TableRegistry, make_group, split_rules
+from cepheus.engine.goals.intake import Intake, Layout, SingleIntake
+from cepheus.engine.goals.kernel import begin_instant, put_facts, run, sweep
+from cepheus.engine.goals.layout import MATCH_HEADER, AnswerField, At, NodeKind, Status, TableState
+from cepheus.engine.goals.memory import Memory
+from cepheus.engine.goals.outlet import HeadForm, to_batch
+from cepheus.engine.goals.store import NOWHERE, remove_row
+from cepheus.engine.goals.values import TAG_BITS, TAGS_PER_WORD, Texts
+from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites, too_much_state
+from cepheus.plan.program import Words
+from cepheus.rules.interval.model import Atom, IntervalRule, TimePoint
+from cepheus.rules.model import AnyRule
+from cepheus.rules.walk import walk
+
+
+class GoalsEngine:
+    """Runs interval rules in one compiled loop over tables of goals.
+
+    ``limit`` is the number of complex events that one event may make, and of goals that may wait in one place.
+    """
+
+    name: ClassVar[str] = "goals"
+
+    def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
+        self._limit = limit
+        self._begin(())
+
+    def _begin(self, texts: Iterable[str]) -> None:
+        """Start without rules and events."""
+        self._texts = Texts(texts)
+        self._texts.table.code("")  # what stands where there is no text
+        self._functions = FunctionTable()
+        self._tables = TableRegistry()
+        self._groups: list[Group] = []
+        self._schema = Schema()
+        self._types: dict[str, TypeEntry] = {}
+        self._layouts: dict[str, Layout] = {}
+        self._points: list[int] = []
+        self._fed = 0
+        self._stale = True
+        self._program: FlatProgram | None = None
+        self._forms: list[HeadForm] = []
+        self._memory = Memory()
+        self._memory[At.LIMIT] = self._limit
+        self._intake = Intake(self._memory, self._texts)
+        self._single: SingleIntake | None = None
+
+    # ---- Rules
+
+    @property
+    def rules(self) -> list[IntervalRule]:
+        """The rules that are deployed, in their order."""
+        return [rule for group in self._groups for rule in group.rules.values()]
+
+    def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
+        """Add rules, all or none; they see the events fed from now on, and the points in time to come."""
+        known = {rule.name for rule in self.rules}
+        added: list[IntervalRule] = []
+        for rule in rules:
+            if not isinstance(rule, IntervalRule):
+                raise UnsupportedError.of("unsupported", "the goals engine runs interval rules only", span=rule.span)
+            if rule.name in known:
+                message = f"a rule named '{rule.name}' is already deployed"
+                raise OptionError.of("deploy", message, hint="withdraw it first")
+            known.add(rule.name)
+            added.append(rule)
+        heads = [rule.head for rule in added]
+        self._schema = Schema([*(Schema([*self._schema.values(), *schema.values(), *heads])).values()])
+        self._add_groups(split_rules(added, self.rules))
+        points = {node.time for rule in added for node in walk(rule.pattern) if isinstance(node, TimePoint)}
+        for point in sorted(points):
+            if point >= self._memory[At.NOW] and point not in self._points:
+                insort(self._points, point)
+
+    def _add_groups(self, divided: Sequence[Sequence[IntervalRule]]) -> None:
+        """Add groups of rules; tables are taken only once all of them are known to run."""
+        for rules in divided:  # a trial, so that nothing remains of rules that are refused
+            make_group(rules, self._schema, self._texts, FunctionTable(), TableRegistry())
+        made = [make_group(rules, self._schema, self._texts, self._functions, self._tables) for rules in divided]
+        self._groups += made
+        for group in made:
+            self._add_types(group)
+        self._stale = True
+        self._refresh()
+        for group in made:
+            self._fill_facts(group)
+
+    def _add_types(self, group: Group) -> None:
+        for spec in group.placed.graph.nodes:
+            if spec.kind is NodeKind.ATOM or spec.kind is NodeKind.HEAD:
+                described = self._schema.get(spec.type)
+                if spec.type not in self._types:
+                    arity = spec.variables if spec.kind is NodeKind.HEAD else self._arity(group, spec.type)
+                    attributes = None
+                    if described is not None:
+                        attributes = tuple(attribute.name for attribute in described.attributes)
+                        arity = len(attributes)
+                    entry = TypeEntry(len(self._types), arity)
+                    self._types[spec.type] = entry
+                    self._layouts[spec.type] = Layout(entry, attributes)
+
+    @staticmethod
+    def _arity(group: Group, event_type: str) -> int:
+        """Give how many arguments the atoms of a type have, where nothing else tells."""
+        atoms = [
+            node
+            for rule in group.rules.values()
+            for node in walk(rule.pattern)
+            if isinstance(node, Atom) and node.type == event_type
+        ]
+        return max((len(atom.arguments) for atom in atoms), default=0)
+
+    def _fill_facts(self, group: Group) -> None:
+        memory, program = self._memory, self._program
+        assert program is not None
+        for condition, table in group.facts().items():
+            node = group.placed.graph.nodes[condition.node]
+            rows = np.zeros((len(condition.rows), width_of(node)), np.int64)
+            tags_at, values_at = MATCH_HEADER, MATCH_HEADER + tag_words(node.variables)
+            for at, row in enumerate(condition.rows):
+                for place, value in enumerate(row):
+                    tag, word = self._texts.encode(value)
+                    rows[at, tags_at + place // TAGS_PER_WORD] |= tag << (TAG_BITS * (place % TAGS_PER_WORD))
+                    rows[at, values_at + place] = word
+            place = program.facts[table]
+            self._put(rows, partial(put_facts, memory.address, place))
+
+    def _put(self, rows: Words, put: Callable[[int, int], int]) -> None:
+        """Put rows into a table, with more room as it is needed."""
+        done = 0
+        while done < len(rows):
+            rest = np.ascontiguousarray(rows[done:])
+            done += put(address(rest), len(rest))
+            if done < len(rows):
+                self._memory.grow(Status.POOL_FULL)
+                self._memory.grow(Status.BUCKETS_FULL)
+
+    def _node_number(self, group: Group, node: int) -> int:
+        """Give the number of a node of a group in the program; 0 is no node."""
+        first = 1
+        for other in self._groups:
+            if other is group:
+                return first + node
+            first += len(other.placed.graph.nodes)
+        raise AssertionError("the group is not one of this engine's")
+
+    def withdraw(self, name: str) -> None:
+        """Remove a rule and the goals that only it needed."""
+        for group in self._groups:
+            if name in group.rules:
+                break
+        else:
+            raise OptionError.of("withdraw", f"no rule named '{name}' is deployed")
+        for table in group.remove(name):
+            row = int(self._memory.state(table)[TableState.FIRST])
+            while row != NOWHERE:
+                remove_row(self._memory.address, row)
+                row = int(self._memory.state(table)[TableState.FIRST])
+            self._memory.state(table)[TableState.LONGEST] = 0
+            self._tables.free.add(table)
+        if not group.rules:
+            self._groups.remove(group)
+        left = {node.time for rule in self.rules for node in walk(rule.pattern) if isinstance(node, TimePoint)}
+        self._points = [point for point in self._points if point in left]
+        self._stale = True
+
+    def _refresh(self) -> None:
+        """Bring the program in line with the rules."""
+        if not self._stale:
+            return
+        announce_compilation(FOLDER)
+        rules = self.rules
+        flattener = Flattener(self._types, self._tables.specs)
+        self._program = flattener.flatten([group.placed for group in self._groups], [str(r.name) for r in rules])
+        self._memory.use_program(self._program)
+        self._forms = []
+        for group in self._groups:
+            for name, rule in group.rules.items():
+                head = group.placed.graph.nodes[group.placed.graph.heads[name]]
+                names = tuple(attribute.name for attribute in rule.head.attributes)
+                self._forms.append(HeadForm(name, rule.head.name, names, head.parts))
+        self._single = None
+        self._stale = False
+
+    # ---- Events
+
+    def feed(self, batch: EventBatch) -> EventBatch:
+        """Process events in total order."""
+        self._refresh()
+        if not len(batch):
+            return EventBatch.empty()
+        found: list[EventBatch] = []
+        begin = 0
+        while self._points and self._points[0] <= batch.times[-1]:
+            point = self._points[0]
+            end = int(np.searchsorted(batch.times, point, "left"))
+            found.append(self._feed(batch.slice(begin, end)))
+            begin = end
+            found += self._reach(point)
+        found.append(self._feed(batch.slice(begin, len(batch)) if begin else batch))
+        return EventBatch.concat(found)
+
+    def _feed(self, batch: EventBatch) -> EventBatch:
+        if not len(batch):
+            return EventBatch.empty()
+        self._intake.load(batch, self._layouts, self._fed)
+        self._fed += len(batch)
+        return self._run()
+
+    def feed_event(self, event: Event) -> list[Event]:
+        """Process one event."""
+        self._refresh()
+        found: list[EventBatch] = []
+        if self._points and self._points[0] <= event.time:
+            found = self._reach(event.time)
+        found.append(self._take(event, self._fed))
+        self._fed += 1
+        return [made for batch in found if len(batch) for made in batch.to_events()]
+
+    def _take(self, event: Event, position: int) -> EventBatch:
+        if self._single is None:
+            self._single = SingleIntake(self._memory, self._texts, self._layouts)
+        self._single.load(event, position)
+        return self._run()
+
+    def _reach(self, time: int) -> list[EventBatch]:
+        """Let the points in time up to ``time`` happen."""
+        found: list[EventBatch] = []
+        while self._points and self._points[0] <= time:
+            point = self._points.pop(0)
+            found.append(self._take(Event(point_type(point), point), 0))
+        return found
+
+    def advance(self, time: int) -> EventBatch:
+        """Decide what time alone decides, and forget what no window can reach any more."""
+        self._refresh()
+        found = self._reach(time)
+        self._memory[At.INPUT_NEXT] = self._memory[At.INPUT_SIZE] = 0
+        found.append(self._until_done(lambda: begin_instant(self._memory.address, time)))
+        sweep(self._memory.address, self._memory.table_count)
+        return EventBatch.concat(found)
+
+    def _run(self) -> EventBatch:
+        return self._until_done(lambda: run(self._memory.address))
+
+    def _until_done(self, kernel: Callable[[], int]) -> EventBatch:
+        """Call the kernel until it is done, with more room and answers as it needs them; give what it found."""
+        memory = self._memory
+        self._show_texts()
+        chunks: list[Words] = []
+        while True:
+            status = Status(kernel())
+            if status is Status.DONE:
+                break
+            if status is Status.OUTPUT_FULL and memory[At.OUTPUT_WORDS]:
+                chunks.append(self._drain())
+                continue
+            self._provide(status)
+        if memory[At.OUTPUT_WORDS]:
+            chunks.append(self._drain())
+        return to_batch(self._forms, self._texts, np.concatenate(chunks)) if chunks else EventBatch.empty()
+
+    def _drain(self) -> Words:
+        words = self._memory.held(At.OUTPUT)[: self._memory[At.OUTPUT_WORDS]].copy()
+        self._memory[At.OUTPUT_WORDS] = 0
+        return words
+
+    def _provide(self, status: Status) -> None:
+        """Give the kernel what it came back for."""
+        match status:
+            case Status.ANSWER_NEEDED:
+                self._answer()
+            case Status.RANKS_NEEDED:
+                self._texts.rank()
+                self._show_texts()
+            case Status.TOO_MANY_EVENTS | Status.TOO_MANY_GOALS:
+                rule = self.rules[self._memory[At.CULPRIT]]
+                self._abandon()
+                error = too_many_composites if status is Status.TOO_MANY_EVENTS else too_much_state
+                raise error(rule, self._limit)
+            case _:
+                self._memory.grow(status)
+
+    def _abandon(self) -> None:
+        """Leave the rest of the input, as if it had not been fed."""
+        self._memory[At.WORK_TOP] = NOWHERE
+        for at in (At.WORK_USED, At.OUTPUT_WORDS, At.STRATUM, At.LATE_PLAN, At.LATE_RECORD):
+            self._memory[at] = 0
+
+    def _answer(self) -> None:
+        answers = self._memory.requests()
+        for row in answers:
+            count = int(row[AnswerField.COUNT])
+            packed = int(row[AnswerField.TAGS])
+            tags = [(packed >> (4 * (count - 1 - place))) & 15 for place in range(count)]
+            words = row[AnswerField.ARGUMENT : AnswerField.ARGUMENT + count].tolist()
+            arguments = [self._texts.decode(tag, word) for tag, word in zip(tags, words, strict=True)]
+            value = self._functions.compute(int(row[AnswerField.FUNCTION]) - 1, arguments)
+            row[AnswerField.RESULT_TAG], row[AnswerField.RESULT] = self._texts.encode(value)
+        self._memory.answer(answers)
+        self._show_texts()
+
+    def _show_texts(self) -> None:
+        self._memory.use_texts(self._texts, self._texts.digests())

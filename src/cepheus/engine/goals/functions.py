@@ -1,0 +1,62 @@
+"""Functions that compiled code asks Python for, once for each combination of arguments: texts, background knowledge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+
+from cepheus.core.values import INT_MAX, INT_MIN, Value
+from cepheus.rules.functions import FUNCTIONS
+from cepheus.rules.interval.conditions import Conditions
+from cepheus.rules.interval.model import Condition
+
+Compute = Callable[[Sequence[Value | None]], Value | None]
+"""Gives the value for arguments, any of which may be undefined."""
+
+
+class FunctionTable:
+    """Gives each function a number, and computes it.
+
+    >>> table = FunctionTable()
+    >>> number = table.built_in("upper")
+    >>> table.compute(number, ["ab"]), table.built_in("upper") == number
+    ('AB', True)
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[Hashable, int] = {}
+        self._functions: list[Compute] = []
+
+    def _number(self, key: Hashable, function: Compute) -> int:
+        if key not in self._numbers:
+            self._numbers[key] = len(self._functions)
+            self._functions.append(function)
+        return self._numbers[key]
+
+    def built_in(self, name: str) -> int:
+        """Give the number of a built-in function."""
+        function = FUNCTIONS[name].compute
+
+        def compute(arguments: Sequence[Value | None]) -> Value | None:
+            return function(*arguments) if name == "coalesce" or None not in arguments else None
+
+        return self._number(name, compute)
+
+    def condition(self, condition: Condition, conditions: Conditions, names: tuple[str, ...]) -> int:
+        """Give the number of the function that tells whether a condition holds for values of the named variables."""
+
+        def compute(arguments: Sequence[Value | None]) -> Value | None:
+            pairs = zip(names, arguments, strict=True)
+            binding: Mapping[str, Value] = {name: value for name, value in pairs if value is not None}
+            return next(conditions.bindings((condition,), binding), None) is not None
+
+        return self._number((condition, id(conditions), names), compute)
+
+    def compute(self, number: int, arguments: Sequence[Value | None]) -> Value | None:
+        """Compute a function; whatever its arguments do not allow is undefined."""
+        try:
+            value = self._functions[number](arguments)
+        except (TypeError, AttributeError):
+            return None
+        if isinstance(value, int) and not INT_MIN <= value <= INT_MAX:
+            return None
+        return value

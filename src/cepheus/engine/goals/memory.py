@@ -1,0 +1,237 @@
+"""The arrays that the kernel works on, the context that tells it where they are, and more room when it runs out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from cepheus.core.time import MIN_TIME
+from cepheus.engine.columns.memory import address
+from cepheus.engine.columns.sums import LIMBS
+from cepheus.engine.goals.compiled import entry_point
+from cepheus.engine.goals.conditions import solve_behind
+from cepheus.engine.goals.flatten import FlatProgram
+from cepheus.engine.goals.kernel import commit_behind, know_again
+from cepheus.engine.goals.layout import (
+    ANSWER_WORDS,
+    CONTEXT_SIZE,
+    MAX_STACK,
+    AnswerField,
+    At,
+    Known,
+    Status,
+    StepState,
+    TableState,
+)
+from cepheus.engine.goals.machine import compute_behind, place_answer
+from cepheus.engine.goals.steps import absence_step_behind, restricting_step_behind, unrestricted_step_behind
+from cepheus.engine.goals.store import NOWHERE, rebuild_buckets
+from cepheus.engine.goals.values import Texts
+from cepheus.plan.program import Words
+
+_ANSWERS = 1 << 12
+_MOST_ANSWERS = 1 << 22
+_REQUESTS = 1 << 10
+
+Held = dict[At, Words]
+"""Arrays by the place of their address."""
+
+
+def _empty(size: int) -> Words:
+    return np.zeros(size, np.int64)
+
+
+class Memory:
+    """Holds every array that the context points at, and makes them larger.
+
+    Arrays named in ``_SIZES`` have their length in the context, too.
+    """
+
+    def __init__(self) -> None:
+        self.words = _empty(CONTEXT_SIZE)
+        self.address = address(self.words)
+        self._held: Held = {}
+        self.words[At.NOW] = MIN_TIME
+        self.words[At.WORK_TOP] = NOWHERE
+        self.words[At.STAMP] = 1
+        self.table_count = 0
+        for at, function in _SEAMS.items():
+            self.words[at] = entry_point(function).address
+        self.use(At.TABLE_STATE, _empty(len(TableState)))
+        self.use(At.POOL, _empty(1 << 12))
+        self._make_buckets(1 << 8)
+        self.use(At.ARENA, _empty(1 << 12))
+        self.use(At.CONSUMED, _empty(1 << 8))
+        self.use(At.SEEN, _empty(1 << 8))
+        self.use(At.OUTPUT, _empty(1 << 16))
+        self.use(At.INSTANT, _empty(1 << 10))
+        self.use(At.KNOWN, _empty(len(Known) << 8))
+        self.use(At.WORK, _empty(1 << 10))
+        self.use(At.ANSWERS, _empty(ANSWER_WORDS * _ANSWERS))
+        self.use(At.REQUESTS, _empty(ANSWER_WORDS * _REQUESTS))
+        self.use(At.RANKS, _empty(0))
+        self.use(At.SUM, _empty(LIMBS))
+        self.use(At.STACK, _empty(MAX_STACK))
+        self.use(At.STACK_TAGS, _empty(MAX_STACK))
+
+    def __getitem__(self, at: At) -> int:
+        return int(self.words[at])
+
+    def __setitem__(self, at: At, value: int) -> None:
+        self.words[at] = value
+
+    def held(self, at: At) -> Words:
+        """Give an array."""
+        return self._held[at]
+
+    def use(self, at: At, array: Words) -> None:
+        """Point at an array, in the place of the one before."""
+        self._held[at] = array
+        self.words[at] = address(array)
+        if at in _SIZES:
+            place, entry = _SIZES[at]
+            self.words[place] = array.size // entry
+
+    def use_program(self, program: FlatProgram) -> None:
+        """Point at a program and give it the working space that it needs."""
+        for at, array in (
+            (At.TYPES, program.types),
+            (At.PLANS, program.plans),
+            (At.STEPS, program.steps),
+            (At.NODES, program.nodes),
+            (At.LINKS, program.links),
+            (At.ARGUMENTS, program.arguments),
+            (At.CONDITIONS, program.conditions),
+            (At.CODE, program.code),
+            (At.RULES, program.rules),
+            (At.LATE, program.late),
+            (At.TABLES, program.tables),
+        ):
+            self.use(at, array)
+        self.words[At.STRATA] = program.strata
+        self.words[At.TYPE_COUNT] = len(program.types) // program.strata
+        self.use(At.STEP_STATE, _empty((len(program.steps) + 1) * len(StepState)))
+        self.use(At.VALUES, _empty(program.deepest + 1))
+        self.use(At.VALUE_TAGS, _empty(program.deepest + 1))
+        self.use(At.CURSORS, _empty(program.most_conditions + 1))
+        self._widen_records(program.record_width)
+        self._add_tables(len(program.tables))
+
+    def _widen_records(self, width: int) -> None:
+        """Lay the events of this instant out anew if records are wider now than before."""
+        before = self[At.RECORD_WIDTH]
+        if before == width:
+            return
+        count = self[At.INSTANT_USED] // before if before else 0
+        records = _empty(max(self.held(At.INSTANT).size, 2 * (count + 1) * width))
+        kept = min(width, before)
+        if count:
+            old = self.held(At.INSTANT)[: count * before].reshape(count, before)
+            records[: count * width].reshape(count, width)[:, :kept] = old[:, :kept]
+        self.use(At.INSTANT, records)
+        self[At.RECORD_WIDTH] = width
+        self[At.INSTANT_USED] = count * width
+        self._know_again()
+
+    def _know_again(self, size: int = 0) -> None:
+        """Make the table of known events anew, after records have moved or become many."""
+        self[At.STAMP] += 1
+        if size:
+            self.use(At.KNOWN, _empty(len(Known) * size))
+        if self[At.INSTANT_USED]:
+            know_again(self.address)
+
+    def _add_tables(self, count: int) -> None:
+        states = self.held(At.TABLE_STATE).reshape(-1, len(TableState))
+        if count > len(states) or self.table_count == 0:
+            more = np.zeros((count, len(TableState)), np.int64)
+            more[:, (TableState.FIRST, TableState.LAST, TableState.FREE)] = NOWHERE
+            more[: self.table_count] = states[: self.table_count]
+            self.use(At.TABLE_STATE, more.reshape(-1))
+        self.table_count = count
+
+    def _make_buckets(self, size: int) -> None:
+        self.use(At.NEWEST, np.full(size, NOWHERE, np.int64))
+        self.use(At.OLDEST, np.full(size, NOWHERE, np.int64))
+
+    def state(self, table: int) -> Words:
+        """Give the state of a table."""
+        return self.held(At.TABLE_STATE).reshape(-1, len(TableState))[table]
+
+    def grow(self, status: Status) -> None:
+        """Make more of what ran out."""
+        match status:
+            case Status.INSTANT_FULL:
+                self._double(At.INSTANT)
+                self._know_again(2 * self[At.KNOWN_SIZE])
+            case Status.BUCKETS_FULL:
+                self._make_buckets(2 * self[At.BUCKETS_SIZE])
+                rebuild_buckets(self.address, self.table_count)
+            case _:
+                self._double(_GROWN[status])
+
+    def _double(self, at: At) -> None:
+        old = self.held(at)
+        larger = _empty(2 * old.size)
+        larger[: old.size] = old
+        self.use(at, larger)
+
+    # Texts and answers.
+
+    def use_texts(self, texts: Texts, digests: Words) -> None:
+        """Point at the order of texts and their digests."""
+        self.use(At.RANKS, texts.ranks)
+        self.use(At.TEXT_DIGESTS, digests)
+
+    def requests(self) -> Words:
+        """Give what the kernel asks for, one request a row, and take it as read."""
+        count = self[At.REQUEST_COUNT]
+        self[At.REQUEST_COUNT] = 0
+        return self.held(At.REQUESTS).reshape(-1, ANSWER_WORDS)[:count].copy()
+
+    def answer(self, answers: Words) -> None:
+        """Add answers; when there are too many, all earlier ones are forgotten."""
+        table = self.held(At.ANSWERS).reshape(-1, ANSWER_WORDS)
+        used = table[:, AnswerField.FUNCTION] != 0
+        if 2 * (int(used.sum()) + len(answers)) > len(table):
+            kept = table[used] if len(table) < _MOST_ANSWERS else table[:0]
+            self.use(At.ANSWERS, _empty(max(len(table) * 2, 4 * len(answers)) * ANSWER_WORDS))
+            answers = np.concatenate([kept, answers])
+        for row in answers:
+            place_answer(self.address, address(np.ascontiguousarray(row)))
+
+
+_SEAMS: dict[At, Callable[..., int]] = {
+    At.COMPUTE: compute_behind,
+    At.SOLVE: solve_behind,
+    At.UNRESTRICTED: unrestricted_step_behind,
+    At.RESTRICTING: restricting_step_behind,
+    At.ABSENCE: absence_step_behind,
+    At.COMMIT: commit_behind,
+}
+"""Functions that the kernel calls by their address."""
+
+_SIZES: dict[At, tuple[At, int]] = {
+    At.POOL: (At.POOL_SIZE, 1),
+    At.NEWEST: (At.BUCKETS_SIZE, 1),
+    At.ARENA: (At.ARENA_SIZE, 1),
+    At.CONSUMED: (At.CONSUMED_SIZE, 1),
+    At.SEEN: (At.SEEN_SIZE, 1),
+    At.OUTPUT: (At.OUTPUT_SIZE, 1),
+    At.INSTANT: (At.INSTANT_SIZE, 1),
+    At.KNOWN: (At.KNOWN_SIZE, len(Known)),
+    At.WORK: (At.WORK_SIZE, 1),
+    At.ANSWERS: (At.ANSWERS_SIZE, ANSWER_WORDS),
+    At.REQUESTS: (At.REQUESTS_SIZE, ANSWER_WORDS),
+    At.RANKS: (At.RANKS_SIZE, 1),
+}
+
+_GROWN: dict[Status, At] = {
+    Status.ARENA_FULL: At.ARENA,
+    Status.POOL_FULL: At.POOL,
+    Status.OUTPUT_FULL: At.OUTPUT,
+    Status.CONSUMED_FULL: At.CONSUMED,
+    Status.SEEN_FULL: At.SEEN,
+    Status.WORK_FULL: At.WORK,
+}

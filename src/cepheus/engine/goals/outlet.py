@@ -1,0 +1,174 @@
+"""Complex events on their way out: columns first, everything that people look at one by one only when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar, overload
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from cepheus.core.batch import ColumnKey, EventBatch, Provenance
+from cepheus.core.event import EventId
+from cepheus.core.values import ValueType
+from cepheus.engine.columns.intake import id_of_word
+from cepheus.engine.columns.memory import address
+from cepheus.engine.columns.state import COMPOSITE_ID_BASE, STRING_ID_FLOOR
+from cepheus.engine.goals.kernel import split
+from cepheus.engine.goals.layout import OUTPUT_HEADER, RECORD_HEADER, Record
+from cepheus.engine.goals.steps import NO_PART
+from cepheus.engine.goals.values import TAG_BITS, TAGS_PER_WORD, Tag, Texts
+from cepheus.plan.program import Words
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class HeadForm:
+    """What the records of a rule hold: its type, the names of its attributes, the types of its parts."""
+
+    rule: str
+    type: str
+    attributes: tuple[str, ...]
+    parts: tuple[str, ...]
+
+    @property
+    def tag_words(self) -> int:
+        """How many words hold the tags."""
+        return (len(self.attributes) + TAGS_PER_WORD - 1) // TAGS_PER_WORD
+
+    @property
+    def values_at(self) -> int:
+        """Where in a record the values begin."""
+        return OUTPUT_HEADER + RECORD_HEADER + self.tag_words
+
+    @property
+    def stride(self) -> int:
+        """How many words a record takes."""
+        return self.values_at + len(self.attributes) + len(self.parts)
+
+
+class _Found:
+    """The records that the kernel wrote in one feeding."""
+
+    def __init__(self, forms: Sequence[HeadForm], texts: Texts, words: Words) -> None:
+        self.forms = forms
+        self.texts = texts
+        self.words = words
+        strides = np.array([form.stride for form in forms], np.int64)
+        room = len(words) // int(strides.min()) + 1
+        places, rules = np.empty(room, np.int64), np.empty(room, np.int64)
+        count = split(address(words), address(strides), len(words), address(places), address(rules))
+        self.places, self.rules = places[:count].copy(), rules[:count].copy()
+
+    def field(self, at: Record) -> Words:
+        """Give a field of all records."""
+        found: Words = self.words[self.places + (OUTPUT_HEADER + at)]
+        return found
+
+    def id(self, at: int) -> EventId:
+        """Give the id of a complex event."""
+        word = int(self.words[self.places[at] + OUTPUT_HEADER + Record.ID])
+        return f"{self.forms[self.rules[at]].type}:{word - COMPOSITE_ID_BASE:016x}"
+
+    def made_of(self, at: int) -> tuple[EventId, ...]:
+        """Give the ids of the events that a complex event was made of."""
+        form = self.forms[self.rules[at]]
+        first = int(self.places[at]) + form.values_at + len(form.attributes)
+        words = self.words[first : first + len(form.parts)].tolist()
+        return tuple(self._part(word, kind) for word, kind in zip(words, form.parts, strict=True) if word != NO_PART)
+
+    def _part(self, word: int, event_type: str) -> EventId:
+        if word >= STRING_ID_FLOOR:
+            return id_of_word(word, self.texts.table)
+        return f"{event_type}:{word - COMPOSITE_ID_BASE:016x}"
+
+
+class _Lazy(Sequence[T], Generic[T]):
+    """A sequence whose items are computed when asked for."""
+
+    def __init__(self, count: int, item: Callable[[int], T]) -> None:
+        self._count = count
+        self._item = item
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, at: int) -> T: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[T]: ...
+    def __getitem__(self, at: int | slice) -> T | Sequence[T]:
+        if isinstance(at, slice):
+            return [self._item(k) for k in range(*at.indices(self._count))]
+        return self._item(range(self._count)[at])
+
+    def __iter__(self) -> Iterator[T]:
+        return map(self._item, range(self._count))
+
+
+def to_batch(forms: Sequence[HeadForm], texts: Texts, words: Words) -> EventBatch:
+    """Give the records of an output as a batch."""
+    found = _Found(forms, texts, words)
+    types: dict[str, int] = {}
+    codes = np.array([types.setdefault(form.type, len(types)) for form in forms], np.int32)
+    return EventBatch(
+        types=tuple(types),
+        codes=codes[found.rules],
+        times=found.field(Record.END),
+        columns=_columns(found),
+        ids=_Lazy(len(found.rules), found.id),
+        starts=found.field(Record.START),
+        provenance=Provenance(
+            tuple(form.rule for form in forms),
+            found.rules.astype(np.int32),
+            _Lazy(len(found.rules), found.made_of),
+        ),
+    )
+
+
+_TYPES = {Tag.BOOL: ValueType.BOOL, Tag.INT: ValueType.INT, Tag.FLOAT: ValueType.FLOAT, Tag.STRING: ValueType.STRING}
+
+
+def _columns(found: _Found) -> dict[ColumnKey, pa.Array]:
+    """Give the attributes; numbers of one name become floats together, as they do when events become a batch."""
+    cells: dict[tuple[str, Tag], tuple[Words, NDArray[np.bool_]]] = {}
+    count = len(found.rules)
+    for number, form in enumerate(found.forms):
+        rows = np.flatnonzero(found.rules == number)
+        if not len(rows):
+            continue
+        places = found.places[rows]
+        for at, name in enumerate(form.attributes):
+            packed = found.words[places + OUTPUT_HEADER + RECORD_HEADER + at // TAGS_PER_WORD]
+            tags = (packed >> (TAG_BITS * (at % TAGS_PER_WORD))) & (2**TAG_BITS - 1)
+            words = found.words[places + form.values_at + at]
+            for tag in np.unique(tags).tolist():
+                chosen = tags == tag
+                values, valid = cells.setdefault((name, Tag(tag)), (np.zeros(count, np.int64), np.zeros(count, bool)))
+                values[rows[chosen]] = words[chosen]
+                valid[rows[chosen]] = True
+    for name in {name for name, _ in cells}:
+        if (name, Tag.INT) in cells and (name, Tag.FLOAT) in cells:
+            whole, is_whole = cells.pop((name, Tag.INT))
+            values, valid = cells[name, Tag.FLOAT]
+            values[is_whole] = whole[is_whole].astype(np.float64).view(np.int64)
+            valid |= is_whole
+    return {(name, _TYPES[tag]): _array(tag, *cell, found.texts) for (name, tag), cell in cells.items()}
+
+
+def _array(tag: Tag, words: Words, valid: NDArray[np.bool_], texts: Texts) -> pa.Array:
+    mask = None if valid.all() else ~valid
+    match tag:
+        case Tag.FLOAT:
+            return pa.array(words.view(np.float64), mask=mask)
+        case Tag.BOOL:
+            return pa.array(words != 0, mask=mask)
+        case Tag.STRING:
+            codes, places = np.unique(words, return_inverse=True)
+            found = pa.array([texts.table.text(code) for code in codes.tolist()], pa.string())
+            return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32), mask=mask), found)
+        case _:
+            return pa.array(words, mask=mask)

@@ -1,0 +1,98 @@
+"""Values as tagged words: what an argument of an event is, and 64 bits that hold it.
+
+A variable of a rule may meet an integer in one event and a text in the next, so a type travels with each value. Four
+bits tell the type; those of all arguments of a row are packed together, sixteen to a word.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from enum import IntEnum
+
+import numpy as np
+
+from cepheus.core.event import text_digest
+from cepheus.core.values import Value
+from cepheus.plan.program import Words
+from cepheus.plan.strings import StringTable
+
+
+class Tag(IntEnum):
+    """The type of a value; an undefined value has none."""
+
+    NONE = 0
+    BOOL = 1
+    INT = 2
+    FLOAT = 3
+    STRING = 4
+
+
+TAG_BITS = 4
+TAGS_PER_WORD = 16
+
+_TRUTHS = 2
+_DOUBLE, _WORD = struct.Struct("<d"), struct.Struct("<q")
+
+Tagged = tuple[int, int]
+"""A tag and a word."""
+
+
+class Texts:
+    """All texts that the engine has met, their codes, and their alphabetical order.
+
+    >>> texts = Texts()
+    >>> texts.encode("b"), texts.encode(2.5)[0] == Tag.FLOAT, texts.decode(*texts.encode(True))
+    ((<Tag.STRING: 4>, 0), True, True)
+    """
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self.table = StringTable(texts)
+        self.ranks: Words = np.zeros(0, np.int64)
+        self._digests = np.zeros(64, np.uint64)
+        self._digests[:_TRUTHS] = [text_digest(repr(truth)) for truth in (False, True)]
+        self._digested = 0
+
+    def encode(self, value: Value | None) -> Tagged:
+        """Give a value as a tag and a word."""
+        if value is None:
+            return Tag.NONE, 0
+        if isinstance(value, str):
+            return Tag.STRING, self.table.code(value)
+        if isinstance(value, bool):
+            return Tag.BOOL, int(value)
+        if isinstance(value, int):
+            return Tag.INT, value
+        (word,) = _WORD.unpack(_DOUBLE.pack(value))
+        return Tag.FLOAT, word
+
+    def decode(self, tag: int, word: int) -> Value | None:
+        """Give the value of a tag and a word."""
+        match Tag(tag):
+            case Tag.NONE:
+                return None
+            case Tag.STRING:
+                return self.table.text(word)
+            case Tag.BOOL:
+                return word != 0
+            case Tag.INT:
+                return word
+            case Tag.FLOAT:
+                (number,) = _DOUBLE.unpack(_WORD.pack(word))
+                return float(number)
+
+    def digests(self) -> Words:
+        """Give the words by which truths and then texts enter the ids of complex events."""
+        size = _TRUTHS + len(self.table)
+        if size > len(self._digests):
+            self._digests = np.resize(self._digests, 2 * size)
+        for code in range(self._digested, len(self.table)):
+            self._digests[_TRUTHS + code] = text_digest(repr(self.table.text(code)))
+        self._digested = len(self.table)
+        return self._digests.view(np.int64)
+
+    def rank(self) -> None:
+        """Put all texts known so far in order, so that compiled code can compare their codes."""
+        order = sorted(range(len(self.table)), key=self.table.text)
+        self.ranks = np.empty(len(order), np.int64)
+        self.ranks[order] = np.arange(len(order))
