@@ -62,6 +62,7 @@ class _Options:
     uncertain: Companions | None
     calculus: Calculus
     observe: Observer | None = None
+    threads: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,7 @@ class Program:
         limit: int = DEFAULT_LIMIT,
         uncertain: Companions | None = None,
         calculus: Calculus = DEFAULT_CALCULUS,
+        threads: int = 1,
     ) -> EventBatch:
         """Give the composite events in a finite input.
 
@@ -129,7 +131,8 @@ class Program:
         ``sequence`` names the column that breaks ties of time. An event that lags behind the latest by more than
         ``lateness`` is an EventError; a rule that would make more than ``limit`` composite events from one event is a
         LimitError. ``uncertain`` names, by attribute, the columns that have its error (see ``cepheus.companions``), and
-        ``calculus`` says how probabilities are worked out.
+        ``calculus`` says how probabilities are worked out. The work is spread over so many ``threads``; the answer is
+        the same, in the same order.
 
         >>> rule = "define Fire(temp: double) from Smoke() and last Temp(value > 45) within 5 min from Smoke"
         >>> program = compile(rule + " where temp = Temp.value")
@@ -137,7 +140,7 @@ class Program:
         >>> program.detect(events, time_unit="s").to_dicts()
         [{'type': 'Fire', 'time': 60000000, 'temp': 51.5, 'id': 'Fire:...', 'from': [1, 0]}]
         """
-        options = _Options(engine, lateness, time_unit, sequence, limit, uncertain, calculus)
+        options = _Options(engine, lateness, time_unit, sequence, limit, uncertain, calculus, threads=threads)
         return self._detect(events, options)
 
     def why(
@@ -190,6 +193,7 @@ class Program:
                 networks=catalog.networks(),
                 calculus=options.calculus,
                 observe=options.observe,
+                threads=options.threads,
             )
             files = open_files([Path(path) for path in paths], intake)
             found = detect_in_files(
@@ -208,6 +212,7 @@ class Program:
             uncertain=options.uncertain,
             calculus=options.calculus,
             observe=options.observe,
+            threads=options.threads,
         )
         if isinstance(events, Event | Mapping):
             events = [events]
@@ -228,13 +233,14 @@ class Program:
         limit: int = DEFAULT_LIMIT,
         uncertain: Companions | None = None,
         calculus: Calculus = DEFAULT_CALCULUS,
+        threads: int = 1,
     ) -> Session:
         """Start the rules on a stream.
 
         ``lateness`` is how long to wait for stragglers; each event that comes later still is counted and given to
         ``on_late``. A rule that would make more than ``limit`` composite events from one event is a LimitError. With a
-        ``snapshot`` the session goes on where that was taken, with the rules and options of then. ``uncertain`` and
-        ``calculus`` are as in ``detect``.
+        ``snapshot`` the session goes on where that was taken, with the rules and options of then. ``uncertain``,
+        ``calculus`` and ``threads`` are as in ``detect``.
 
         >>> with compile("define Alarm() from Smoke()").start() as engine:
         ...     alarms = engine.feed({"type": "Smoke", "time": 5})
@@ -251,6 +257,7 @@ class Program:
             limit=limit,
             uncertain=uncertain,
             calculus=calculus,
+            threads=threads,
         )
         if snapshot is not None:
             session.restore(snapshot)

@@ -14,7 +14,7 @@ from random import Random
 from random_cases import Case, make_case
 
 from cepheus.core.batch import EventBatch
-from cepheus.core.errors import LimitError, RuleError, UnsupportedError
+from cepheus.core.errors import LimitError, OptionError, RuleError, UnsupportedError
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.values import ValueType
@@ -24,14 +24,14 @@ from cepheus.engine.registry import create
 LIMIT = 2000
 """Composite events per event; a case that goes beyond must do so on both engines."""
 
-MODES = ("whole", "cut", "single", "snapshot")
+MODES = ("whole", "cut", "single", "snapshot", "mixed")
 
 
-def find(case: Case, name: str, mode: str) -> list[Event]:
+def find(case: Case, name: str, mode: str, threads: int = 1) -> list[Event]:
     """Run a case on the engine of that name, fed in one of the modes."""
     random = Random(case.seed)
     schema = Schema([*case.checked.inputs.values(), *case.checked.composites.values()])
-    engine = create(name, limit=LIMIT)
+    engine = create(name, limit=LIMIT, threads=threads)
     rules = case.checked.rules.rules
     withdrawn = -1 if case.withdrawn_at is None else case.withdrawn_at
     found: list[Event] = []
@@ -45,21 +45,28 @@ def find(case: Case, name: str, mode: str) -> list[Event]:
         if begin == withdrawn and str(rules[0].name) not in gone:
             engine.withdraw(str(rules[0].name))
             gone.add(str(rules[0].name))
-        engine = _feed(engine, events[begin:end], mode, random, found)
+        engine = _feed(engine, events[begin:end], mode, random, found, threads)
     return found
 
 
-def _feed(engine: Engine, events: Sequence[Event], mode: str, random: Random, found: list[Event]) -> Engine:
+def _feed(
+    engine: Engine, events: Sequence[Event], mode: str, random: Random, found: list[Event], threads: int
+) -> Engine:
     if mode == "single":
         for event in events:
             found += engine.feed_event(event)
         return engine
     size = len(events) if mode == "whole" else random.randint(1, 7)
     for begin in range(0, len(events), max(1, size)):
-        found += engine.feed(to_batch(events[begin : begin + max(1, size)])).to_events()
+        piece = events[begin : begin + max(1, size)]
+        if mode == "mixed" and random.random() < 0.5:
+            for event in piece:
+                found += engine.feed_event(event)
+        else:
+            found += engine.feed(to_batch(piece)).to_events()
         if mode == "snapshot":
             saved = engine.snapshot()
-            engine = create(engine.name)
+            engine = create(engine.name, limit=LIMIT, threads=random.choice((1, threads)))
             engine.restore(saved)
         elif random.random() < 0.3 and events:
             engine.advance(events[min(begin + size, len(events)) - 1].time)
@@ -98,10 +105,12 @@ def normal(events: Sequence[Event]) -> list[tuple[object, ...]]:
     ]
 
 
-def compare(seed: int, name: str, mode: str, *, while_running: bool = False) -> int:
+def compare(
+    seed: int, name: str, mode: str, *, while_running: bool = False, undeclared: bool = False, threads: int = 1
+) -> int:
     """Compare one case; give the number of composite events, or raise AssertionError with all there is to know."""
     try:
-        case = make_case(seed, while_running=while_running)
+        case = make_case(seed, while_running=while_running, undeclared=undeclared)
     except RuleError:
         return -1
     try:
@@ -109,16 +118,21 @@ def compare(seed: int, name: str, mode: str, *, while_running: bool = False) -> 
     except LimitError:
         return -3
     try:
-        actual = normal(find(case, name, mode))
+        actual = normal(find(case, name, mode, threads))
     except UnsupportedError:
         return -2
+    except OptionError:
+        if threads == 1:
+            raise
+        return -2  # a rule that comes late and links what runs in different threads
     if expected != actual:
         first = next(
             (n for n, (a, b) in enumerate(zip(expected, actual, strict=False)) if a != b),
             min(len(expected), len(actual)),
         )
         raise AssertionError(
-            f"seed {seed}, {name}, {mode}, while_running={while_running}: {len(expected)} expected, "
+            f"seed {seed}, {name}, {mode}, {threads} threads, while_running={while_running}, "
+            f"undeclared={undeclared}: {len(expected)} expected, "
             f"{len(actual)} found; first difference at {first}:\n  expected {expected[first : first + 1]}\n  found    "
             f"{actual[first : first + 1]}\n{case.text}\n"
             + "\n".join(f"{n}: {e.type}@{e.time} {dict(e.attributes)} id={e.id}" for n, e in enumerate(case.events))
@@ -132,6 +146,7 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--engine", default="columns")
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--keep-going", action="store_true")
     options = parser.parse_args()
     begin = time.perf_counter()
@@ -139,7 +154,14 @@ def main() -> int:
     for seed in range(options.seed, options.seed + options.cases):
         mode = MODES[seed % len(MODES)]
         try:
-            outcome = compare(seed, options.engine, mode, while_running=seed % 3 == 0)
+            outcome = compare(
+                seed,
+                options.engine,
+                mode,
+                while_running=seed % 3 == 0,
+                undeclared=seed % 7 == 0,
+                threads=options.threads,
+            )
         except AssertionError as failure:
             print(failure)
             failures += 1

@@ -38,12 +38,18 @@ class Case:
     withdrawn_at: int | None
 
 
-def make_case(seed: int, *, while_running: bool = False, events: int = 30) -> Case:
-    """Make the case of a seed; with ``while_running``, rules come and go in mid-stream."""
+def make_case(seed: int, *, while_running: bool = False, undeclared: bool = False, events: int = 30) -> Case:
+    """Make the case of a seed.
+
+    With ``while_running``, rules come and go in mid-stream. With ``undeclared``, no event type is declared: what the
+    rules do not tell of its attributes, the data does.
+    """
     random = Random(seed)
     count = random.choice((1, 1, 2, 3))
-    text = DECLARATIONS + "\n".join(_Rule(random, number, count).text() for number in range(count))
-    stream = tuple(_stream(random, random.randint(0, events)))
+    text = ("" if undeclared else DECLARATIONS) + "\n".join(
+        _Rule(random, number, count).text() for number in range(count)
+    )
+    stream = tuple(_stream(random, random.randint(0, events), always="o" if undeclared else None))
     places = [0] * count
     withdrawn = None
     if while_running:
@@ -52,7 +58,8 @@ def make_case(seed: int, *, while_running: bool = False, events: int = 30) -> Ca
     return Case(seed, text, check(parse(text, f"seed {seed}")), stream, tuple(places), withdrawn)
 
 
-def _stream(random: Random, count: int) -> list[Event]:
+def _stream(random: Random, count: int, always: str | None) -> list[Event]:
+    """Give events; ``always`` names an optional attribute that none of them lacks."""
     time = random.choice((0, 0, 0, -5, 2_000_000_000))
     found: list[Event] = []
     for _ in range(count):
@@ -64,7 +71,7 @@ def _stream(random: Random, count: int) -> list[Event]:
             "b": random.random() < 0.5,
             "at": random.choice((0, 1, 86_400_000_000, 1_700_000_000_000_000, time)),
         }
-        if random.random() < 0.7:
+        if random.random() < 0.7 or always == "o":
             attributes["o"] = random.choice(_INTS)
         name = random.choice(("A", "A", "B", "B", "C", "D", "P1"))
         found.append(Event(name, time, attributes, id=random.choice((None, None, f"e{len(found)}"))))

@@ -330,3 +330,36 @@ def test_any_cutting_and_any_kill_gives_the_same(
     found += answers(session.flush())
     assert found == expected
     assert session.counts == whole.counts
+
+
+def test_every_late_event_is_handed_over_even_if_the_callback_fails() -> None:
+    late: list[int] = []
+    heard: list[int] = []
+
+    def on_late(event: Event) -> None:
+        late.append(event.time)
+        raise ValueError(f"cannot take {event.time}")
+
+    session = cepheus.compile("define Alarm() from Smoke()").start(on_late=on_late)
+    session.subscribe("Alarm", lambda event: heard.append(event.time))
+    session.feed([Event("Smoke", 10)])
+    with pytest.raises(ValueError, match="cannot take 1") as failure:
+        session.feed([Event("Smoke", 1), Event("Smoke", 2), Event("Smoke", 12)])
+    assert (late, heard) == ([1, 2], [10, 12])
+    assert "cannot take 2" in failure.value.__notes__[0]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_session_in_threads_finds_the_same(threads: int) -> None:
+    events = [Event("Temp", n, {"area": f"A{n % 5}", "value": 40.0 + n % 9}) for n in range(60)]
+    events += [Event("Smoke", 60 + n, {"area": f"A{n}"}) for n in range(5)]
+    rule = (
+        "define Fire(area: string) from Smoke(area=$a) and each Temp(area=$a and value>45) within 5 s from Smoke "
+        "where area=Smoke.area"
+    )
+    program = cepheus.compile(rule)
+    session = program.start(threads=threads)
+    found = session.feed(events[:62]).to_events()
+    again = program.start(threads=3 - threads, snapshot=session.snapshot())
+    found += again.feed(events[62:]).to_events()
+    assert found == program.detect(events, engine="reference").to_events()

@@ -83,6 +83,7 @@ def detect(
     limit: Annotated[
         int, typer.Option(min=1, metavar="N", help="Stop if a rule makes more composite events from one event.")
     ] = DEFAULT_LIMIT,
+    threads: Annotated[int, typer.Option(min=1, metavar="N", help="Spread the work over so many threads.")] = 1,
     on: Annotated[Host, typer.Option(help="Run in this process, or on Spark.")] = Host.EMBEDDED,
     master: Annotated[str, typer.Option(metavar="URL", help="For --on spark: where Spark runs.")] = "local[*]",
 ) -> None:
@@ -105,7 +106,7 @@ def detect(
     delay = parse_duration(lateness)
     bad = BadEvents(OnBadEvent(on_bad_event.value))
     catalog = Catalog.of(checked)
-    running = create(engine, catalog.rules, catalog.types, limit=limit, networks=catalog.networks())
+    running = create(engine, catalog.rules, catalog.types, limit=limit, networks=catalog.networks(), threads=threads)
     expected = ExpectedTypes(checked)
     paths, type_names = _inputs(events or [], types or [])
     files = open_files(paths, IntakeOptions(expected, unit, sequence=sequence), bad, type_names=type_names)

@@ -157,6 +157,11 @@ def _deployed(engine: Engine, rules: Sequence[AnyRule], schema: Schema) -> Engin
     return engine
 
 
+def threads_for(name: str, threads: int) -> int:
+    """Give how many of so many threads an engine can use."""
+    return threads if name == _IN_THREADS or name.startswith(f"{_IN_THREADS}+") else 1
+
+
 def _require_threads(name: str, threads: int) -> None:
     """Refuse a number of threads that cannot be, or several for an engine that has but one."""
     if threads < 1:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from itertools import chain
 from types import TracebackType
 from typing import Self, TypeVar, overload
 
@@ -19,7 +20,7 @@ from cepheus.core.time import MAX_TIME, TimeUnit
 from cepheus.core.values import ValueType
 from cepheus.engine.limits import DEFAULT_LIMIT
 from cepheus.engine.networked import NetworkedEngine
-from cepheus.engine.registry import AUTO, create, networked
+from cepheus.engine.registry import AUTO, create, networked, threads_for
 from cepheus.engine.snapshot import pack, unpack
 from cepheus.language.tesla import parse_event_pattern
 from cepheus.rules.model import RuleSet
@@ -28,7 +29,7 @@ from cepheus.runtime.embedded.catalog import Catalog
 from cepheus.runtime.embedded.frozen import freeze, thaw
 from cepheus.runtime.embedded.order import ReorderBuffer, no_sequence
 from cepheus.runtime.embedded.sources import RuleSource, read_rules
-from cepheus.runtime.embedded.subscriptions import Callback, Subscription, Subscriptions, in_order_of_time
+from cepheus.runtime.embedded.subscriptions import Callback, Subscription, Subscriptions, call_all, in_order_of_time
 from cepheus.uncertainty.bayes.network import RuleNetwork
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 from cepheus.uncertainty.verdict import Observer
@@ -76,9 +77,11 @@ class Session:
         uncertain: Companions | None = None,
         calculus: Calculus = DEFAULT_CALCULUS,
         observe: Observer | None = None,
+        threads: int = 1,
     ) -> None:
         self._catalog = catalog
         self._limit = limit
+        self._threads = threads
         self._uncertain: Companions = uncertain or {}
         self._calculus = calculus
         self._sequence = sequence
@@ -95,6 +98,7 @@ class Session:
             networks=catalog.networks(),
             calculus=calculus,
             observe=observe,
+            threads=threads,
         )
         self._subscriptions = Subscriptions()
         self._fed = 0
@@ -279,7 +283,8 @@ class Session:
         header, blobs = unpack(_KIND, data)
         catalog = self._catalog.restored(header["catalog"])
         calculus = Calculus(**header["calculus"])
-        engine = create(header["engine"], limit=self._limit, calculus=calculus)
+        name = header["engine"]
+        engine = create(name, limit=self._limit, calculus=calculus, threads=threads_for(name, self._threads))
         engine.restore(blobs["engine"])
         engine = networked(engine, catalog.networks())
         self._catalog, self._engine = catalog, engine
@@ -331,14 +336,13 @@ class Session:
         for name, count in zip(composites.types, np.bincount(composites.codes, minlength=0).tolist(), strict=False):
             self._composite[name] += count
         self._late += len(late or ())
-        try:
-            if self._on_late is not None:
-                for event in late or ():
-                    self._on_late(event)
-        finally:
-            if self._subscriptions:
-                wanted = self._subscriptions.wanted
-                self._subscriptions.notify(in_order_of_time(wanted(ready), wanted(composites)))
+        calls: Iterable[tuple[Callback, Event]] = ()
+        if self._on_late is not None:
+            calls = [(self._on_late, event) for event in late or ()]
+        if self._subscriptions:
+            wanted = self._subscriptions.wanted
+            calls = chain(calls, self._subscriptions.calls(in_order_of_time(wanted(ready), wanted(composites))))
+        call_all(calls)
         return composites
 
     def _guarded(self, feed: Callable[[Given], Made], given: Given) -> Made:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -105,25 +105,34 @@ class Subscriptions:
         return batch.take(np.flatnonzero(np.isin(batch.codes, codes))).to_events()
 
     def notify(self, events: Iterable[Event]) -> None:
-        """Call whoever has subscribed to each event, in the order of the events.
+        """Call whoever has subscribed to each event, in the order of the events, as ``call_all`` does."""
+        call_all(self.calls(events))
 
-        Every callback is called even if one raises; the first exception is raised at the end, the others are told in
-        its notes.
-        """
-        failures: list[Exception] = []
+    def calls(self, events: Iterable[Event]) -> Iterator[tuple[Callback, Event]]:
+        """Give the callback of whoever has subscribed to each event, in the order of the events."""
         for event in events:
             for subscription in self._by_type.get(event.type, ()):
                 content = _Content(event)
                 if all(test(content) for test in subscription.tests):
-                    try:
-                        subscription.callback(event)
-                    except Exception as failure:  # whatever a user's function raises is handed on below
-                        failures.append(failure)
-        if failures:
-            first, *others = failures
-            for other in others:
-                first.add_note(f"another callback of the same call raised {other!r}")
-            raise first
+                    yield subscription.callback, event
+
+
+def call_all(calls: Iterable[tuple[Callback, Event]]) -> None:
+    """Call every callback with its event, even if one raises.
+
+    The first exception is raised at the end, the others are told in its notes.
+    """
+    failures: list[Exception] = []
+    for callback, event in calls:
+        try:
+            callback(event)
+        except Exception as failure:  # whatever a user's function raises is handed on below
+            failures.append(failure)
+    if failures:
+        first, *others = failures
+        for other in others:
+            first.add_note(f"another callback of the same call raised {other!r}")
+        raise first
 
 
 def refuse_beyond_content(pattern: EventPattern) -> None:

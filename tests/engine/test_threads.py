@@ -1,0 +1,177 @@
+"""Several threads give what one gives, in the same order."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+from agreement import MODES, compare
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.errors import LimitError, OptionError, UnsupportedError
+from cepheus.core.event import Event
+from cepheus.core.schema import Schema
+from cepheus.engine.interface import Engine
+from cepheus.engine.parallel import engine as parallel
+from cepheus.engine.parallel.engine import ParallelEngine
+from cepheus.engine.parallel.route import shard_of
+from cepheus.engine.registry import create
+from cepheus.language.tesla import parse
+from cepheus.rules.check import check
+
+CASES = 40
+DECLARED = "event A(x: int, y: double, s: string) event B(x: int, y: double, s: string) event C(x: int)\n"
+KEYED = "define P(x: int) from A(x=$k) and each B(x=$k) within 40 us from A where x=A.x\n"
+BY_TEXT = "define T(s: string) from A(s=$k) and last B(s=$k) within 90 us from A where s=upper(B.s)\n"
+UNKEYED = "define Q(x: int) from A() and last B(y > 10) within 50 us from A where x=B.x\n"
+FED_BY_P = "define R(x: int) from P(x=$k) and each P(x=$k) as Before within 300 us from P where x=P.x\n"
+
+
+def engine(text: str, threads: int = 1, limit: int = 10_000) -> Engine:
+    checked = check(parse(DECLARED + text))
+    schema = Schema([*checked.inputs.values(), *checked.composites.values()])
+    return create("columns", checked.rules.rules, schema, limit=limit, threads=threads)
+
+
+def deploy(running: Engine, text: str, known: str) -> None:
+    """Deploy the rules of a text that come after those already known."""
+    checked = check(parse(DECLARED + known + text))
+    schema = Schema([*checked.inputs.values(), *checked.composites.values()])
+    running.deploy(checked.rules.rules[len(check(parse(DECLARED + known)).rules.rules) :], schema)
+
+
+def stream(count: int, seed: int = 1) -> EventBatch:
+    random = Random(seed)
+    return EventBatch.from_events(
+        Event(
+            random.choice("AABBC"),
+            10 * n // 3,
+            {"x": random.randint(0, 9), "y": round(random.uniform(0, 50), 1), "s": random.choice("abcdef")},
+            id=random.choice((n, f"event {n}")),
+        )
+        for n in range(count)
+    )
+
+
+def same(one: EventBatch, other: EventBatch) -> bool:
+    """Tell whether two batches are the same, columns, types and all."""
+    return (
+        one.types == other.types
+        and np.array_equal(one.codes, other.codes)
+        and list(one.columns) == list(other.columns)
+        and one.to_events() == other.to_events()
+    )
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("while_running", [False, True])
+@pytest.mark.parametrize("mode", MODES)
+def test_threads_agree_with_the_reference(mode: str, while_running: bool, threads: int) -> None:
+    first = 40_000_000 + 1_000_000 * MODES.index(mode) + 100_000 * while_running + 10_000 * threads
+    found = [
+        compare(seed, "columns", mode, while_running=while_running, undeclared=seed % 8 == 0, threads=threads)
+        for seed in range(first, first + CASES)
+    ]
+    assert sum(outcome >= 0 for outcome in found) > CASES // 3, "most cases must have run"
+
+
+@pytest.mark.parametrize("rules", [KEYED, UNKEYED, KEYED + UNKEYED + BY_TEXT, UNKEYED + KEYED + FED_BY_P])
+@pytest.mark.parametrize("threads", [2, 4])
+def test_large_batches_in_threads_are_the_same_in_every_column(rules: str, threads: int) -> None:
+    batch = stream(6000)
+    expected = engine(rules).feed(batch)
+    running = engine(rules, threads)
+    assert len(expected) > 100
+    assert same(running.feed(batch), expected)
+
+
+def test_a_keyed_rule_is_spread_by_key_and_others_rule_by_rule() -> None:
+    running = ParallelEngine(threads=3)
+    checked = check(parse(DECLARED + KEYED + UNKEYED + UNKEYED.replace("Q(", "Q2(")))
+    running.deploy(checked.rules.rules, Schema([*checked.inputs.values(), *checked.composites.values()]))
+    assert sorted(len(group.engines) for group in running._groups) == [1, 1, 3]
+
+
+def test_what_comes_from_several_threads_is_counted_against_the_limit() -> None:
+    """Each rule alone stays below the limit, both together do not: as on one thread."""
+    text = "".join(f"rule L{n} define P{n}() from A() and each B() within 1 s from A\n" for n in range(2))
+    events = EventBatch.from_events([*(Event("B", n, {}) for n in range(60)), Event("A", 70, {})])
+    for threads in (1, 2):
+        with pytest.raises(LimitError, match="rule 'L1' would make more than 100 composite events"):
+            engine(text, threads, limit=100).feed(events)
+
+
+def test_a_rule_that_comes_later_joins_the_threads_of_those_it_is_linked_with() -> None:
+    batch = stream(600)
+    first, second = batch.slice(0, 300), batch.slice(300, 600)
+    one, several = engine(KEYED), engine(KEYED, 2)
+    for running in (one, several):
+        running.feed(first)
+        deploy(running, FED_BY_P, KEYED)
+    expected = one.feed(second)
+    assert "R" in {event.type for event in expected.to_events()}
+    assert same(several.feed(second), expected)
+    for running in (one, several):
+        running.withdraw("P")
+    assert same(several.feed(stream(10, seed=3)), one.feed(stream(10, seed=3)))
+
+
+def test_a_rule_that_links_threads_is_refused_with_advice() -> None:
+    running = engine(KEYED + UNKEYED, 2)
+    running.feed(stream(10))
+    with pytest.raises(OptionError, match=r"(?s)rule 'Z' cannot join .*hint: deploy these rules together"):
+        deploy(running, "define Z() from P() and last Q() within 1 s from P", KEYED + UNKEYED)
+    with pytest.raises(OptionError, match="spread over threads by key"):
+        deploy(running, "define Z() from P() and last C() within 1 s from P", KEYED + UNKEYED)
+    assert same(running.feed(stream(50, 2)), _after(engine(KEYED + UNKEYED), stream(10), stream(50, 2)))
+
+
+def _after(running: Engine, before: EventBatch, batch: EventBatch) -> EventBatch:
+    running.feed(before)
+    return running.feed(batch)
+
+
+@pytest.mark.parametrize(("saved_by", "restored_by"), [(1, 2), (2, 1), (2, 4)])
+def test_a_snapshot_goes_on_with_any_number_of_threads(saved_by: int, restored_by: int) -> None:
+    rules = KEYED + UNKEYED + BY_TEXT
+    batch = stream(900)
+    running = engine(rules, saved_by)
+    running.feed(batch.slice(0, 500))
+    restored = create("columns", limit=10_000, threads=restored_by)
+    restored.restore(running.snapshot())
+    expected = _after(engine(rules), batch.slice(0, 500), batch.slice(500, 900))
+    assert same(restored.feed(batch.slice(500, 900)), expected)
+
+
+def test_numbers_that_are_equal_share_a_shard() -> None:
+    for shards in (2, 3, 8):
+        assert shard_of(3, shards) == shard_of(3.0, shards) < shards
+        assert shard_of(0.0, shards) == shard_of(-0.0, shards) == shard_of(0, shards) == shard_of(False, shards)
+    assert len({shard_of(n, 8) for n in range(100)}) == 8
+    assert len({shard_of(f"sensor {n}", 8) for n in range(100)}) == 8
+
+
+def test_one_event_and_a_batch_go_to_the_same_shard(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parallel, "_WORTH_THREADS", 1)
+    rules = "define P(y: double) from A(y=$k) and each B(y=$k) within 1 s from A where y=A.y\n" + BY_TEXT
+    batch = stream(400)
+    mixed, expected = engine(rules, 3), engine(rules).feed(batch).to_events()
+    found = mixed.feed(batch.slice(0, 200)).to_events()
+    for event in batch.slice(200, 400).to_events():
+        found += mixed.feed_event(event)
+    assert found == expected
+
+
+def test_threads_are_refused_where_there_is_but_one() -> None:
+    with pytest.raises(OptionError, match="the engine reference runs on one thread"):
+        create("reference", threads=2)
+    with pytest.raises(OptionError, match="0 threads cannot do anything"):
+        create("columns", threads=0)
+
+
+def test_what_threads_remember_does_not_move_to_an_engine_for_uncertain_events() -> None:
+    running = engine(KEYED, 2)
+    running.feed(stream(10))
+    with pytest.raises(UnsupportedError, match="run with threads=1"):
+        running.feed_event(Event("A", 10_000, {"x": 1, "y": 1.0, "s": ""}, probability=0.5))
