@@ -11,7 +11,7 @@ from cepheus.core.errors import OptionError
 
 
 def demo(*arguments: str) -> str:
-    result = CliRunner().invoke(app, ["demo", *arguments], catch_exceptions=False)
+    result = CliRunner().invoke(app, ["demo", "--on", "embedded", *arguments], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return re.sub(r"[\d,]+ events/s", "N events/s", result.output)
 

@@ -45,7 +45,7 @@ def regenerate_pictures() -> None:
         rules.write_text(tutorial.text, encoding="utf-8")
         run(f"cepheus explain {rules} --svg {fire}", ROOT)
     run(f"cepheus explain examples/museum/museum.tesla --svg {images}/museum.svg", ROOT)
-    run(f"cepheus demo --out {images}", ROOT)
+    run(f"cepheus demo --on embedded --out {images}", ROOT)
     for picture in images.glob("*-timeline.svg"):
         picture.unlink()  # the pages show the PNG
 

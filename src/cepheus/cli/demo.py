@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +14,7 @@ import typer
 from cepheus.core.errors import OptionError
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
     from rich.console import Console
 
     from cepheus.core.event import Event
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from cepheus.rules.model import RuleSet
 
 _PIPE_WIDTH = 160
+_SHOWN = 4
+"""So many of the composite events of a micro-batch are shown when they are found."""
 
 
 class Story(Enum):
@@ -30,11 +34,22 @@ class Story(Enum):
     ALL = "all"
 
 
+class Host(Enum):
+    """Where the rules run."""
+
+    SPARK = "spark"
+    EMBEDDED = "embedded"
+
+
 def demo(
     scenario: Annotated[Story, typer.Option(help="Which scenario to run.")] = Story.ALL,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same events.")] = 1,
     out: Annotated[Path, typer.Option(help="The folder for the timeline pictures.")] = Path("out"),
     events: Annotated[int, typer.Option(help="How many events to generate for each scenario.")] = 20_000,
+    on: Annotated[
+        Host | None,
+        typer.Option(help="Where the rules run; by default on Spark, if it can run here.", show_default=False),
+    ] = None,
 ) -> None:
     """Generate events of a tunnel and a museum, run rules over them, show what was found and why."""
     from rich.console import Console
@@ -43,15 +58,40 @@ def demo(
 
     console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=_PIPE_WIDTH)
     wanted = [each for name, each in SCENARIOS.items() if scenario in (Story.ALL, Story(name))]
-    for each in wanted:
-        _run(each, seed, events, out, console)
+    streams = [each.generate(seed, events) for each in wanted]
+    if _host(on, console) is Host.EMBEDDED:
+        for each, stream in zip(wanted, streams, strict=True):
+            _run_embedded(each, stream, out, console)
+        return
+    from cepheus.demo.on_spark import spark_for_demo
+
+    console.print("[dim]starting Spark ..[/dim]")
+    with spark_for_demo() as spark:
+        for each, stream in zip(wanted, streams, strict=True):
+            _run_on_spark(spark, each, stream, out, console)
 
 
-def _run(scenario: Scenario, seed: int, size: int, out: Path, console: Console) -> None:
+def _host(asked: Host | None, console: Console) -> Host:
+    """Give where the demo runs: where it should, or on Spark if that is possible."""
+    if asked is Host.EMBEDDED:
+        return asked
+    from cepheus.demo.on_spark import what_is_missing
+
+    missing = what_is_missing()
+    if missing is None:
+        return Host.SPARK
+    if asked is Host.SPARK:
+        raise OptionError.of(
+            "spark", f"the demo cannot run on Spark here: {missing}", hint="run it without: cepheus demo --on embedded"
+        )
+    console.print(f"Spark cannot run here, because {missing}: the rules run in this process.\n", markup=False)
+    return Host.EMBEDDED
+
+
+def _run_embedded(scenario: Scenario, stream: Stream, out: Path, console: Console) -> None:
     from cepheus.api import compile
     from cepheus.core.batch import EventBatch
 
-    stream = scenario.generate(seed, size)
     program = compile(scenario.rules)
     batch = EventBatch.from_events(stream.events)
     for _ in range(2):  # the first run also loads and warms up the engine, so the second is the one that is timed
@@ -65,6 +105,34 @@ def _run(scenario: Scenario, seed: int, size: int, out: Path, console: Console) 
         f"{len(stream.events):,} events, {len(found)} composite events, engine {engine}, "
         f"{len(stream.events) / max(seconds, 1e-9):,.0f} events/s"
     )
+    _show_timeline(scenario, stream, found, out, console)
+
+
+def _run_on_spark(spark: SparkSession, scenario: Scenario, stream: Stream, out: Path, console: Console) -> None:
+    from cepheus.api import compile
+    from cepheus.demo.on_spark import FILES, find_on_spark
+    from cepheus.demo.report import told
+
+    def tell(found: Sequence[Event]) -> None:
+        for event in found[:_SHOWN]:
+            console.print(told(event))
+        if len(found) > _SHOWN:
+            console.print(f"[dim]         and {len(found) - _SHOWN} more in this micro-batch[/dim]")
+
+    console.print(f"[bold]{scenario.title}[/bold]: files arrive, a streaming query finds")
+    started = time.perf_counter()
+    found = find_on_spark(spark, scenario, stream, tell)
+    seconds = time.perf_counter() - started
+    console.print()
+    _tell(scenario, stream, found, compile(scenario.rules).rules, console)
+    console.print(
+        f"{len(stream.events):,} events in {FILES} files, {len(found)} composite events, "
+        f"Spark {spark.version}, {seconds:.0f} s"
+    )
+    _show_timeline(scenario, stream, found, out, console)
+
+
+def _show_timeline(scenario: Scenario, stream: Stream, found: list[Event], out: Path, console: Console) -> None:
     for path in _draw(scenario, stream, found, out):
         console.print(f"timeline: {path}")
     console.print()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryDirectory, TemporaryFile
+from typing import IO, TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -54,12 +55,25 @@ def what_is_missing() -> str | None:
 
 @contextmanager
 def spark_for_demo() -> Iterator[SparkSession]:
-    """Give a session on all cores of this machine, and end it."""
-    spark = spark_session("local[*]", name="cepheus demo")
+    """Give a session on all cores of this machine, and end it. What Spark says on stderr goes to a file."""
+    with TemporaryFile() as log, _stderr_to(log):
+        spark = spark_session("local[*]", name="cepheus demo")
+        try:
+            yield spark
+        finally:
+            spark.stop()
+
+
+@contextmanager
+def _stderr_to(file: IO[bytes]) -> Iterator[None]:
+    """Send stderr to a file, also that of other processes that are started."""
+    saved = os.dup(2)
+    os.dup2(file.fileno(), 2)
     try:
-        yield spark
+        yield
     finally:
-        spark.stop()
+        os.dup2(saved, 2)
+        os.close(saved)
 
 
 def find_on_spark(spark: SparkSession, scenario: Scenario, stream: Stream, told: Told) -> list[Event]:
