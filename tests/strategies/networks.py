@@ -47,8 +47,9 @@ def chances(draw: DrawFn, states: tuple[str, ...]) -> Chances:
 @st.composite
 def tables(draw: DrawFn, states: tuple[str, ...], axes: list[tuple[str, ...]], bands: Bands | None) -> tuple[Row, ...]:
     """Draw the rows of a table, some of them for any state of a parent."""
-    cases: list[tuple[str | None, ...]] = list(product(*axes))
-    if axes and draw(st.booleans()):
+    for_any = draw(st.booleans())
+    cases: list[tuple[str | None, ...]] = [*product(*axes)]
+    if axes and for_any:
         cases = [(None, *case) for case in product(*axes[1:])]
     rows = []
     for case in cases:
@@ -56,7 +57,7 @@ def tables(draw: DrawFn, states: tuple[str, ...], axes: list[tuple[str, ...]], b
             rows.append(Row(draw(chances(states)), case))
         else:
             low, spread = draw(st.integers(-5, 5)), draw(st.integers(1, 9))
-            rows.append(Row(draw(st.sampled_from([Normal(low, spread), Uniform(low, low + spread)])), case))
+            rows.append(Row(Normal(low, spread) if draw(st.booleans()) else Uniform(low, low + spread), case))
     return tuple(draw(st.permutations(rows)))
 
 

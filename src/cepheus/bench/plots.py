@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from cepheus.bench.figure6 import Figure6Point
 from cepheus.bench.figure7 import Figure7Point
+from cepheus.bench.figure12 import Figure12Point
 from cepheus.bench.footprint import MEBIBYTE, Footprint
 from cepheus.bench.peers import PeerRow
 from cepheus.bench.suite import Measured
@@ -57,6 +58,8 @@ def draw(measured: Measured, folder: Path) -> list[Path]:
             written.append(_save(_figure7(measured.figure7), folder / "bench-figure7.svg"))
         if measured.growth is not None:
             written.append(_save(_memory(measured.growth.footprint), folder / "bench-memory.svg"))
+        if measured.figure12 is not None:
+            written.append(_save(_figure12(measured.figure12), folder / "bench-figure12.svg"))
     return written
 
 
@@ -135,6 +138,25 @@ def _figure7(points: Sequence[Figure7Point]) -> Figure:
     axes.set_yscale("log")
     axes.set_xlabel("events per state in the window")
     axes.set_ylabel("CPU time per event, microseconds")
+    axes.legend(frameon=False)
+    return figure
+
+
+def _figure12(points: Sequence[Figure12Point]) -> Figure:
+    figure, axes = _axes(7, 3.6)
+    added = [point.added for point in points]
+    times = {
+        "one table edited, evaluation": ([point.evaluated.mean for point in points], "columns", "-"),
+        "the edit included": ([point.edited.mean for point in points], "columns", "--"),
+        "all tables changed": ([point.renewed.mean for point in points], "polars", "-"),
+    }
+    if all(point.pyagrum is not None for point in points):
+        times["pyAgrum"] = ([point.pyagrum.mean for point in points if point.pyagrum is not None], "automata", "-")
+    for label, (means, colour, line) in times.items():
+        axes.plot(added, [mean / 1000 for mean in means], line, color=_COLOURS[colour], marker="o", ms=4, label=label)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("added nodes")
+    axes.set_ylabel("milliseconds")
     axes.legend(frameon=False)
     return figure
 

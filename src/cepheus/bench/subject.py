@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from inspect import signature
+from typing import Any
 
 import pyarrow as pa
 
@@ -37,7 +38,7 @@ class Subject:
 
     def engine(self, name: str, threads: int = 1) -> Engine:
         """Give an engine, with the rules deployed, that has got ready for events."""
-        options = {} if threads == 1 else {"threads": threads}
+        options: dict[str, Any] = {} if threads == 1 else {"threads": threads}
         engine = create(name, self.checked.rules.rules, self.schema, **options)
         engine.feed(EventBatch.empty())  # an engine may leave the end of the deployment to the first feeding
         return engine

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from cepheus.bench import figure6, figure7, footprint, scaling, startup
+from cepheus.bench import figure6, figure7, figure12, footprint, scaling, startup
 from cepheus.bench.figure6 import Figure6Point
 from cepheus.bench.figure7 import Figure7Point
+from cepheus.bench.figure12 import Figure12Point
 from cepheus.bench.footprint import Footprint
 from cepheus.bench.peers import PeerRow, peers
 from cepheus.bench.scaling import Scaling
@@ -26,6 +27,7 @@ class Part(Enum):
     FIGURE6 = "figure6"
     FIGURE7 = "figure7"
     SCALING = "scaling"
+    BAYES = "bayes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ class Measured:
     figure6: tuple[Figure6Point, ...] | None = None
     figure7: tuple[Figure7Point, ...] | None = None
     growth: Growth | None = None
+    figure12: tuple[Figure12Point, ...] | None = None
     judged: bool = True
 
 
@@ -71,3 +74,6 @@ def measure(part: Part, say: Say, *, workloads: Sequence[str] = (), repeat: int 
                 startup.startup(some, say, quick=quick),
             )
             return Measured(growth=growth, judged=judged)
+        case Part.BAYES:
+            networks = figure12.figure12(say, figure12.QUICK if quick else figure12.FULL)
+            return Measured(figure12=tuple(networks), judged=judged)

@@ -30,6 +30,7 @@ class What(Enum):
     FIGURE6 = "figure6"
     FIGURE7 = "figure7"
     SCALING = "scaling"
+    BAYES = "bayes"
 
 
 def bench(
@@ -42,7 +43,7 @@ def bench(
     write_docs: Annotated[bool, typer.Option("--write-docs", help="Write benchmarks.md and its pictures.")] = False,
     docs: Annotated[Path, typer.Option(help="The folder of the documentation.")] = Path("docs"),
 ) -> None:
-    """Measure Cepheus beside DuckDB and Polars, as the papers did, and as rules, events and windows grow."""
+    """Measure Cepheus beside DuckDB and Polars, as the papers did, and as rules, events, windows and networks grow."""
     from rich.console import Console
 
     from cepheus.bench.report import bar_table, sections

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from itertools import product
 
 import pytest
@@ -15,7 +14,7 @@ from cepheus.rules.check.networks import network as check_network
 from cepheus.rules.model import Rule
 from cepheus.rules.networks.model import Node
 from cepheus.rules.networks.periods import contains
-from cepheus.uncertainty.bayes.interchange import to_pyagrum
+from cepheus.uncertainty.bayes.interchange import quiet_pyagrum, to_pyagrum
 from cepheus.uncertainty.bayes.network import RuleNetwork
 from cepheus.uncertainty.bayes.tables import band_chances
 from strategies.networks import networks, rules
@@ -85,10 +84,7 @@ def test_pyagrum_finds_the_same(data: st.DataObject) -> None:
     rule = data.draw(rules())
     network = RuleNetwork.of(rule, data.draw(networks(rule)))
     assume(sum(enumerated(network, network.composite, None)) > 1e-9)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        import pyagrum
-
+    with quiet_pyagrum() as pyagrum:
         inference = pyagrum.LazyPropagation(to_pyagrum(network))
         inference.setEvidence(dict(network.observed))
         expected = inference.posterior(network.composite).tolist()[0]
@@ -100,8 +96,8 @@ def test_an_edited_network_is_worth_what_it_would_be_if_written_so_at_once(data:
     rule = data.draw(rules())
     network = RuleNetwork.of(rule, data.draw(networks(rule)))
     for _ in range(data.draw(st.integers(1, 4))):
-        replacement = data.draw(networks(rule))
-        fitting = [node for node in replacement.nodes if node.name in network.nodes and _fits(node, network)]
+        other = RuleNetwork.of(rule, data.draw(networks(rule)))
+        fitting = [node for node in other.nodes.values() if _fits(node, other, network)]
         if fitting:
             node = data.draw(st.sampled_from(fitting))
             network = network.with_node(node)
@@ -109,9 +105,12 @@ def test_an_edited_network_is_worth_what_it_would_be_if_written_so_at_once(data:
         assert _worth(network) == _worth(fresh)
 
 
-def _fits(node: Node, network: RuleNetwork) -> bool:
-    before = network.nodes[node.name]
-    return before.parents == node.parents and before.bands == node.bands and before.states == node.states
+def _fits(node: Node, other: RuleNetwork, network: RuleNetwork) -> bool:
+    """Tell whether a node of another network can take the place of that of its name."""
+    before = network.nodes.get(node.name)
+    if before is None or before.parents != node.parents or before.bands != node.bands:
+        return False
+    return all(network.states[name] == other.states[name] for name in (node.name, *node.parents))
 
 
 def _worth(network: RuleNetwork) -> float | None:

@@ -216,7 +216,7 @@ def test_calls_that_make_no_sense_are_refused() -> None:
         network.during("Temp", "07:00", "Mon", {"*": {"YES": 0.5, "NO": 0.5}})
     for table in ({"HIGH": "much"}, {3: 0.5}, {"HIGH": True}):
         with refused("table"):
-            network.set("Jam", table)  # type: ignore[arg-type]
+            network.set("Jam", table)
     with refused("table"):
         network.set("Jam", "N(0, 1)", bands="LOW < HIGH")
     with refused("table"):

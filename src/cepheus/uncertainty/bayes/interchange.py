@@ -62,7 +62,7 @@ def read_network_file(network: RuleNetwork, path: Path) -> RuleNetwork:
 
 def to_pyagrum(network: RuleNetwork) -> Any:
     """Give a network as a ``pyagrum.BayesNet``, for whatever else pyAgrum can do with one."""
-    with _pyagrum() as gum:
+    with quiet_pyagrum() as gum:
         made = gum.BayesNet(str(network.rule.name))
         for name, states in network.states.items():
             made.add(gum.LabelizedVariable(name, "", list(states)))
@@ -76,7 +76,7 @@ def to_pyagrum(network: RuleNetwork) -> Any:
 
 
 def _read_bif(path: Path) -> list[Node]:
-    with _pyagrum() as gum:
+    with quiet_pyagrum() as gum:
         try:
             read = gum.loadBN(str(path))
         except gum.GumException as error:
@@ -127,7 +127,7 @@ def _format(path: Path) -> str:
 
 
 @contextmanager
-def _pyagrum() -> Iterator[Any]:
+def quiet_pyagrum() -> Iterator[Any]:
     """Give pyAgrum, and hold back warnings: its compiled part ends the process where a warning is an error."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,18 +25,40 @@ def tabulate(node: Node, rows: tuple[Row, ...], states: Mapping[str, tuple[str, 
     """
     own = states[node.name]
     axes = [states[parent] for parent in node.parents]
-    table = np.empty([*map(len, axes), len(own)])
+    steps = _steps(axes)
+    found: list[list[float]] = [[]] * prod(map(len, axes))
     for row in rows:
-        place = tuple(
-            slice(None) if state is None else axis.index(state) for state, axis in zip(row.given, axes, strict=True)
-        )
         if isinstance(row.value, tuple):
             chances = dict(row.value)
-            table[place] = [chances[state] for state in own]
+            numbers = [chances[state] for state in own]
         else:
             assert node.bands is not None
-            table[place] = band_chances(row.value, node.bands)
-    return table
+            numbers = band_chances(row.value, node.bands)
+        for place in _places(row.given, steps):
+            found[place] = numbers
+    return np.array(found, np.float64).reshape([*map(len, axes), len(own)])
+
+
+def _steps(axes: list[tuple[str, ...]]) -> list[dict[str, int]]:
+    """Give, for each axis, how far into a flat table each of its states leads."""
+    steps: list[dict[str, int]] = []
+    width = 1
+    for axis in reversed(axes):
+        steps.insert(0, {state: number * width for number, state in enumerate(axis)})
+        width *= len(axis)
+    return steps
+
+
+def _places(given: tuple[str | None, ...], steps: list[dict[str, int]]) -> list[int]:
+    """Give the places in a flat table that a row is for."""
+    places = [0]
+    for state, step in zip(given, steps, strict=True):
+        if state is None:
+            places = [place + far for place in places for far in step.values()]
+        else:
+            far = step[state]
+            places = [place + far for place in places]
+    return places
 
 
 def band_chances(distribution: Distribution, bands: Bands) -> list[float]:

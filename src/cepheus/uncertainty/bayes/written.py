@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import cast
+from functools import lru_cache
+from typing import Any
 
 from cepheus.core.distribution import Distribution, as_distribution
 from cepheus.core.errors import OptionError
 from cepheus.rules.networks.model import Bands, Chances, Row
 from cepheus.rules.networks.periods import Period, read_period
 
-Prior = Mapping[str, float] | Distribution | str
-"""How likely each state is, or how a number is distributed; a str is a distribution such as ``N(20, 4)``."""
+Table = Mapping[Any, Any] | Distribution | str
+"""What is said of a node: how likely each state is, or how a number is distributed (``N(20, 4)``, or of SciPy).
 
-Table = Prior | Mapping[str, Prior] | Mapping[tuple[str, ...], Prior]
-"""A prior or, for each combination of the parents' states (``*`` for any), a prior."""
+Where the node depends on others, a mapping of their states (``*`` for any), one alone or several in a tuple, to that.
+"""
 
 _NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _NAME = re.compile(r"[^\W\d]\w*")
@@ -32,7 +33,7 @@ def rows_of(table: Table, parents: Iterable[str]) -> tuple[Row, ...]:
     if not isinstance(table, Mapping):
         raise _wrong("a node that depends on others needs a row for each case", "write {('YES', 'HIGH'): {..}, ..}")
     rows = []
-    for key, value in cast("Mapping[str | tuple[str, ...], Prior]", table).items():
+    for key, value in table.items():
         states = (key,) if isinstance(key, str) else key
         if not isinstance(states, tuple) or not all(isinstance(state, str) for state in states):
             raise _wrong(f"{key!r} does not name states", "write ('YES', 'HIGH'), or '*' for any state")
@@ -69,12 +70,17 @@ def _value(value: object) -> Chances | Distribution:
         return as_distribution(value)
     chances = []
     for state, chance in value.items():
-        if not isinstance(state, str) or not _NAME.fullmatch(state):
+        if not isinstance(state, str) or not _is_name(state):
             raise _wrong(f"{state!r} is not the name of a state", "write {'HIGH': 0.1, 'LOW': 0.9}")
-        if isinstance(chance, bool) or not isinstance(chance, int | float):
+        if type(chance) is not float and (isinstance(chance, bool) or not isinstance(chance, int | float)):
             raise _wrong(f"the probability of '{state}' is {chance!r}", "write a number from 0 to 1")
         chances.append((state, float(chance)))
     return tuple(chances)
+
+
+@lru_cache(maxsize=1024)
+def _is_name(text: str) -> bool:
+    return _NAME.fullmatch(text) is not None
 
 
 def _wrong(message: str, hint: str) -> OptionError:
