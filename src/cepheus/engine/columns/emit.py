@@ -227,28 +227,44 @@ def enqueue(context: int) -> int:
     return DONE
 
 
+@inlined
+def _digest(fields: int, event: int, parts: int, seed: int, texts: int) -> int:
+    """Give the digest that names a composite event of the output; ``texts`` is the address of the texts' digests."""
+    digest = np.uint64(seed)
+    for k in range(parts):
+        part = peek(fixed(fields, OUTPUT_HEADER + k), event)
+        if part < STRING_ID_FLOOR:
+            part -= COMPOSITE_ID_BASE
+        elif part < 0:
+            part = peek(texts, ~part)
+        digest = mix(digest, part)
+    return signed(digest & _DIGEST_MASK)
+
+
+@compiled
+def name_events(fields: int, parts: int, seeds: int, texts: int, count: int, digests: int) -> None:
+    """Write the digests of so many events of the output; ``parts`` and ``seeds`` are those of each rule."""
+    rules = fixed(fields, OutputHeader.RULE)
+    for event in range(count):
+        rule = peek(rules, event)
+        poke(digests, event, _digest(fields, event, peek(parts, rule), peek(seeds, rule), texts))
+
+
 @compiled
 def _write_record(context: int, rule: int, event: int, record: int) -> None:
     """Write a composite event of the output as a row of its type; before it its type, after it its place."""
     for k in range(fixed(context, At.RECORD_WIDTH)):
         poke(record, k, 0)
     fields = fixed(context, At.OUTPUT)
-    digest = np.uint64(fixed(rule, RuleField.SEED))
-    at = OUTPUT_HEADER
-    for _ in range(fixed(rule, RuleField.POSITIONS)):
-        part = peek(fixed(fields, at), event)
-        if part < STRING_ID_FLOOR:
-            part -= COMPOSITE_ID_BASE
-        elif part < 0:
-            part = word(context, At.ID_DIGESTS, ~part)
-        digest = mix(digest, part)
-        at += 1
+    parts = fixed(rule, RuleField.POSITIONS)
+    digest = _digest(fields, event, parts, fixed(rule, RuleField.SEED), fixed(context, At.ID_DIGESTS))
     poke(record, 0, fixed(rule, RuleField.TYPE))
     poke(record, fixed(context, At.RECORD_WIDTH) - 1, event)
     row = record + 8
-    poke(row, SLOT_ID, signed(digest & _DIGEST_MASK) + COMPOSITE_ID_BASE)
+    poke(row, SLOT_ID, digest + COMPOSITE_ID_BASE)
     poke(row, SLOT_TIME, peek(fixed(fields, OutputHeader.TIME), event))
     poke(row, SLOT_START, peek(fixed(fields, OutputHeader.START), event))
+    at = OUTPUT_HEADER + parts
     for k in range(fixed(rule, RuleField.OUTPUTS), fixed(rule, RuleField.OUTPUTS_END)):
         value = fixed(context, At.OUTPUTS) + _OUTPUT_BYTES * k
         slot, flag = fixed(value, OutputField.TYPE_SLOT), fixed(value, OutputField.FLAG_SLOT)

@@ -164,11 +164,21 @@ class ColumnsEngine:
 
         The interpreter is free for other threads meanwhile.
         """
-        context = self._context
         self._fit_strings()
-        context.use_input(given)
-        self._output.expect(context[At.INPUT_SIZE])
-        context.use_output(self._output)
+        self._context.use_input(given)
+        self._output.expect(self._context[At.INPUT_SIZE])
+        self._context.use_output(self._output)
+        count = self._finish()
+        if count == 0:
+            return None
+        found = Found(self._outlet, self._lowering.strings, self._output.take(count))
+        self._context[At.OUTPUT_EVENTS] = 0
+        self._context.use_output(self._output)
+        return found
+
+    def _finish(self) -> int:
+        """Run the kernel to the end of its input and give how many events are in the output."""
+        context = self._context
         while True:
             status = self._kernel()
             if status is Status.LIMIT:
@@ -176,15 +186,8 @@ class ColumnsEngine:
                 rule = self._order[context[At.CULPRIT]]
                 raise too_many_composites(self._rules[rule.name].rule, self._limit)
             if status is Status.DONE:
-                break
+                return context[At.OUTPUT_EVENTS]
             self._provide(status)
-        count = context[At.OUTPUT_EVENTS]
-        if count == 0:
-            return None
-        found = Found(self._outlet, self._lowering.strings, self._output.take(count))
-        context[At.OUTPUT_EVENTS] = 0
-        context.use_output(self._output)
-        return found
 
     def _kernel(self) -> Status:
         """Run the kernel until the input is done or something is missing."""
@@ -249,11 +252,22 @@ class ColumnsEngine:
         return [] if found is None else found.events()
 
     def find_event(self, event: Event, position: int) -> Found | None:
-        """Process one event, the one at a position of the stream, and give what was found, None for nothing."""
+        """Process one event, the one at a position of the stream, and give what was found, None for nothing.
+
+        What was found is to be read before the next event.
+        """
         self._refresh()
         if self._single is None:
             self._single = _SingleInput(self._lowering, self._listening)
-        return self.find(self._single.given) if self._single.load(event, position) else None
+        if not self._single.load(event, position):
+            return None
+        self._fit_strings()
+        self._context.use_single(self._single.given)
+        count = self._finish()
+        self._context[At.OUTPUT_EVENTS] = 0
+        if count == 0:
+            return None
+        return Found(self._outlet, self._lowering.strings, self._output.look(count), self._output.addresses)
 
     def advance(self, time: int) -> EventBatch:
         """Forget what no window can reach any more."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from struct import Struct
 from typing import overload
 
 import numpy as np
@@ -10,22 +12,71 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cepheus.core.batch import ColumnKey, EventBatch, Provenance
-from cepheus.core.event import DIGEST_MASK, EventId, composite_digest, id_word
-from cepheus.core.values import ValueType
+from cepheus.core.event import Event, EventId, composite_digest, id_word
+from cepheus.core.values import Value, ValueType
+from cepheus.engine.columns.emit import name_events
 from cepheus.engine.columns.intake import id_of_word
+from cepheus.engine.columns.memory import address
 from cepheus.engine.columns.state import COMPOSITE_ID_BASE, OUTPUT_HEADER, STRING_ID_FLOOR, OutputHeader
 from cepheus.plan.lower import LoweredRule
 from cepheus.plan.program import Words
 from cepheus.plan.strings import StringTable
 
 
-class Found:
-    """What one feeding found: an array for each field of the output."""
+@dataclass(frozen=True, slots=True)
+class _Attribute:
+    """An attribute of the events that a rule makes, and the field it is in; an optional one has a flag after it."""
 
-    def __init__(self, rules: Sequence[LoweredRule], strings: StringTable, fields: Sequence[Words]) -> None:
-        self.rules = rules
+    name: str
+    type: ValueType
+    field: int
+    optional: bool
+
+
+class Outlet:
+    """What the events that rules make look like: found out once, not for every feeding."""
+
+    def __init__(self, rules: Sequence[LoweredRule]) -> None:
+        types: dict[str, int] = {}
+        codes = [types.setdefault(rule.resolved.composite.name, len(types)) for rule in rules]
+        self.types = tuple(types)
+        self.codes = np.array(codes, np.int32)
+        self.names = tuple(rule.name for rule in rules)
+        self.composites = [rule.resolved.composite.name for rule in rules]
+        self.digests = [rule.seed for rule in rules]
+        self.seeds = np.array(self.digests, np.uint64)
+        self.part_types = [tuple(position.type for position in rule.resolved.positions) for rule in rules]
+        self.lengths = np.array([len(types) for types in self.part_types], np.int64)
+        self.lengths_at, self.seeds_at = address(self.lengths), address(self.seeds)
+        self.attributes = [_attributes(rule) for rule in rules]
+        self.places: dict[ColumnKey, Words] = {}
+        self.optional: dict[ColumnKey, NDArray[np.bool_]] = {}
+        for number, attributes in enumerate(self.attributes):
+            for attribute in attributes:
+                key = (attribute.name, attribute.type)
+                self.places.setdefault(key, np.full(len(rules), -1, np.int64))[number] = attribute.field
+                self.optional.setdefault(key, np.zeros(len(rules), np.bool_))[number] = attribute.optional
+
+
+def _attributes(rule: LoweredRule) -> tuple[_Attribute, ...]:
+    found = []
+    field = OUTPUT_HEADER + len(rule.resolved.positions)
+    for output in rule.outputs:
+        found.append(_Attribute(output.attribute, output.type, field, output.optional))
+        field += 2 if output.optional else 1
+    return tuple(found)
+
+
+class Found:
+    """What one feeding found: an array for each field of the output, and their addresses."""
+
+    def __init__(
+        self, outlet: Outlet, strings: StringTable, fields: Sequence[Words], addresses: Words | None = None
+    ) -> None:
+        self.outlet = outlet
         self.strings = strings
         self.fields = fields
+        self._addresses = np.array([address(field) for field in fields]) if addresses is None else addresses
         self.rule = fields[OutputHeader.RULE]
 
     def __len__(self) -> int:
@@ -46,9 +97,9 @@ class Found:
 
     def made_of(self, at: int) -> tuple[EventId, ...]:
         """Give the ids of the events that a composite event was made of."""
-        positions = self.rules[self.rule[at]].resolved.positions
-        parts = self.fields[OUTPUT_HEADER : OUTPUT_HEADER + len(positions)]
-        return tuple(self._id(int(part[at]), position.type) for part, position in zip(parts, positions, strict=True))
+        types = self.outlet.part_types[self.rule[at]]
+        parts = self.fields[OUTPUT_HEADER : OUTPUT_HEADER + len(types)]
+        return tuple(self._id(int(part[at]), part_type) for part, part_type in zip(parts, types, strict=True))
 
     def _id(self, word: int, event_type: str) -> EventId:
         if word >= STRING_ID_FLOOR:
@@ -57,7 +108,7 @@ class Found:
 
     def _same_length(self) -> Iterator[tuple[Words, list[Words]]]:
         """Give the records with equally many parts together: their numbers, and the words of each part."""
-        lengths = np.array([len(rule.resolved.positions) for rule in self.rules], np.int64)[self.rule]
+        lengths = self.outlet.lengths[self.rule]
         for length in np.unique(lengths).tolist():
             rows = np.flatnonzero(lengths == length)
             yield rows, [self.fields[OUTPUT_HEADER + part][rows] for part in range(length)]
@@ -73,35 +124,65 @@ class Found:
 
     def all_ids(self) -> list[str]:
         """Give the ids of all composite events."""
-        seeds = np.array([rule.seed for rule in self.rules], np.uint64)[self.rule]
-        texts = self.strings.digests().view(np.uint64)
-        for rows, parts in self._same_length():
-            digest = seeds[rows]
-            for words in parts:
-                mixed = words.view(np.uint64).copy()
-                composite = words < STRING_ID_FLOOR
-                mixed[composite] = (words[composite] - COMPOSITE_ID_BASE).view(np.uint64)
-                named = (words < 0) & ~composite
-                mixed[named] = texts[~words[named]]
-                digest = mix_words(digest, mixed)
-            seeds[rows] = digest
-        names = [rule.resolved.composite.name for rule in self.rules]
-        digests = (seeds & np.uint64(DIGEST_MASK)).tolist()
-        return [f"{names[rule]}:{digest:016x}" for rule, digest in zip(self.rule.tolist(), digests, strict=True)]
+        outlet, texts = self.outlet, self.strings.digests()
+        digests = np.empty(len(self), np.int64)
+        name_events(
+            address(self._addresses), outlet.lengths_at, outlet.seeds_at, address(texts), len(self), address(digests)
+        )
+        names = outlet.composites
+        return [
+            f"{names[rule]}:{digest:016x}" for rule, digest in zip(self.rule.tolist(), digests.tolist(), strict=True)
+        ]
 
     def id(self, at: int) -> str:
         """Give the id of a composite event."""
-        rule = self.rules[self.rule[at]]
-        digest = composite_digest(rule.seed, map(id_word, self.made_of(at)))
-        return f"{rule.resolved.composite.name}:{digest:016x}"
+        rule = int(self.rule[at])
+        digest = composite_digest(self.outlet.digests[rule], map(id_word, self.made_of(at)))
+        return f"{self.outlet.composites[rule]}:{digest:016x}"
+
+    def events(self) -> list[Event]:
+        """Give the composite events one by one: for a few of them."""
+        fields = [field.tolist() for field in self.fields]
+        return [self._event(at, event_id, fields) for at, event_id in enumerate(self.all_ids())]
+
+    def _event(self, at: int, event_id: str, fields: Sequence[Sequence[int]]) -> Event:
+        outlet = self.outlet
+        rule = fields[OutputHeader.RULE][at]
+        attributes: dict[str, Value | None] = {}
+        for attribute in outlet.attributes[rule]:
+            if not attribute.optional or fields[attribute.field + 1][at]:
+                attributes[attribute.name] = self._value(fields[attribute.field][at], attribute.type)
+        parts = zip(fields[OUTPUT_HEADER:], outlet.part_types[rule], strict=False)
+        return Event(
+            outlet.composites[rule],
+            fields[OutputHeader.TIME][at],
+            attributes,
+            id=event_id,
+            start=fields[OutputHeader.START][at],
+            rule=outlet.names[rule],
+            made_of=tuple([part[at] if part[at] >= 0 else self._id(part[at], kind) for part, kind in parts]),
+        )
+
+    def _value(self, word: int, value_type: ValueType) -> Value:
+        match value_type:
+            case ValueType.FLOAT:
+                return _float_of(word)
+            case ValueType.BOOL:
+                return word != 0
+            case ValueType.STRING:
+                return self.strings.text(word)
+            case _:
+                return word
 
 
-def mix_words(digest: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Stir a word into each digest: ``core.event.composite_digest``, a step for many events at once."""
-    digest = (digest ^ words) + np.uint64(0x9E3779B97F4A7C15)
-    digest = (digest ^ (digest >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    digest = (digest ^ (digest >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return digest ^ (digest >> np.uint64(31))
+def _float_of(word: int) -> float:
+    """Give the float that a word's bits stand for."""
+    value: float
+    (value,) = _FLOAT.unpack(_WORD.pack(word))
+    return value
+
+
+_WORD, _FLOAT = Struct("=q"), Struct("=d")
 
 
 class _Lazy(Sequence[tuple[EventId, ...]]):
@@ -150,36 +231,21 @@ class _LazyIds(Sequence[EventId]):
 
 def to_batch(found: Found) -> EventBatch:
     """Give what was found as a batch."""
-    types: dict[str, int] = {}
-    codes = [types.setdefault(rule.resolved.composite.name, len(types)) for rule in found.rules]
-    one_type, one_rule = len(types) == 1, len(found.rules) == 1
+    outlet = found.outlet
+    one_type, one_rule = len(outlet.types) == 1, len(outlet.names) == 1
     return EventBatch(
-        types=tuple(types),
-        codes=np.zeros(len(found), np.int32) if one_type else np.array(codes, np.int32)[found.rule],
+        types=outlet.types,
+        codes=np.zeros(len(found), np.int32) if one_type else outlet.codes[found.rule],
         times=found.field(OutputHeader.TIME),
-        columns=_columns(found),
+        columns={key: _column(found, key[1], by_rule, outlet.optional[key]) for key, by_rule in outlet.places.items()},
         ids=_LazyIds(found),
         starts=found.field(OutputHeader.START),
         provenance=Provenance(
-            rules=tuple(rule.name for rule in found.rules),
+            rules=outlet.names,
             rule_codes=np.zeros(len(found), np.int32) if one_rule else found.rule.astype(np.int32),
             made_of=_Lazy(found),
         ),
     )
-
-
-def _columns(found: Found) -> dict[ColumnKey, pa.Array]:
-    """Give the attributes; which word holds an attribute depends on the rule."""
-    places: dict[ColumnKey, Words] = {}
-    optional: dict[ColumnKey, NDArray[np.bool_]] = {}
-    for number, rule in enumerate(found.rules):
-        place = OUTPUT_HEADER + len(rule.resolved.positions)
-        for output in rule.outputs:
-            key = (output.attribute, output.type)
-            places.setdefault(key, np.full(len(found.rules), -1, np.int64))[number] = place
-            optional.setdefault(key, np.zeros(len(found.rules), np.bool_))[number] = output.optional
-            place += 2 if output.optional else 1
-    return {key: _column(found, key[1], by_rule, optional[key]) for key, by_rule in places.items()}
 
 
 def _column(found: Found, value_type: ValueType, by_rule: Words, optional: NDArray[np.bool_]) -> pa.Array:

@@ -207,6 +207,10 @@ class Output:
             self.fields[at][: len(array)] = array
         self._locate()
 
+    def look(self, count: int) -> list[Words]:
+        """Give the first events, as they are until more are written."""
+        return [array[:count] for array in self.fields]
+
     def take(self, count: int) -> list[Words]:
         """Give the first events: a copy of a few, or the arrays themselves, with new ones in their place."""
         if 2 * count < self.size:
@@ -230,6 +234,8 @@ class Context:
         self.words[At.TIME] = np.iinfo(np.int64).min
         self.words[At.NEEDED_TABLE] = -1
         self.address = address(self.words)
+        self._given: Input | None = None
+        self._given_digests: Words | None = None
 
     def __getitem__(self, at: At) -> int:
         return int(self.words[at])
@@ -322,3 +328,11 @@ class Context:
         self.words[At.ROWS] = 0 if given.rows is None else address(given.rows)
         self[At.INPUT_SIZE] = len(given.times if given.rows is None else given.rows)
         self[At.INPUT_NEXT] = 0
+        self._given, self._given_digests = given, given.id_digests
+
+    def use_single(self, given: Input) -> None:
+        """Point at an input of one event, whose arrays are written anew for each event."""
+        if self._given is given and self._given_digests is given.id_digests:  # it was the last input, too
+            self.words[At.INPUT_NEXT] = 0
+        else:
+            self.use_input(given)
