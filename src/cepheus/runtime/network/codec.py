@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import lru_cache
@@ -102,8 +102,10 @@ def _to_json(value: Any) -> Json:
     match value:
         case None | bool() | int() | float() | str():
             return value
-        case tuple() | list() | frozenset() | set():
+        case tuple() | list():
             return [_to_json(item) for item in value]
+        case frozenset() | set():
+            return [_to_json(item) for item in sorted(value)]
         case dict():
             return {key: _to_json(item) for key, item in value.items()}
         case Rule():
@@ -188,7 +190,7 @@ def _object_from_json(kind: type[Any], data: Any) -> Any:
     if kind is Events:
         return _events_from_json(data)
     readers = _field_readers(kind)  # type: ignore[arg-type]  # classes are hashable
-    if not isinstance(data, dict) or not set(data) <= set(readers):
+    if not isinstance(data, dict) or not data.keys() <= readers.keys():
         raise _bad(f"{kind.__name__} has unknown fields")
     return kind(**{name: readers[name](value) for name, value in data.items()})
 
@@ -209,12 +211,12 @@ def _reader(kind: Any) -> Callable[[Json], Any]:
         return _tuple_reader(arguments)
     if origin in (Union, types.UnionType):
         return _union_reader(arguments)
-    if origin is dict:
-        inner = _reader(arguments[1])
-        return lambda data: {str(key): inner(value) for key, value in _expect(dict, data).items()}
-    if origin is frozenset:
+    if origin in (dict, Mapping):
+        inner, key_of = _reader(arguments[1]), arguments[0]
+        return lambda data: {key_of(key): inner(value) for key, value in _expect(dict, data).items()}
+    if origin in (frozenset, set, list):
         member = _reader(arguments[0])
-        return lambda data: frozenset(member(item) for item in _expect(list, data))
+        return lambda data: origin(member(item) for item in _expect(list, data))
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind
     if is_dataclass(kind) and isinstance(kind, type):

@@ -17,6 +17,11 @@ from cepheus.runtime.network.messages import Assigned, Ordered
 from cepheus.runtime.network.sharing import RELAY, order_of
 from cepheus.runtime.network.store import Record, Store
 
+Pending = tuple[int, int, list[Record]]
+"""A moment, the number of an arrival and its events."""
+
+_NUMBERS = ("exact", "done", "keep_from", "horizon", "_arrivals", "_forgotten")
+
 Sent = tuple[int, Record]
 """A moment and an event that is let through at it."""
 
@@ -52,7 +57,7 @@ class Evaluation:
     _fed: frozenset[str] = frozenset()
     _types: frozenset[str] = frozenset()
     _eager: frozenset[str] = frozenset()
-    _pending: list[tuple[int, int, list[Record]]] = field(default_factory=list)
+    _pending: list[Pending] = field(default_factory=list)
     _arrivals: int = 0
     _forgotten: int = MIN_TIME
 
@@ -126,6 +131,29 @@ class Evaluation:
             if each.since is None:
                 each.activate(since, self.done)
         self._index()
+
+    def state(self) -> tuple[dict[str, int], frozenset[str], list[Pending]]:
+        """Give what a snapshot keeps besides rules, filters and remembered events: numbers, types, waiting events."""
+        return {name: getattr(self, name) for name in _NUMBERS}, self._types, list(self._pending)
+
+    @classmethod
+    def from_state(
+        cls,
+        numbers: dict[str, int],
+        types: frozenset[str],
+        rules: Iterable[Ordered],
+        filters: Iterable[PartialFilter],
+        pending: list[Pending],
+    ) -> Evaluation:
+        """Go on from a snapshot; remembered events are put into ``store`` afterwards."""
+        evaluation = cls(exact=bool(numbers["exact"]))
+        for name, number in numbers.items():
+            setattr(evaluation, name, number)
+        evaluation._types, evaluation._pending = types, pending
+        evaluation._rules = {str(ordered.rule.name): evaluation._hosted(ordered) for ordered in rules}
+        evaluation.filters = {each.part.name: each for each in filters}
+        evaluation._index()
+        return evaluation
 
     def wants(self, event_type: str) -> bool:
         """Tell whether events of a type matter here."""

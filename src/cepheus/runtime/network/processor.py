@@ -71,7 +71,7 @@ Outgoing = tuple[str, Message]
 
 
 @dataclass(slots=True)
-class _Source:
+class Source:
     """A source at this processor: how far it has published, and since when its events count in each tree.
 
     While a tree is being settled, it is ``holding``: the source must not be overtaken.
@@ -94,7 +94,9 @@ class _Source:
 
 
 @dataclass(slots=True)
-class _Sink:
+class Sink:
+    """A sink at this processor and what it has subscribed to."""
+
     client: str
     patterns: list[EventPattern] = field(default_factory=list)
 
@@ -117,8 +119,8 @@ class Processor:
         self.rules: dict[str, Ordered] = {}
         self.leader: str | None = None
         self._election = Election(name, self.neighbours)
-        self._sources: dict[str, _Source] = {}
-        self._sinks: dict[str, _Sink] = {}
+        self._sources: dict[str, Source] = {}
+        self._sinks: dict[str, Sink] = {}
         self._requests: dict[str, str] = {}
         self._changes: list[RuleChange] = []
         self._known_changes: set[tuple[str, str]] = set()
@@ -210,7 +212,14 @@ class Processor:
         tree.unanswered = set(self.neighbours)
         for neighbour in self.neighbours:
             self._send(neighbour, CreateTree(self.name))
+        self._pass_changes_on()
         self._check_complete(tree)
+
+    def _pass_changes_on(self) -> None:
+        """Hand on what was asked for before there was a tree."""
+        changes, self._changes = self._changes, []
+        for change in changes:
+            self._on_rule_change(change, "")
 
     def _new_tree(self, name: str, father: str | None) -> Tree:
         tree = Tree(name, father, Evaluation(exact=self.options.filter is Filter.EXACT))
@@ -229,8 +238,7 @@ class Processor:
         for neighbour in self.neighbours:
             if neighbour != sender:
                 self._send(neighbour, CreateTree(message.tree))
-        for change in self._changes if not self.options.strategy.many_trees else ():
-            self._send(sender, change)
+        self._pass_changes_on()
         self._check_complete(tree)
 
     def _on_tree_answer(self, message: TreeAnswer, sender: str) -> None:
@@ -287,7 +295,7 @@ class Processor:
 
     def _on_attach_source(self, message: AttachSource, sender: str) -> None:
         before = self._sources.get(message.source)
-        source = _Source(sender, frozenset(message.types))
+        source = Source(sender, frozenset(message.types))
         if before is not None:
             source.counter = before.counter
             source.types |= before.types
@@ -345,7 +353,7 @@ class Processor:
                 bound = min(bound, source.bound(tree.name))
         return bound
 
-    def _admit(self, name: str, source: _Source, since: int) -> None:
+    def _admit(self, name: str, source: Source, since: int) -> None:
         if not source.admitted and not source.gone:
             source.admitted = True
             source.through = max(source.through, since - 1)
@@ -679,7 +687,7 @@ class Processor:
     # ---- Sinks ---------------------------------------------------------------------------------------------------
 
     def _on_attach_sink(self, message: AttachSink, sender: str) -> None:
-        sink = self._sinks.setdefault(message.sink, _Sink(sender))
+        sink = self._sinks.setdefault(message.sink, Sink(sender))
         if message.pattern not in sink.patterns:
             sink.patterns.append(message.pattern)
         self._interests_changed()

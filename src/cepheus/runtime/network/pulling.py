@@ -15,7 +15,7 @@ from cepheus.runtime.network.store import Record
 
 
 @dataclass(slots=True)
-class _Slave:
+class Slave:
     """A partial rule that waits to be asked: its children, the window a master's event opens, the shared values."""
 
     name: str
@@ -48,7 +48,7 @@ class _Master:
     """The partial rule that pushes, and those that its events wake."""
 
     matcher: Matcher
-    slaves: list[_Slave]
+    slaves: list[Slave]
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ class Pulling:
     """The awakenings of one tree at one processor."""
 
     masters: dict[str, list[_Master]] = field(default_factory=dict)
-    forwards: dict[str, list[_Slave]] = field(default_factory=dict)
+    forwards: dict[str, list[Slave]] = field(default_factory=dict)
     requests: dict[int, Request] = field(default_factory=dict)
     by_awakening: dict[int, list[Request]] = field(default_factory=dict)
     count: int = 0
@@ -80,13 +80,13 @@ class Pulling:
         for origin in shared.origins:
             if origin.pulled:
                 self.forwards[origin.name] = [
-                    _Slave(origin.parts[label].name, children, _below(origin, label), ())
+                    Slave(origin.parts[label].name, children, _below(origin, label), ())
                     for label, children in origin.labels.items()
                 ]
             elif origin.master is not None:
                 matcher = Matcher.of_pattern(origin.parts[origin.master].pattern, since)
                 slaves = [
-                    _Slave(
+                    Slave(
                         origin.parts[label].name,
                         children,
                         span_around(origin.rule, origin.master, label),
@@ -146,14 +146,18 @@ class Pulling:
                 del self.requests[request.number]
         return complete
 
+    def slaves(self) -> list[Slave]:
+        """Give all partial rules that wait to be asked."""
+        waked = [slave for masters in self.masters.values() for master in masters for slave in master.slaves]
+        return [*waked, *(slave for group in self.forwards.values() for slave in group)]
+
     def forget(self, before: int) -> None:
         """Drop what was asked for before a time."""
-        slaves = [slave for masters in self.masters.values() for master in masters for slave in master.slaves]
-        for slave in (*slaves, *(slave for group in self.forwards.values() for slave in group)):
+        for slave in self.slaves():
             slave.covered = [span for span in slave.covered if span[1] >= before]
 
     def _ask(
-        self, tree: str, slave: _Slave, gaps: Iterable[tuple[int, int]], values: tuple[tuple[str, Value], ...]
+        self, tree: str, slave: Slave, gaps: Iterable[tuple[int, int]], values: tuple[tuple[str, Value], ...]
     ) -> list[tuple[str, Awaken]]:
         found = []
         for first, last in gaps:

@@ -1,0 +1,89 @@
+"""Links that lose and double nothing, over connections that may: numbered messages, acknowledgements, a log to resend.
+
+Both ends keep a ``LinkEnd`` for each other. What arrives out of order is dropped and comes again with the rest, so
+messages reach a processor in the order of sending, each once.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+from dataclasses import dataclass, field
+
+from cepheus.runtime.network.codec import MessageError, decode, encode
+from cepheus.runtime.network.messages import Message
+
+_HEAD = struct.Struct("<QQ")
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What travels: a numbered message, or none, and the number of the last message received from the other side."""
+
+    number: int
+    received: int
+    message: Message | None = None
+
+
+def encode_frame(frame: Frame) -> bytes:
+    """Write a frame as bytes.
+
+    >>> decode_frame(encode_frame(Frame(0, 7)))
+    Frame(number=0, received=7, message=None)
+    """
+    body = b"" if frame.message is None else encode(frame.message)
+    return _HEAD.pack(frame.number, frame.received) + body
+
+
+def decode_frame(data: bytes) -> Frame:
+    """Read a frame; MessageError if it is none."""
+    if len(data) < _HEAD.size:
+        raise MessageError.of("message", "this is no message of the network: it is too short")
+    number, received = _HEAD.unpack_from(data)
+    body = data[_HEAD.size :]
+    if bool(number) != bool(body):
+        raise MessageError.of("message", "this is no message of the network: only messages have numbers")
+    return Frame(number, received, decode(body) if body else None)
+
+
+@dataclass(slots=True)
+class LinkEnd:
+    """One end of a link: how many messages were sent and received, and those sent that are not acknowledged.
+
+    >>> here, there = LinkEnd(), LinkEnd()
+    >>> from cepheus.runtime.network.messages import Tick
+    >>> first, second = here.send(Tick(1)), here.send(Tick(2))
+    >>> there.receive(second), there.receive(first), there.receive(first)
+    (None, Tick(through=1), None)
+    >>> [there.receive(frame) for frame in here.resend()]
+    [None, Tick(through=2)]
+    >>> here.receive(there.acknowledge()), len(here.log)
+    (None, 0)
+    """
+
+    sent: int = 0
+    received: int = 0
+    log: deque[tuple[int, Message]] = field(default_factory=deque)
+
+    def send(self, message: Message) -> Frame:
+        """Number a message and keep it until it is acknowledged."""
+        self.sent += 1
+        self.log.append((self.sent, message))
+        return Frame(self.sent, self.received, message)
+
+    def receive(self, frame: Frame) -> Message | None:
+        """Take a frame; give its message if it is the next one."""
+        while self.log and self.log[0][0] <= frame.received:
+            self.log.popleft()
+        if frame.number != self.received + 1:
+            return None
+        self.received += 1
+        return frame.message
+
+    def acknowledge(self) -> Frame:
+        """Give a frame that only tells what was received."""
+        return Frame(0, self.received)
+
+    def resend(self) -> list[Frame]:
+        """Give all messages again that are not acknowledged."""
+        return [Frame(number, self.received, message) for number, message in self.log]

@@ -1,0 +1,178 @@
+"""All that a processor knows, as bytes and back: checksummed JSON, nothing that runs code.
+
+What follows from the rest (compiled matchers, indexes) is made anew.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any, get_type_hints
+
+from cepheus.core.event import Event
+from cepheus.core.schema import EventType
+from cepheus.engine.snapshot import pack, unpack
+from cepheus.plan.partial import PartialRule
+from cepheus.runtime.network.codec import decode, encode, from_plain, to_plain
+from cepheus.runtime.network.election import Election
+from cepheus.runtime.network.evaluation import Evaluation
+from cepheus.runtime.network.filtering import Opening, PartialFilter
+from cepheus.runtime.network.link import LinkEnd
+from cepheus.runtime.network.messages import Ordered, RuleChange
+from cepheus.runtime.network.processor import Processor, Sink, Source
+from cepheus.runtime.network.pulling import Pulling, Request
+from cepheus.runtime.network.store import Record
+from cepheus.runtime.network.strategy import Options
+from cepheus.runtime.network.tree import Tree
+
+_KIND = "network node"
+Json = Any
+
+_PARTS: dict[str, Any] = {
+    "rules": dict[str, Ordered],
+    "leader": str | None,
+    "_election": Election,
+    "_sources": dict[str, Source],
+    "_sinks": dict[str, Sink],
+    "_requests": dict[str, str],
+    "_changes": list[RuleChange],
+    "_known_changes": set[tuple[str, str]],
+    "_declared": dict[str, EventType],
+    "_now": int,
+}
+"""The plain state of a processor; its trees are written separately."""
+
+_APART = ("evaluation", "pulling")
+
+
+def snapshot_node(processor: Processor, links: dict[str, LinkEnd]) -> bytes:
+    """Give the state of a processor and of its links."""
+    header = {
+        "name": processor.name,
+        "neighbours": list(processor.neighbours),
+        "options": to_plain(processor.options),
+        "state": {name: to_plain(getattr(processor, name)) for name in _PARTS},
+        "trees": [_tree_to_json(tree) for tree in processor.trees.values()],
+        "links": [
+            [peer, end.sent, end.received, [[number, encode(message).decode()] for number, message in end.log]]
+            for peer, end in links.items()
+        ],
+    }
+    return pack(_KIND, header)
+
+
+def restore_node(data: bytes) -> tuple[Processor, dict[str, LinkEnd]]:
+    """Give back a processor and its links."""
+    header, _ = unpack(_KIND, data)
+    options = from_plain(Options, header["options"])
+    processor = Processor(header["name"], tuple(header["neighbours"]), options)
+    for name, kind in _PARTS.items():
+        setattr(processor, name, from_plain(kind, header["state"][name]))
+    for record in header["trees"]:
+        tree = _tree_from_json(record)
+        processor.trees[tree.name] = tree
+    links = {
+        peer: LinkEnd(sent, received, deque((number, decode(text.encode())) for number, text in log))
+        for peer, sent, received, log in header["links"]
+    }
+    return processor, links
+
+
+def _tree_to_json(tree: Tree) -> Json:
+    plain = {f.name: to_plain(getattr(tree, f.name)) for f in fields(tree) if f.name not in _APART}
+    return plain | {"evaluation": _evaluation_to_json(tree.evaluation), "pulling": _pulling_to_json(tree.pulling)}
+
+
+def _tree_from_json(record: Json) -> Tree:
+    kinds = get_type_hints(Tree)
+    plain = {name: from_plain(kinds[name], value) for name, value in record.items() if name not in _APART}
+    tree = Tree(evaluation=_evaluation_from_json(record["evaluation"]), **plain)
+    tree.pulling.adopt(tree.shared)
+    _pulling_from_json(tree.pulling, record["pulling"])
+    return tree
+
+
+# ---- Evaluation --------------------------------------------------------------------------------------------------
+
+
+def _evaluation_to_json(evaluation: Evaluation) -> Json:
+    plain, types, pending = evaluation.state()
+    return {
+        "plain": plain,
+        "types": sorted(types),
+        "rules": to_plain(evaluation.rules),
+        "filters": [
+            {
+                "part": to_plain(each.part),
+                "since": each.since,
+                "pull": each.pull,
+                "exact": each.exact,
+                "live": each.live,
+                "openings": to_plain(each.openings),
+                "count": each.count,
+            }
+            for each in evaluation.filters.values()
+        ],
+        "records": [_record_to_json(record) for record in evaluation.store],
+        "pending": [[at, number, [_record_to_json(r) for r in records]] for at, number, records in pending],
+    }
+
+
+def _evaluation_from_json(data: Json) -> Evaluation:
+    filters = []
+    for record in data["filters"]:
+        each = PartialFilter(from_plain(PartialRule, record["part"]), record["since"], record["pull"], record["exact"])
+        each.live, each.count = record["live"], record["count"]
+        each.openings = from_plain(list[Opening], record["openings"])
+        filters.append(each)
+    evaluation = Evaluation.from_state(
+        data["plain"],
+        frozenset(data["types"]),
+        from_plain(list[Ordered], data["rules"]),
+        filters,
+        [(at, number, [_record_from_json(r) for r in records]) for at, number, records in data["pending"]],
+    )
+    for record in data["records"]:
+        evaluation.store.insert(_record_from_json(record))
+    return evaluation
+
+
+def _record_to_json(record: Record) -> Json:
+    _, _, _, depth, path = record.key
+    consumed = None if record.consumed is None else sorted(record.consumed)
+    return [to_plain(record.event), record.source, record.counter, depth, list(path), record.sent, consumed]
+
+
+def _record_from_json(data: Json) -> Record:
+    event, source, counter, depth, path, sent, consumed = data
+    record = Record(from_plain(Event, event), source, counter, depth, tuple(path))
+    record.sent = sent
+    record.consumed = None if consumed is None else set(consumed)
+    return record
+
+
+# ---- Awakenings --------------------------------------------------------------------------------------------------
+
+
+def _pulling_to_json(pulling: Pulling) -> Json:
+    return {
+        "count": pulling.count,
+        "requests": to_plain(list(pulling.requests.values())),
+        "covered": [slave.covered for slave in pulling.slaves()],
+    }
+
+
+def _pulling_from_json(pulling: Pulling, data: Json) -> None:
+    pulling.count = data["count"]
+    for request in _requests(data["requests"]):
+        pulling.requests[request.number] = request
+        for number in sorted(request.waiting):
+            pulling.by_awakening.setdefault(number, []).append(request)
+    for slave, covered in zip(pulling.slaves(), data["covered"], strict=True):
+        slave.covered = [(first, last) for first, last in covered]
+
+
+def _requests(data: Json) -> Iterator[Request]:
+    requests: list[Request] = from_plain(list[Request], data)
+    yield from requests
