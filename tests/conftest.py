@@ -2,8 +2,34 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # No deadline: a busy machine is not a failure.
 settings.register_profile("cepheus", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("cepheus")
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """One Spark session for all tests: starting it takes seconds."""
+    from cepheus.runtime.spark.session import spark_session
+
+    options = {
+        "spark.sql.shuffle.partitions": "2",
+        "spark.default.parallelism": "2",
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+        "spark.driver.memory": "1g",
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Spark itself
+        session = spark_session("local[2]", name="tests", options=options)
+    yield session
+    session.stop()

@@ -75,9 +75,7 @@ def _pushed(planned: Planned, event_type: EventType) -> str:
     if event_type.name not in planned.pushed:
         return "there are none in the data"
     condition = planned.pushed[event_type.name]
-    if condition is None:
-        return "all rows"
-    return "rows where " + str(condition).removeprefix("Column<'").removesuffix("'>")
+    return "all rows" if condition is None else f"rows where {condition.words}"
 
 
 def _counted(count: int, noun: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from cepheus.core.errors import Diagnostic, RuleError, UnsupportedError
 from cepheus.core.schema import EventType, Schema
@@ -18,13 +17,10 @@ from cepheus.rules.resolve import resolve
 from cepheus.runtime.spark.layout import CompositeLayout, EventLayout
 from cepheus.runtime.spark.placement import Placement
 from cepheus.runtime.spark.prepare import Prepared, id_kind, prepare
-from cepheus.runtime.spark.pushdown import Pushdown, looks, settled_inputs
+from cepheus.runtime.spark.pushdown import Condition, Pushdown, looks, settled_inputs
 from cepheus.runtime.spark.routing import Routed
 from cepheus.runtime.spark.shard import GroupJob, Job
 from cepheus.runtime.spark.sources import Naming, Source, kind_of, schema_of
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +49,7 @@ class Planned:
     events: EventLayout
     composites: CompositeLayout
     sources: tuple[Prepared, ...]
-    pushed: Mapping[str, Column | None]
+    pushed: Mapping[str, Condition | None]
 
     def job(self, routed: Sequence[Routed], edges: Mapping[int, tuple[int, ...]] | None = None) -> Job:
         """Give what tasks run; ``edges`` has, by the first shard of a group, the times at which its slices begin."""
@@ -102,7 +98,7 @@ def plan(
         homes=any(isinstance(group.way, ByBand) for group in found.groups),
     )
     pushdown = Pushdown(places, inputs, naming, skip_bad=options.skip_bad)
-    pushed: dict[str, Column | None] = {}
+    pushed: dict[str, Condition | None] = {}
     rows = []
     for source in prepared_from:
         conditions = {

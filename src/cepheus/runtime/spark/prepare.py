@@ -11,6 +11,7 @@ from cepheus.core.batch import ColumnKey
 from cepheus.core.schema import EventType
 from cepheus.core.values import ValueType
 from cepheus.runtime.spark.layout import ID, SEQUENCE, SQL_TYPES, TIME, TYPE, EventLayout, IdKind
+from cepheus.runtime.spark.pushdown import Condition
 from cepheus.runtime.spark.sources import Naming, Source, as_kind, column, kind_of, micros
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def prepare(
     inputs: Mapping[str, EventType],
     layout: EventLayout,
     naming: Naming,
-    conditions: Mapping[str, Column | None],
+    conditions: Mapping[str, Condition | None],
 ) -> Prepared | None:
     """Lay out the rows of a source; None if no rule looks at any of its types.
 
@@ -74,15 +75,16 @@ def _named(layout: EventLayout, naming: Naming) -> bool:
 
 
 def _condition(
-    source: Source, types: Sequence[str], conditions: Mapping[str, Column | None], naming: Naming
+    source: Source, types: Sequence[str], conditions: Mapping[str, Condition | None], naming: Naming
 ) -> Column | None:
     """Give what rows of a source must meet; rows of types that no rule looks at are left out."""
     if not source.typed:
-        return conditions[types[0]]
+        only = conditions[types[0]]
+        return None if only is None else only.column
     type_name = column(naming.type)
     free = [name for name in types if conditions[name] is None]
     parts = [type_name.isin(free)] if free else []
-    parts += [(type_name == name) & condition for name in types if (condition := conditions[name]) is not None]
+    parts += [(type_name == name) & condition.column for name in types if (condition := conditions[name]) is not None]
     return reduce(lambda one, other: one | other, parts)
 
 

@@ -7,13 +7,15 @@ Conditions that are plain comparisons of a column with a constant reach the file
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from cepheus.core.schema import TIME_ATTRIBUTE, EventType
 from cepheus.core.values import ValueType
+from cepheus.language.tesla.print import format_expression
 from cepheus.rules.expressions import (
     Arithmetic,
     AttributeRef,
@@ -25,6 +27,7 @@ from cepheus.rules.expressions import (
     Negative,
 )
 from cepheus.rules.resolve import Choose, Compute, ResolvedRule
+from cepheus.rules.walk import transform
 from cepheus.runtime.spark.sources import Naming, Source, as_kind, column, micros
 
 if TYPE_CHECKING:
@@ -110,6 +113,25 @@ def settled_inputs(inputs: Sequence[EventType], declared: Iterable[str], places:
     ]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Condition:
+    """A condition on the rows of an event type, for Spark and in words."""
+
+    column: Column
+    words: str
+
+
+def _joined(conditions: Iterable[Condition], word: Literal["and", "or"]) -> Condition:
+    """Give the conjunction or disjunction of conditions."""
+    conditions = list(conditions)
+    if len(conditions) == 1:
+        return conditions[0]
+    combine = operator.and_ if word == "and" else operator.or_
+    inner = (f"({c.words})" if word == "and" and " or " in c.words else c.words for c in conditions)
+    together: Column = reduce(combine, [condition.column for condition in conditions])
+    return Condition(together, f" {word} ".join(dict.fromkeys(inner)))
+
+
 class Pushdown:
     """Makes the conditions on the events of a source; ``inputs`` are the event types as engines meet them."""
 
@@ -121,7 +143,7 @@ class Pushdown:
         self._naming = naming
         self._skip_bad = skip_bad
 
-    def condition(self, source: Source, type_name: str, declared: bool) -> Column | None:
+    def condition(self, source: Source, type_name: str, declared: bool) -> Condition | None:
         """Give what an event of a type must meet to matter; None if all may matter.
 
         An event that lacks what its declaration demands, or its time, goes through to be refused, unless bad events
@@ -131,17 +153,20 @@ class Pushdown:
         nullable = {field.name for field in source.frame.schema.fields if field.nullable}
         required = [a.name for a in self._inputs[type_name].attributes if not a.optional and a.name in nullable]
         choices = [translator.all_of(look) for look in self._places if look.type == type_name]
-        parts: list[Column] = []
-        if choices and all(choice is not None for choice in choices):
-            matters = reduce(lambda one, other: one | other, [choice for choice in choices if choice is not None])
+        told = [choice for choice in choices if choice is not None]
+        parts: list[Condition] = []
+        if told and len(told) == len(choices):
+            distinct = {choice.words: choice for choice in told}
+            matters = _joined(distinct.values(), "or")
             if declared and not self._skip_bad:
-                matters = reduce(lambda one, name: one | column(name).isNull(), required, matters)
+                lacking = [Condition(column(name).isNull(), f"{name} is missing") for name in required]
+                matters = _joined([matters, *lacking], "or")
             parts.append(matters)
         if not declared or self._skip_bad:
-            parts += [column(name).isNotNull() for name in required]
+            parts += [Condition(column(name).isNotNull(), f"{name} is there") for name in required]
         if self._skip_bad:
-            parts += self._sound(source, type_name)
-        return reduce(lambda one, other: one & other, parts) if parts else None
+            parts += [Condition(sound, "all is well") for sound in self._sound(source, type_name)]
+        return _joined(parts, "and") if parts else None
 
     def _sound(self, source: Source, type_name: str) -> list[Column]:
         """Give what makes an event sound: a time, a sequence number, an id, and numbers that are finite."""
@@ -156,6 +181,14 @@ class Pushdown:
         return parts
 
 
+_COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 _TEXT_TESTS = {"contains": "contains", "starts_with": "startswith", "ends_with": "endswith"}
 
 
@@ -171,7 +204,7 @@ class _Translator:
         self._event_type = event_type
         self._naming = naming
 
-    def all_of(self, look: Look) -> Column | None:
+    def all_of(self, look: Look) -> Condition | None:
         """Give the conjunction of the constraints that can be told; None if none can."""
         parts = []
         for constraint in look.constraints:
@@ -179,18 +212,19 @@ class _Translator:
                 parts += self._constraint(constraint, look.own)
             except _UntoldError:
                 continue
-        return reduce(lambda one, other: one & other, parts) if parts else None
+        return _joined(parts, "and") if parts else None
 
-    def _constraint(self, constraint: Constraint, own: str | None) -> list[Column]:
+    def _constraint(self, constraint: Constraint, own: str | None) -> list[Condition]:
         if not isinstance(constraint, Comparison):
-            return [self._truth(constraint, own)]
+            return [Condition(self._truth(constraint, own), _words(constraint, own))]
         parts = []
         links = zip(constraint.operands, constraint.operators, constraint.operands[1:], strict=False)
-        for left, operator, right in links:
+        for left, symbol, right in links:
             if left == right and isinstance(left, AttributeRef):
                 continue  # where a parameter is bound; that the attribute is there is asked for elsewhere
             try:
-                parts.append(self._compare(left, operator, right, own))
+                column = self._compare(left, symbol, right, own)
+                parts.append(Condition(column, f"{_words(left, own)} {symbol} {_words(right, own)}"))
             except _UntoldError:
                 continue
         return parts
@@ -205,21 +239,9 @@ class _Translator:
             case _:
                 raise _UntoldError
 
-    def _compare(self, left: Expression, operator: str, right: Expression, own: str | None) -> Column:
-        a, b = self._side(left, right, own), self._side(right, left, own)
-        match operator:
-            case "=":
-                return a == b
-            case "!=":
-                return a != b
-            case "<":
-                return a < b
-            case "<=":
-                return a <= b
-            case ">":
-                return a > b
-            case _:
-                return a >= b
+    def _compare(self, left: Expression, symbol: str, right: Expression, own: str | None) -> Column:
+        compared: Column = _COMPARE[symbol](self._side(left, right, own), self._side(right, left, own))
+        return compared
 
     def _side(self, expression: Expression, other: Expression, own: str | None) -> Column:
         """Give one side of a comparison; a timestamp meets a constant as it stands in the file."""
@@ -273,6 +295,15 @@ class _Translator:
         if known is None or known.type is None:
             raise _UntoldError
         return as_kind(column(name), data_type, known.type, self._naming.unit)
+
+
+def _words(expression: Expression, own: str | None) -> str:
+    """Write an expression; the event's own attributes go without its name."""
+
+    def plain(node: object) -> object:
+        return replace(node, event=None) if isinstance(node, AttributeRef) and node.event == own else node
+
+    return format_expression(transform(expression, plain))
 
 
 def _is_time(expression: Expression) -> bool:

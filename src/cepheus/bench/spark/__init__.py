@@ -1,0 +1,1 @@
+"""Cepheus on Spark beside Spark itself: the same questions, the same files."""
