@@ -14,6 +14,7 @@ from rich.table import Table
 from cepheus.cli.console import note
 from cepheus.core.batch import EventBatch
 from cepheus.core.formats.flatten import flatten
+from cepheus.core.schema import ID_FIELD, SPARE_ID_FIELD
 from cepheus.core.time import TimeUnit
 
 ROWS = 50
@@ -42,7 +43,7 @@ class TerminalTable:
         """Print the table."""
         if not self._records:
             return
-        names = list({name: None for record in self._records for name in record if name not in ("id", "from")})
+        names = list({name: None for record in self._records for name in record if name not in _hidden(record)})
         table = Table(box=box.SIMPLE_HEAD if sys.stdout.isatty() else None, pad_edge=False)
         for name in (*names, "from"):
             numeric = all(isinstance(record.get(name, 0), int | float) for record in self._records)
@@ -74,3 +75,8 @@ def _cell(value: object) -> str:
     if isinstance(value, dict):
         return escape(f"<{value['value']}, {value['error']}>")
     return escape(str(value))
+
+
+def _hidden(record: dict[str, object]) -> tuple[str, str]:
+    """Give the fields that are not columns: the event's own id, and what it was made of, which stands last."""
+    return SPARE_ID_FIELD if SPARE_ID_FIELD in record else ID_FIELD, "from"

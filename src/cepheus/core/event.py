@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cepheus.core.distribution import Distribution
+from cepheus.core.schema import ID_FIELD, SPARE_ID_FIELD
 from cepheus.core.values import Value
 
 EventId = int | str
@@ -46,7 +47,7 @@ class Event:
         for name, error in self.errors.items():
             data[name] = {"value": data[name], "error": str(error)}
         if self.id is not None:
-            data["id"] = self.id
+            data[ID_FIELD if ID_FIELD not in self.attributes else SPARE_ID_FIELD] = self.id
         if self.probability != 1.0:
             data["probability"] = self.probability
         if self.rule is not None or self.made_of:

@@ -12,8 +12,14 @@ from cepheus.core.values import ValueType
 TIME_ATTRIBUTE = "time"
 """Every event has its own time as an attribute of type timestamp."""
 
-RESERVED = frozenset({"type", TIME_ATTRIBUTE, "id", "probability", "from", "sequence"})
-"""Names that the file formats use for an event's own fields; no declared attribute may take them."""
+ID_FIELD = "id"
+"""The name under which the file formats have an event's own id, unless its type declares an attribute so called."""
+
+SPARE_ID_FIELD = "event_id"
+"""The name under which they have the own id of an event whose type declares an attribute ``id``."""
+
+RESERVED = frozenset({"type", TIME_ATTRIBUTE, ID_FIELD, "probability", "from", "sequence"})
+"""Names that the file formats use for an event's own fields; of these, an attribute may only be called ``id``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,11 @@ class EventType:
             if attribute.name == name:
                 return attribute
         return None
+
+    @property
+    def id_field(self) -> str:
+        """The name under which files have the own id of an event of this type."""
+        return ID_FIELD if self.attribute(ID_FIELD) is None else SPARE_ID_FIELD
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(map(str, self.attributes))})"

@@ -9,6 +9,7 @@ import numpy as np
 from cepheus.core.batch import EventBatch, IntArray, python_values
 from cepheus.core.errors import EventError
 from cepheus.core.formats.records import Record
+from cepheus.core.schema import ID_FIELD, SPARE_ID_FIELD
 from cepheus.core.time import TimeUnit, format_time
 from cepheus.core.values import ValueType
 
@@ -30,7 +31,8 @@ def flatten(batch: EventBatch, unit: TimeUnit = TimeUnit.US) -> list[Record]:
             if value is not None:
                 error = None if errors is None else errors[row]
                 records[row][name] = value if error is None else {"value": value, "error": str(error)}
-    _add(records, "id", batch.id_list())
+    for record, event_id in zip(records, batch.id_list() or (), strict=False):
+        record[ID_FIELD if ID_FIELD not in record else SPARE_ID_FIELD] = event_id
     _add(records, "sequence", None if batch.sequences is None else batch.sequences.tolist())
     if batch.probabilities is not None:
         for row in np.flatnonzero(batch.probabilities != 1.0).tolist():

@@ -21,7 +21,7 @@ from cepheus.core.formats.cells import coerce_id, coerce_probability, id_of_text
 from cepheus.core.formats.columns import Column, ObjectColumn, TextColumn
 from cepheus.core.formats.problems import BadEvents, placed, shown
 from cepheus.core.formats.rows import Numbers, Rows, pick
-from cepheus.core.schema import Schema
+from cepheus.core.schema import ID_FIELD, SPARE_ID_FIELD, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import ValueType
 
@@ -163,7 +163,7 @@ class Intake:
             times=times,
             columns=columns,
             sequences=None if sequence is None else self._integers(rows, sequence, ValueType.INT, faults),
-            ids=self._ids(rows.column("id"), positions, faults),
+            ids=self._own_ids(events, positions, faults),
             probabilities=_probabilities(rows.column("probability"), faults),
             errors=errors,
             provenance=_provenance(rows.column("from"), len(rows), faults),
@@ -219,6 +219,22 @@ class Intake:
                 column = stacked.take(np.where(own.kinds != ErrorKind.NONE, places, places + len(column)))
             made[name] = column.where(np.logical_or.reduce([validity(array) for array in arrays]))
         return made
+
+    def _own_ids(self, events: TypedRows, positions: Numbers, faults: Faults) -> Ids | None:
+        """Read the ids of events, which types with an attribute ``id`` have under another name."""
+        schema = self._options.schema
+        spare = [name in schema and schema[name].id_field == SPARE_ID_FIELD for name in events.types]
+        rows = events.rows
+        if not any(spare):
+            return self._ids(rows.column(ID_FIELD), positions, faults)
+        column = self._ids(rows.column(SPARE_ID_FIELD), positions, faults)
+        if all(spare):
+            return column
+        others = self._ids(rows.column(ID_FIELD), positions, faults)
+        picked = np.array(spare)[events.codes].tolist()
+        if column is None or others is None:
+            return None
+        return [column[row] if use_spare else others[row] for row, use_spare in enumerate(picked)]
 
     def _ids(self, column: Column | None, positions: Numbers, faults: Faults) -> Ids | None:
         options = self._options

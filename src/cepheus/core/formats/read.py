@@ -19,7 +19,7 @@ from cepheus.core.formats.lines import MAX_LINE_BYTES
 from cepheus.core.formats.notation import parse_notation_line
 from cepheus.core.formats.problems import BadEvents
 from cepheus.core.formats.records import read_records
-from cepheus.core.schema import RESERVED
+from cepheus.core.schema import RESERVED, SPARE_ID_FIELD
 
 CHUNK_ROWS = 65_536
 
@@ -137,6 +137,7 @@ class EventFile:
             return names
         types = self.options.schema.values()
         wanted = {attribute.name for event_type in types for attribute in event_type.attributes} | RESERVED
+        wanted.add(SPARE_ID_FIELD)
         return [name for name in names if name in wanted or name == self.options.sequence]
 
     def _progress(self, done: float) -> None:

@@ -12,11 +12,12 @@ from cepheus.core.distribution import Distribution
 from cepheus.core.errors import EventError
 from cepheus.core.formats.arrays import validity
 from cepheus.core.formats.columns import normalised
+from cepheus.core.schema import ID_FIELD, SPARE_ID_FIELD
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import ValueType, from_arrow
 
 _MOMENT = ValueType.TIMESTAMP.arrow
-_LAST = ("id", "sequence", "probability", "from")
+_LAST = (ID_FIELD, SPARE_ID_FIELD, "sequence", "probability", "from")
 
 
 def to_table(batch: EventBatch) -> pa.Table:
@@ -37,7 +38,8 @@ def to_table(batch: EventBatch) -> pa.Table:
     ids = batch.id_list()
     if ids is not None:
         numbers = all(isinstance(event_id, int) for event_id in ids)
-        columns["id"] = pa.array(ids if numbers else list(map(str, ids)), pa.int64() if numbers else pa.string())
+        own = ID_FIELD if ID_FIELD not in columns else SPARE_ID_FIELD
+        columns[own] = pa.array(ids if numbers else list(map(str, ids)), pa.int64() if numbers else pa.string())
     if batch.sequences is not None:
         columns["sequence"] = pa.array(batch.sequences, pa.int64())
     if batch.probabilities is not None:
@@ -71,7 +73,7 @@ def merge_types(name: str, first: pa.DataType, second: pa.DataType) -> pa.DataTy
         return _struct(merge_types(name, _inner(first), _inner(second)))
     if {first, second} == {pa.int64(), pa.float64()}:
         return pa.float64()
-    if name == "id":
+    if name in (ID_FIELD, SPARE_ID_FIELD):
         return pa.string()
     kinds = [kind.value if kind else str(kind) for kind in map(from_arrow, (first, second))]
     raise EventError.of(

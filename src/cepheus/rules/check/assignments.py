@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cepheus.core.errors import did_you_mean
-from cepheus.core.schema import RESERVED
+from cepheus.core.schema import ID_FIELD, RESERVED
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.check.scope import RuleScope
 from cepheus.rules.check.wording import find_name, listed
@@ -46,7 +46,7 @@ def _assigned(scope: RuleScope, findings: Findings) -> None:
                 "keep one of the two assignments",
             )
         assigned.add(name)
-    missing = [name for name in names if name not in assigned and name not in RESERVED]
+    missing = [name for name in names if name not in assigned and name not in RESERVED - {ID_FIELD}]
     if missing:
         example = " and ".join(f"{name}=.." for name in missing)
         first = names[missing[0]]

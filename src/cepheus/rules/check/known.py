@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cepheus.core.schema import RESERVED, TIME_ATTRIBUTE, Attribute, EventType, Schema
+from cepheus.core.schema import ID_FIELD, RESERVED, TIME_ATTRIBUTE, Attribute, EventType, Schema
 from cepheus.core.source import Span
 from cepheus.core.values import ValueType
 from cepheus.rules.check.findings import Findings
@@ -152,7 +152,7 @@ def _attribute_names(event_type: EventType, findings: Findings) -> None:
                 _place(attribute, event_type),
                 "leave it out, and read the time of an event as EVENT.time",
             )
-        elif attribute.name in RESERVED:
+        elif attribute.name in RESERVED - {ID_FIELD}:
             findings.error(
                 "reserved-name",
                 f"'{attribute.name}' is the name of a field that every event has and cannot be an attribute",

@@ -53,6 +53,7 @@ class _Plan:
 
     event_type: EventType
     kinds: list[tuple[str, ValueType | None, bool]]
+    id_field: str
 
 
 class Admission:
@@ -84,7 +85,9 @@ class Admission:
         self._equal = equal
         self._schema = Schema(types, closed=expected.closed)
         self._plans = {
-            event_type.name: _Plan(event_type, [(a.name, a.type, a.optional) for a in event_type.attributes])
+            event_type.name: _Plan(
+                event_type, [(a.name, a.type, a.optional) for a in event_type.attributes], event_type.id_field
+            )
             for event_type in types
         }
 
@@ -121,7 +124,7 @@ class Admission:
         plan = self._plan(given.get("type"))
         if plan is None:
             return None
-        raw_time, raw_id, raw_probability = given.get("time"), given.get("id"), given.get("probability")
+        raw_time, raw_id, raw_probability = given.get("time"), given.get(plan.id_field), given.get("probability")
         values, errors = self._values(plan, given, self._unit)
         event = Event(
             plan.event_type.name,
