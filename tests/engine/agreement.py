@@ -9,15 +9,17 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 
+import pyarrow as pa
 from random_cases import Case, make_case
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import LimitError, OptionError, RuleError, UnsupportedError
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
-from cepheus.core.values import ValueType
+from cepheus.core.values import Value, ValueType, type_of
 from cepheus.engine.interface import Engine
 from cepheus.engine.registry import create
 
@@ -74,13 +76,16 @@ def _feed(
 
 
 def to_batch(events: Sequence[Event]) -> EventBatch:
-    """Put events into a batch with timestamps as such."""
+    """Put events into a batch as readers do: a column for each type that an attribute has, timestamps as such."""
     batch = EventBatch.from_events(events)
-    columns = dict(batch.columns)
-    at = columns.pop(("at", ValueType.INT), None)
-    if at is not None:
-        columns["at", ValueType.TIMESTAMP] = at.cast(ValueType.TIMESTAMP.arrow)
-    return EventBatch(batch.types, batch.codes, batch.times, columns, ids=batch.ids)
+    cells: dict[tuple[str, ValueType], list[Value | None]] = {}
+    for row, event in enumerate(events):
+        for name, value in event.attributes.items():
+            if value is not None:
+                key = (name, ValueType.TIMESTAMP if name == "at" else type_of(value))
+                cells.setdefault(key, [None] * len(events))[row] = value
+    columns = {key: pa.array(values, key[1].arrow) for key, values in cells.items()}
+    return replace(batch, columns=columns)
 
 
 def normal(events: Sequence[Event]) -> list[tuple[object, ...]]:

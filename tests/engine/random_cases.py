@@ -6,11 +6,11 @@ boundary is hit often.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from cepheus.core.event import Event
-from cepheus.core.values import Value
+from cepheus.core.values import Value, ValueType
 from cepheus.language.tesla import parse
 from cepheus.rules.check import Checked, check
 
@@ -49,30 +49,55 @@ def make_case(seed: int, *, while_running: bool = False, undeclared: bool = Fals
     text = ("" if undeclared else DECLARATIONS) + "\n".join(
         _Rule(random, number, count).text() for number in range(count)
     )
-    stream = tuple(_stream(random, random.randint(0, events), always="o" if undeclared else None))
+    stream = tuple(_stream(random, random.randint(0, events), told_by_data=undeclared))
     places = [0] * count
     withdrawn = None
     if while_running:
         places = sorted(random.randint(0, len(stream)) for _ in range(count))
         withdrawn = random.randint(places[0], len(stream))
-    return Case(seed, text, check(parse(text, f"seed {seed}")), stream, tuple(places), withdrawn)
+    checked = check(parse(text, f"seed {seed}"))
+    if undeclared:
+        stream = _as_expected(stream, checked)
+    return Case(seed, text, checked, stream, tuple(places), withdrawn)
 
 
-def _stream(random: Random, count: int, always: str | None) -> list[Event]:
-    """Give events; ``always`` names an optional attribute that none of them lacks."""
+def _as_expected(events: tuple[Event, ...], checked: Checked) -> tuple[Event, ...]:
+    """Give events with numbers of the types that rules expect where they expect one."""
+    expected = {
+        (event_type.name, attribute.name): attribute.type
+        for event_type in checked.inputs.values()
+        for attribute in event_type.attributes
+    }
+
+    def value(event: Event, name: str) -> Value | None:
+        given = event.attributes[name]
+        match expected.get((event.type, name)):
+            case ValueType.FLOAT if isinstance(given, int):
+                return float(given)
+            case ValueType.INT if isinstance(given, float):
+                return int(given) if abs(given) < 10 else 10
+            case _:
+                return given
+
+    return tuple(replace(event, attributes={name: value(event, name) for name in event.attributes}) for event in events)
+
+
+def _stream(random: Random, count: int, *, told_by_data: bool) -> list[Event]:
+    """Give events; where only the data tells of them, none lacks an attribute and integers fit into doubles."""
+    integers = _INTS[:8] if told_by_data else _INTS
     time = random.choice((0, 0, 0, -5, 2_000_000_000))
     found: list[Event] = []
     for _ in range(count):
         time += random.choice(_STEPS)
         attributes: dict[str, Value | None] = {
-            "x": random.choice(_INTS),
+            "x": random.choice(integers),
             "y": random.choice(_FLOATS),
             "s": random.choice(_TEXTS),
             "b": random.random() < 0.5,
             "at": random.choice((0, 1, 86_400_000_000, 1_700_000_000_000_000, time)),
         }
-        if random.random() < 0.7 or always == "o":
-            attributes["o"] = random.choice(_INTS)
+        if random.random() < 0.7 or told_by_data:
+            attributes["o"] = random.choice(integers)
         name = random.choice(("A", "A", "B", "B", "C", "D", "P1"))
         found.append(Event(name, time, attributes, id=random.choice((None, None, f"e{len(found)}"))))
     return found

@@ -53,7 +53,7 @@ def merge(
     fields = np.zeros((width, len(parts)), np.int64)
     ranks = np.zeros((2, len(parts)), np.int64)
     for number, (found, rank) in enumerate(parts):
-        own = found.fields[:-1]
+        own = found.fields[:-1][:width]  # a rule that was withdrawn may have had more
         sources[number] = len(found), address(found.fields[-1]), address(found.rule), address(rank)
         fields[: len(own), number] = [address(field) for field in own]
         ranks[1, number] = address(rank)
