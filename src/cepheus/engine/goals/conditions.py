@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from cepheus.engine.columns.memory import fixed, peek, poke, signed, table
+from cepheus.engine.columns.lanes import before
+from cepheus.engine.columns.memory import fixed, peek, poke, poke_float, signed, table
+from cepheus.engine.columns.sums import add_float, add_integer, clear, read_float, read_integer, sum_floats
 from cepheus.engine.goals.compiled import call_6, compiled, inlined
-from cepheus.engine.goals.layout import (
-    ROW_HEADER,
-    At,
-    ConditionField,
-    ConditionKind,
-    NodeField,
-    Row,
+from cepheus.engine.goals.layout import ROW_HEADER, At, ConditionField, ConditionKind, Match, NodeField, Row
+from cepheus.engine.goals.machine import (
+    as_float,
+    compare_values,
+    compute,
+    is_number,
+    same_value,
+    stir,
+    stir_value,
+    test,
 )
-from cepheus.engine.goals.machine import compute, same_value, stir, stir_value, test
 from cepheus.engine.goals.matches import copy_words, loaded_match, node_at, parts_of, tag_of, value_of
 from cepheus.engine.goals.store import NOWHERE, oldest_of, row_at
+from cepheus.engine.goals.values import Tag
+from cepheus.plan.program import Floats, FunctionCode
 
 _CONDITION_BYTES = 8 * len(ConditionField)
 _MATCH_BYTES = 8 * ROW_HEADER
 NO_ROOM = -1
+_PARTIALS = 64
+_LESS, _GREATER = 2, 4  # operator codes of the expression machine
+_INT, _FLOAT = int(Tag.INT), int(Tag.FLOAT)
 
 
 @inlined
@@ -103,6 +114,118 @@ def _next_known(context: int, condition: int, cursor: int, begin: bool) -> bool:
 
 
 @compiled
+def _member_value(context: int, condition: int, match: int, tag_words: int) -> int:
+    """Leave what is aggregated of a member at the bottom of the stack and give its tag; a mere count is of 1."""
+    if fixed(condition, ConditionField.CODE) < 0:
+        poke(fixed(context, At.STACK), 0, 1)
+        return _INT
+    _bind(context, condition, match, tag_words)
+    return compute(context, fixed(condition, ConditionField.CODE))
+
+
+@compiled
+def _is_member(context: int, condition: int, row: int, tag_words: int) -> bool:
+    """Tell whether a row of the table of members fits what is bound and lies in the window."""
+    here = row_at(context, row)
+    if peek(here, Row.TABLE) != fixed(condition, ConditionField.TABLE):
+        return False
+    match = here + _MATCH_BYTES
+    if peek(match, Match.START) < before(peek(context, At.END), fixed(condition, ConditionField.NUMBER)):
+        return False
+    keys, count = fixed(condition, ConditionField.KEYS), fixed(condition, ConditionField.KEY_COUNT)
+    return fits_loaded(context, match, tag_words, keys, count)
+
+
+@compiled
+def _collect(context: int, condition: int, first: int, tag_words: int, count: int) -> Floats:
+    """Give the members' values as floats, in their order."""
+    values = np.empty(count, np.float64)
+    at, row = 0, first
+    while row != NOWHERE:
+        if _is_member(context, condition, row, tag_words):
+            tag = _member_value(context, condition, row_at(context, row) + _MATCH_BYTES, tag_words)
+            if tag != 0 and at < count:
+                values[at] = as_float(tag, peek(fixed(context, At.STACK), 0))
+                at += 1
+        row = peek(row_at(context, row), Row.NEWER)
+    return values
+
+
+@compiled
+def _deviation(values: Floats, mean: float) -> float:
+    """Give the standard deviation of a sample."""
+    count = len(values)
+    for k in range(count):
+        values[k] = (values[k] - mean) * (values[k] - mean)
+    squares = sum_floats(values, count, np.empty(_PARTIALS, np.float64))
+    return math.sqrt(squares / (count - 1)) if math.isfinite(squares) else math.nan
+
+
+@compiled
+def _aggregate(context: int, condition: int) -> int:
+    """Leave an aggregate over the members of a sliding window at the bottom of the stack and give its tag."""
+    function = fixed(condition, ConditionField.FUNCTION)
+    tag_words = fixed(node_at(context, fixed(condition, ConditionField.NODE)), NodeField.TAG_WORDS)
+    limbs, stack = fixed(context, At.SUM), fixed(context, At.STACK)
+    clear(limbs)
+    count, whole, exact, mixed = 0, True, True, False
+    best, best_tag, best_end, best_start = 0, 0, 0, 0
+    first = oldest_of(context, _hash(context, condition))
+    row = first
+    while row != NOWHERE:
+        if _is_member(context, condition, row, tag_words):
+            match = row_at(context, row) + _MATCH_BYTES
+            tag = _member_value(context, condition, match, tag_words)
+            value = peek(stack, 0)
+            if tag != 0:
+                count += 1
+                if function >= FunctionCode.MIN and function != FunctionCode.STDDEV:
+                    start, end = peek(match, Match.START), peek(match, Match.END)
+                    mixed = mixed or (count > 1 and is_number(tag) != is_number(best_tag))
+                    if function == FunctionCode.FIRST:
+                        better = end < best_end or (end == best_end and start < best_start)
+                    elif function == FunctionCode.LAST:
+                        better = end > best_end or (end == best_end and start >= best_start)
+                    else:
+                        operator = _LESS if function == FunctionCode.MIN else _GREATER
+                        better = compare_values(context, operator, tag, value, best_tag, best)
+                    if count == 1 or better:
+                        best, best_tag, best_end, best_start = value, tag, end, start
+                elif tag == _INT:
+                    add_integer(limbs, value, False)
+                elif tag == _FLOAT:
+                    whole = False
+                    exact = add_float(limbs, value, False) and exact
+                else:
+                    mixed = True
+        row = peek(row_at(context, row), Row.NEWER)
+    if function == FunctionCode.COUNT:
+        poke(stack, 0, count)
+        return _INT
+    if mixed and function != FunctionCode.FIRST and function != FunctionCode.LAST:
+        return 0
+    if function >= FunctionCode.MIN and function != FunctionCode.STDDEV:
+        poke(stack, 0, best)
+        return best_tag
+    if whole and function == FunctionCode.SUM:
+        total, fits = read_integer(limbs)
+        poke(stack, 0, total)
+        return _INT if fits else 0
+    if count == 0 or (count < 2 and function == FunctionCode.STDDEV):
+        return 0
+    result = read_float(limbs)
+    if not exact:
+        values = _collect(context, condition, first, tag_words, count)
+        result = sum_floats(values, count, np.empty(_PARTIALS, np.float64))
+    if function == FunctionCode.AVG:
+        result /= count
+    elif function == FunctionCode.STDDEV:
+        result = _deviation(_collect(context, condition, first, tag_words, count), result / count)
+    poke_float(stack, 0, result)
+    return _FLOAT if math.isfinite(result) else 0
+
+
+@compiled
 def _ask(context: int, condition: int) -> bool:
     """Tell whether a condition that has at most one way to hold does so, and bind what it binds."""
     kind = fixed(condition, ConditionField.KIND)
@@ -113,7 +236,10 @@ def _ask(context: int, condition: int) -> bool:
         return length <= fixed(condition, ConditionField.NUMBER)
     if kind == ConditionKind.EXACTLY:
         return length == fixed(condition, ConditionField.NUMBER)
-    tag = compute(context, fixed(condition, ConditionField.CODE))
+    if kind == ConditionKind.AGGREGATE:
+        tag = _aggregate(context, condition)
+    else:
+        tag = compute(context, fixed(condition, ConditionField.CODE))
     variable = fixed(condition, ConditionField.VARIABLE)
     poke(fixed(context, At.VALUES), variable, peek(fixed(context, At.STACK), 0))
     poke(fixed(context, At.VALUE_TAGS), variable, tag)

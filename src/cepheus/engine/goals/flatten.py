@@ -27,13 +27,26 @@ from cepheus.engine.goals.layout import (
     TypeField,
 )
 from cepheus.engine.goals.values import TAGS_PER_WORD
-from cepheus.plan.program import Words
+from cepheus.plan.program import FunctionCode, Words
 
 LEFT_ENDS_FIRST = (OperatorCode.SEQ, OperatorCode.DURING, OperatorCode.STARTS, OperatorCode.OVERLAPS)
 """Operators whose right operand always arrives after the left one, so that it never waits."""
 
 END_TOGETHER = (OperatorCode.EQUALS, OperatorCode.FINISHES)
 """Operators whose operands end at the same time, so that neither waits for longer than an instant."""
+
+
+FUNCTION_CODES = {
+    "Count": FunctionCode.COUNT,
+    "Sum": FunctionCode.SUM,
+    "Avg": FunctionCode.AVG,
+    "Min": FunctionCode.MIN,
+    "Max": FunctionCode.MAX,
+    "Stddev": FunctionCode.STDDEV,
+    "First": FunctionCode.FIRST,
+    "Last": FunctionCode.LAST,
+}
+"""Aggregate functions as the kernel knows them."""
 
 
 def tag_words(count: int) -> int:
@@ -190,7 +203,7 @@ class Flattener:
             late[stratum, LateField.PLANS] = len(self._plans)
             for placed, first in zip(graphs, first_nodes, strict=True):
                 if placed.stratum == stratum:
-                    self._add_plan(placed, first, None)
+                    self._add_plan(placed, first, None, set(placed.graph.heads.values()))
             late[stratum, LateField.PLANS_END] = len(self._plans)
         widest = max((entry.arity for entry in self._types.values()), default=0)
         rows = np.array([[t.width, t.reach, t.length] for t in self._tables] or [[0] * 3], np.int64)
@@ -209,7 +222,8 @@ class Flattener:
             tables=rows,
             strata=strata,
             record_width=RECORD_HEADER + tag_words(widest) + widest,
-            deepest=max((spec.variables for p in graphs for spec in p.graph.nodes), default=0),
+            deepest=max((spec.variables for p in graphs for spec in p.graph.nodes), default=0)
+            + max((p.graph.deepest for p in graphs), default=0),
             most_conditions=self._most_conditions,
             facts=self._facts,
         )
@@ -281,7 +295,7 @@ class Flattener:
             row = [0] * len(ConditionField)
             row[ConditionField.KIND] = spec.kind
             row[ConditionField.VARIABLE] = spec.variable
-            row[ConditionField.CODE] = self._add_code(spec.code)
+            row[ConditionField.CODE] = self._add_code(spec.code) if spec.code else -1
             row[ConditionField.NUMBER] = spec.number
             row[ConditionField.NODE] = first + spec.node
             row[ConditionField.KEYS], row[ConditionField.KEY_COUNT] = self._pairs(spec.keys), len(spec.keys)
@@ -289,20 +303,28 @@ class Flattener:
             if spec.kind is ConditionKind.KNOWN:
                 row[ConditionField.TABLE] = placed.facts[spec]
                 self._facts[placed.facts[spec]] = len(self._conditions)
+            elif spec.kind is ConditionKind.AGGREGATE:
+                row[ConditionField.TABLE] = placed.tables[spec.node][0]
+                row[ConditionField.NODE] = first + placed.graph.nodes[spec.node].left
+                row[ConditionField.FUNCTION] = FUNCTION_CODES[spec.function]
             self._conditions.add(row)
         return begin, len(self._conditions)
 
     def _plans_of_type(
         self, name: str, stratum: int, graphs: Sequence[PlacedGraph], first_nodes: Sequence[int]
     ) -> None:
+        """Add the plans of a type: first those that keep what is aggregated, then those of rules, in their order."""
+        for placed, first in zip(graphs, first_nodes, strict=True):
+            members = {node for rule in placed.graph.heads for node in placed.graph.members[rule]}
+            self._add_plan(placed, first, name, members)
         for placed, first in zip(graphs, first_nodes, strict=True):
             if placed.stratum == stratum:
-                self._add_plan(placed, first, name)
+                self._add_plan(placed, first, name, set(placed.graph.heads.values()))
 
-    def _add_plan(self, placed: PlacedGraph, first: int, event_type: str | None) -> None:
-        """Add the plan of a type of event, or of all types together, if it concerns any node of the graph."""
+    def _add_plan(self, placed: PlacedGraph, first: int, event_type: str | None, ends: set[int]) -> None:
+        """Add the plan of a type of event, or of all types together, up to the end nodes, if it concerns any."""
         nodes = placed.graph.nodes
-        wanted = {node for head in placed.graph.heads.values() for node in placed.graph.below(head)}
+        wanted = {node for end in ends for node in placed.graph.below(end)}
         concerned: list[int] = []
         for number, spec in enumerate(nodes):
             is_atom = spec.kind is NodeKind.ATOM and event_type in (None, spec.type)

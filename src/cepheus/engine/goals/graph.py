@@ -36,7 +36,6 @@ from cepheus.rules.interval.model import (
     Atom,
     Bind,
     Combined,
-    Condition,
     ConsumptionPolicy,
     Either,
     Holds,
@@ -57,6 +56,9 @@ UNLIMITED = MAX_TIME
 """How long a match may last where no window says."""
 
 Pairs = tuple[tuple[int, int], ...]
+
+_Plain = Holds | Bind | Known | Unknown | Member | AnyOf | NoneOf
+"""Conditions without tables of members."""
 
 
 def point_type(time: int) -> str:
@@ -151,6 +153,7 @@ class Graph:
     nodes: list[NodeSpec] = field(default_factory=list)
     heads: dict[str, int] = field(default_factory=dict)
     members: dict[str, list[int]] = field(default_factory=dict)
+    deepest: int = 0
     _numbers: dict[NodeSpec, int] = field(default_factory=dict)
 
     def add(self, rule: IntervalRule) -> None:
@@ -361,10 +364,14 @@ class _RuleBuilder:
                 kind = ConditionKind.EXACTLY if layer.exact else ConditionKind.WITHIN
                 specs.append(ConditionSpec(kind, number=layer.duration))
             else:
-                specs += [self._condition(condition, names, sure) for condition in layer.conditions]
+                for condition in layer.conditions:
+                    if isinstance(condition, Aggregated):
+                        specs += self._aggregated(condition, names, sure)
+                    else:
+                        specs.append(self._condition(condition, names, sure))
         return tuple(specs), tuple(names), frozenset(sure)
 
-    def _condition(self, condition: Condition, names: list[str], sure: set[str]) -> ConditionSpec:
+    def _condition(self, condition: _Plain, names: list[str], sure: set[str]) -> ConditionSpec:
         coder = self._coder(names)
         match condition:
             case Holds(constraint=constraint):
@@ -380,8 +387,6 @@ class _RuleBuilder:
                 return self._known(self._relations[relation], arguments, names, sure)
             case Unknown() | AnyOf() | NoneOf():
                 return self._asked(condition, names, coder)
-            case Aggregated():
-                return self._aggregated(condition, names, sure)
             case _:
                 assert_never(condition)
 
@@ -408,8 +413,36 @@ class _RuleBuilder:
         spec = NodeSpec(NodeKind.MEMBERS, variables=relation.arity, type=f"\0relation {relation.name}")
         return ConditionSpec(ConditionKind.KNOWN, keys=keys, binds=binds, rows=rows, node=self._graph.node(spec))
 
-    def _aggregated(self, condition: Aggregated, names: list[str], sure: set[str]) -> ConditionSpec:
-        raise unsupported("aggregates", condition.span, "use TESLA for aggregates")
+    def _aggregated(self, condition: Aggregated, names: list[str], sure: set[str]) -> list[ConditionSpec]:
+        """Give the condition that computes an aggregate; its members are kept in a table of their own."""
+        arguments, free = self._arguments(condition.atom)
+        if any(name in names and name not in sure for name in free):
+            raise unsupported("aggregates over variables that not every alternative binds", condition.span, "bind them")
+        keys = tuple((place, names.index(name)) for place, name in enumerate(free) if name in names)
+        atom = NodeSpec(NodeKind.ATOM, len(free), (condition.atom.type,), condition.atom.type, arguments)
+        members = NodeSpec(NodeKind.MEMBERS, left=self._graph.node(atom), keys=keys, reach=condition.window)
+        number = self._graph.node(members)
+        self.members.append(number)
+        result = len(names)
+        unbound = [(place, name) for place, name in enumerate(free) if name not in names]
+        binds = tuple((place, result + 1 + at) for at, (place, _) in enumerate(unbound))
+        coder = self._coder([*names, "", *(name for _, name in unbound)])
+        spec = ConditionSpec(
+            ConditionKind.AGGREGATE,
+            result,
+            () if condition.value is None else coder.value(condition.value),
+            condition.window,
+            keys,
+            binds,
+            node=number,
+            function=condition.function,
+        )
+        self._graph.deepest = max(self._graph.deepest, result + 1 + len(binds))
+        if condition.variable not in names:
+            _bind(condition.variable, names, sure)
+            return [spec]
+        same = self._coder([*names, ""]).equality(condition.variable, Parameter(""))
+        return [spec, ConditionSpec(ConditionKind.TEST, code=same)]
 
 
 def _bind(name: str, names: list[str], sure: set[str]) -> int:

@@ -36,7 +36,7 @@ class Group:
         seen: set[int] = set()
         graph = self.placed.graph
         for name in self.rules:
-            for node in graph.below(graph.heads[name]):
+            for node in (*graph.below(graph.heads[name]), *graph.members[name]):
                 for operand, table in enumerate(self.placed.tables.get(node, ())):
                     if table >= 0 and table not in seen:
                         seen.add(table)
@@ -45,7 +45,7 @@ class Group:
     def remove(self, name: str) -> set[int]:
         """Take a rule out and give the tables that nothing uses any more."""
         before = {waiting.table for waiting in self.waiting()} | set(self.facts().values())
-        del self.rules[name], self.placed.graph.heads[name]
+        del self.rules[name], self.placed.graph.heads[name], self.placed.graph.members[name]
         after = {waiting.table for waiting in self.waiting()} | set(self.facts().values())
         return before - after
 

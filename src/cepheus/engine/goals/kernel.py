@@ -21,6 +21,7 @@ from cepheus.engine.goals.layout import (
     DONE,
     FRAME_WORDS,
     INSTANT_FULL,
+    MARK_WORDS,
     OUTPUT_FULL,
     OUTPUT_HEADER,
     POOL_FULL,
@@ -37,6 +38,7 @@ from cepheus.engine.goals.layout import (
     Frame,
     Known,
     LateField,
+    Mark,
     Match,
     Need,
     NodeField,
@@ -296,6 +298,8 @@ def _run_plan(context: int, plan: int, first: int, end: int) -> int:
     for step in range(fixed(plan, PlanField.STEPS), fixed(plan, PlanField.STEPS_END)):
         node = node_at(context, fixed(step_at(context, step), StepField.NODE))
         before = peek(context, At.ARENA_USED)
+        state = step_state(context, step)
+        poke(state, StepState.FIRST, before)
         if step < atoms_end:
             status = _atoms(context, node, first, end)
         else:
@@ -308,6 +312,7 @@ def _run_plan(context: int, plan: int, first: int, end: int) -> int:
         if status != DONE:
             _take_back(context)
             return status
+        before = peek(state, StepState.FIRST)
         count = (peek(context, At.ARENA_USED) - before) // fixed(node, NodeField.WIDTH)
         if count > 1 and fixed(node, NodeField.CHOICE) == ChoiceCode.UNRESTRICTED and step >= atoms_end:
             if fixed(node, NodeField.KIND) == NodeKind.COMBINED:
@@ -316,8 +321,6 @@ def _run_plan(context: int, plan: int, first: int, end: int) -> int:
                     _take_back(context)
                     return SEEN_FULL
                 poke(context, At.ARENA_USED, before + count * fixed(node, NodeField.WIDTH))
-        state = step_state(context, step)
-        poke(state, StepState.FIRST, before)
         poke(state, StepState.COUNT, count)
     status = _room(context, plan)
     if status != DONE:
@@ -405,6 +408,10 @@ def _let_wait(context: int, node: int, step: int, operand: int) -> None:
     if operand == 2:
         keys, key_count, side = fixed(node, NodeField.NEGATED_KEYS), fixed(node, NodeField.NEGATED_KEY_COUNT), 0
         _forget_harmless(context, node)
+    marks = fixed(context, At.ARENA) + 8 * peek(step_state(context, step), StepState.MARKS)
+    if operand == 1:
+        lefts = count_of(context, step, fixed(step_at(context, step), StepField.LEFT))
+        marks += 8 * MARK_WORDS * lefts
     now = peek(context, At.NOW)
     forget(context, number, now)
     length = fixed(table_at(context, number), TableField.LENGTH)
@@ -414,7 +421,8 @@ def _let_wait(context: int, node: int, step: int, operand: int) -> None:
     for k in range(count_of(context, step, back)):
         match = first_of(context, step, back) + 8 * width * k
         if fixed(node, NodeField.ONCE) and operand < 2:
-            if peek(match, Match.TAKEN) or peek(match, Match.PARTNER) != 0:
+            mark = marks + 8 * MARK_WORDS * k
+            if peek(mark, Mark.TAKEN) or peek(mark, Mark.PARTNER) != 0:
                 continue
         lasts = peek(match, Match.END) - peek(match, Match.START)
         if length >= 0 and lasts > length:
@@ -427,7 +435,6 @@ def _let_wait(context: int, node: int, step: int, operand: int) -> None:
                 continue
         row = take_row(context, number)
         copy_words(match, row_at(context, row) + _MATCH_BYTES, width)
-        poke(row_at(context, row), ROW_HEADER + Match.PARTNER, 0)
         link_row(context, number, row, hashed)
         if lasts > peek(state, TableState.LONGEST):
             poke(state, TableState.LONGEST, lasts)

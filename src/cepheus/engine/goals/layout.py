@@ -220,10 +220,24 @@ class Known(IntEnum):
 
 
 class StepState(IntEnum):
-    """Of a step while its plan runs: where its new matches begin in the arena, and how many there are."""
+    """Of a step while its plan runs: where its new matches begin in the arena, and how many there are.
+
+    A step of a restricting policy has marks, too: one for each new match of its left and then of its right operand.
+    """
 
     FIRST = 0
     COUNT = 1
+    MARKS = 2
+
+
+class Mark(IntEnum):
+    """Of a new match at an operator: whether it was taken as a partner, and the partner that it took itself."""
+
+    TAKEN = 0
+    PARTNER = 1
+
+
+MARK_WORDS = len(Mark)
 
 
 class NodeKind(IntEnum):
@@ -394,15 +408,14 @@ ROW_HEADER = len(Row)
 
 
 class Match(IntEnum):
-    """Of a match: whether it was taken as a partner, the partner it took itself, its interval.
+    """Of a match: whether, as a goal, it was taken as a partner, and its interval.
 
     After that come tags, values of variables, and ids of parts.
     """
 
     TAKEN = 0
-    PARTNER = 1
-    START = 2
-    END = 3
+    START = 1
+    END = 2
 
 
 MATCH_HEADER = len(Match)

@@ -47,7 +47,6 @@ def new_match(context: int, width: int, tag_words: int) -> int:
     poke(context, At.ARENA_USED, used + width)
     match = fixed(context, At.ARENA) + 8 * used
     poke(match, Match.TAKEN, 0)
-    poke(match, Match.PARTNER, 0)
     for k in range(tag_words):
         poke(match, MATCH_HEADER + k, 0)
     return match

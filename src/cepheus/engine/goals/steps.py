@@ -14,6 +14,7 @@ from cepheus.engine.goals.layout import (
     ARENA_FULL,
     CONSUMED_FULL,
     DONE,
+    MARK_WORDS,
     MATCH_HEADER,
     RECORD_HEADER,
     ROW_HEADER,
@@ -21,6 +22,7 @@ from cepheus.engine.goals.layout import (
     ArgumentKind,
     At,
     ChoiceCode,
+    Mark,
     Match,
     NodeField,
     OperatorCode,
@@ -54,6 +56,7 @@ _ARGUMENT_BYTES = 8 * len(ArgumentField)
 _STEP_BYTES = 8 * len(StepField)
 _STEP_STATE_BYTES = 8 * len(StepState)
 _MATCH_BYTES = 8 * ROW_HEADER
+_MARK_BYTES = 8 * MARK_WORDS
 NO_PART = -(2**63)
 _BEGINNING = -(2**63)
 
@@ -187,14 +190,21 @@ def _hash_for(context: int, node: int, number: int, mine: int, is_left: bool) ->
     return key_hash(context, number, mine, tag_words, keys, count, 0 if is_left else 1)
 
 
-@inlined
-def _match_pair(context: int, node: int, mine: int, other: int, is_left: bool) -> bool:
-    return partners(context, node, mine, other) if is_left else partners(context, node, other, mine)
-
-
-@inlined
-def _make_ordered(context: int, node: int, mine: int, other: int, is_left: bool) -> bool:
-    return _make_pair(context, node, mine, other) if is_left else _make_pair(context, node, other, mine)
+@compiled
+def _oldest_since(context: int, number: int, hashed: int, floor: int) -> int:
+    """Give the oldest row of a bucket from which on no row of a table ends before ``floor``."""
+    if floor == _BEGINNING:
+        return oldest_of(context, hashed)
+    found = NOWHERE
+    row = newest_of(context, hashed)
+    while row != NOWHERE:
+        here = row_at(context, row)
+        if peek(here, Row.HASH) == hashed and peek(here, Row.TABLE) == number:
+            if peek(here, ROW_HEADER + Match.END) < floor:
+                return found
+            found = row
+        row = peek(here, Row.OLDER)
+    return found
 
 
 @compiled
@@ -203,19 +213,16 @@ def _pair_with_all(context: int, node: int, mine: int, is_left: bool) -> bool:
     number = fixed(node, NodeField.RIGHT_TABLE if is_left else NodeField.LEFT_TABLE)
     if number < 0 or peek(state_at(context, number), TableState.COUNT) == 0:
         return True
-    floor = _earliest_end(context, node, mine, is_left, number)
     hashed = _hash_for(context, node, number, mine, is_left)
-    row = newest_of(context, hashed)
+    row = _oldest_since(context, number, hashed, _earliest_end(context, node, mine, is_left, number))
     while row != NOWHERE:
         here = row_at(context, row)
         if peek(here, Row.HASH) == hashed and peek(here, Row.TABLE) == number:
             other = here + _MATCH_BYTES
-            if peek(other, Match.END) < floor:
-                return True
-            if _match_pair(context, node, mine, other, is_left):
-                if not _make_ordered(context, node, mine, other, is_left):
-                    return False
-        row = peek(here, Row.OLDER)
+            left, right = (mine, other) if is_left else (other, mine)
+            if partners(context, node, left, right) and not _make_pair(context, node, left, right):
+                return False
+        row = peek(here, Row.NEWER)
     return True
 
 
@@ -314,8 +321,6 @@ def _acceptable(context: int, node: int, left: int, right: int) -> bool:
 @compiled
 def _takes(context: int, node: int, mine: int, other: int, best: int, is_left: bool, newest_first: bool) -> bool:
     """Tell whether a match is a better partner than the best so far."""
-    if peek(other, Match.TAKEN):
-        return False
     if best != 0:
         order = _before(context, node, other, best, not is_left)
         # of equals, recent takes the one that arrived last, chronological the one that arrived first
@@ -326,14 +331,20 @@ def _takes(context: int, node: int, mine: int, other: int, best: int, is_left: b
 
 
 @compiled
-def _best_new(context: int, node: int, mine: int, is_left: bool, first: int, count: int, best: int) -> int:
-    """Give the best partner among new matches of the other operand and the best so far; all came after that."""
+def _best_new(context: int, node: int, mine: int, is_left: bool, first: int, count: int, marks: int, best: int) -> int:
+    """Give which new match of the other operand is a better partner than the best that waits; -1 for none.
+
+    All of them came after that.
+    """
     stride = 8 * fixed(node_at(context, fixed(node, NodeField.RIGHT if is_left else NodeField.LEFT)), NodeField.WIDTH)
+    found = -1
     for k in range(count):
-        other = first + k * stride
-        if peek(other, Match.PARTNER) != mine and _takes(context, node, mine, other, best, is_left, False):
-            best = other
-    return best
+        mark = marks + _MARK_BYTES * k
+        if peek(mark, Mark.TAKEN) == 0 and peek(mark, Mark.PARTNER) != mine:
+            other = first + k * stride
+            if _takes(context, node, mine, other, best, is_left, False):
+                best, found = other, k
+    return found
 
 
 @compiled
@@ -361,40 +372,46 @@ def _best_waiting(context: int, node: int, mine: int, is_left: bool) -> int:
                     return best
             elif best != 0 and (by_arrival or end - longest > peek(best, Match.START)):
                 return best
-            if end >= floor and _takes(context, node, mine, other, best, is_left, newest_first):
-                best = other
+            if end >= floor and peek(other, Match.TAKEN) == 0:
+                if _takes(context, node, mine, other, best, is_left, newest_first):
+                    best = other
         row = peek(here, Row.OLDER) if newest_first else peek(here, Row.NEWER)
     return best
 
 
 @compiled
 def _take(context: int, match: int) -> bool:
-    """Mark a match as taken; note it if it is a goal. False if there is no room for the note."""
-    poke(match, Match.TAKEN, 1)
-    place = (match - fixed(context, At.POOL)) // 8 - ROW_HEADER
-    if place < 0 or place >= fixed(context, At.POOL_SIZE):
-        return True
+    """Mark a goal as taken and note it, so that it can be removed; False if there is no room for the note."""
     noted = peek(context, At.CONSUMED_COUNT)
     if noted >= fixed(context, At.CONSUMED_SIZE):
-        poke(match, Match.TAKEN, 0)
         return False
-    poke(fixed(context, At.CONSUMED), noted, place)
+    poke(match, Match.TAKEN, 1)
+    poke(fixed(context, At.CONSUMED), noted, (match - fixed(context, At.POOL)) // 8 - ROW_HEADER)
     poke(context, At.CONSUMED_COUNT, noted + 1)
     return True
 
 
 @compiled
-def _pair_with_best(context: int, node: int, mine: int, is_left: bool, first: int, count: int) -> int:
-    """Combine a match with the one partner that the policy chooses."""
+def _pair_with_best(
+    context: int, node: int, mine: int, is_left: bool, mark: int, first: int, count: int, marks: int
+) -> int:
+    """Combine a match with the one partner that the policy chooses among goals and new matches."""
     best = _best_waiting(context, node, mine, is_left)
-    best = _best_new(context, node, mine, is_left, first, count, best)
+    new = _best_new(context, node, mine, is_left, first, count, marks, best)
+    if new >= 0:
+        width = fixed(node_at(context, fixed(node, NodeField.RIGHT if is_left else NodeField.LEFT)), NodeField.WIDTH)
+        best = first + 8 * width * new
     if best == 0:
         return DONE
-    if not _make_ordered(context, node, mine, best, is_left):
+    left, right = (mine, best) if is_left else (best, mine)
+    if not _make_pair(context, node, left, right):
         return ARENA_FULL
-    poke(mine, Match.PARTNER, best)  # so that the pair is not made again from the other side
-    if fixed(node, NodeField.ONCE) and not _take(context, best):
-        return CONSUMED_FULL
+    poke(mark, Mark.PARTNER, best)  # so that the pair is not made again from the other side
+    if fixed(node, NodeField.ONCE):
+        if new >= 0:
+            poke(marks + _MARK_BYTES * new, Mark.TAKEN, 1)
+        elif not _take(context, best):
+            return CONSUMED_FULL
     return DONE
 
 
@@ -411,14 +428,27 @@ def restricting_step_behind(context: int, node: int, step: int) -> int:
     lefts, rights = count_of(context, step, left_back), count_of(context, step, right_back)
     left_bytes = 8 * fixed(node_at(context, fixed(node, NodeField.LEFT)), NodeField.WIDTH)
     right_bytes = 8 * fixed(node_at(context, fixed(node, NodeField.RIGHT)), NodeField.WIDTH)
-    first_left = first_of(context, step, left_back) if lefts > 0 else 0
-    first_right = first_of(context, step, right_back) if rights > 0 else 0
+    used = peek(context, At.ARENA_USED)
+    if used + MARK_WORDS * (lefts + rights) > fixed(context, At.ARENA_SIZE):
+        return ARENA_FULL
+    state = step_state(context, step)
+    poke(state, StepState.MARKS, used)
+    left_marks = fixed(context, At.ARENA) + 8 * used
+    right_marks = left_marks + _MARK_BYTES * lefts
+    for k in range(MARK_WORDS * (lefts + rights)):
+        poke(left_marks, k, 0)
+    used += MARK_WORDS * (lefts + rights)
+    poke(context, At.ARENA_USED, used)
+    poke(state, StepState.FIRST, used)
+    left, right = first_of(context, step, left_back), first_of(context, step, right_back)
     for i in range(lefts):
-        status = _pair_with_best(context, node, first_left + i * left_bytes, True, first_right, rights)
+        mark = left_marks + _MARK_BYTES * i
+        status = _pair_with_best(context, node, left + i * left_bytes, True, mark, right, rights, right_marks)
         if status != DONE:
             return status
     for j in range(rights):
-        status = _pair_with_best(context, node, first_right + j * right_bytes, False, first_left, lefts)
+        mark = right_marks + _MARK_BYTES * j
+        status = _pair_with_best(context, node, right + j * right_bytes, False, mark, left, lefts, left_marks)
         if status != DONE:
             return status
     return DONE
@@ -524,19 +554,16 @@ def absence_step_behind(context: int, node: int, step: int) -> int:
     right_bytes = 8 * fixed(node_at(context, fixed(node, NodeField.RIGHT)), NodeField.WIDTH)
     for j in range(count_of(context, step, back)):
         right = first_of(context, step, back) + j * right_bytes
-        floor = _earliest_end(context, node, right, False, number)
         hashed = _hash_for(context, node, number, right, False)
-        row = newest_of(context, hashed)
+        row = _oldest_since(context, number, hashed, _earliest_end(context, node, right, False, number))
         while row != NOWHERE:
             here = row_at(context, row)
             if peek(here, Row.HASH) == hashed and peek(here, Row.TABLE) == number:
                 left = here + _MATCH_BYTES
-                if peek(left, Match.END) < floor:
-                    break
                 if partners(context, node, left, right) and not _blocked_somewhere(context, node, step, left, right):
                     if not _make_pair(context, node, left, right):
                         return ARENA_FULL
-            row = peek(here, Row.OLDER)
+            row = peek(here, Row.NEWER)
     return DONE
 
 
