@@ -14,6 +14,8 @@ from cepheus.bench.findings import Finding, figure6_findings, figure7_findings
 from cepheus.bench.footprint import MEBIBYTE
 from cepheus.bench.numbers import amount, microseconds, seconds
 from cepheus.bench.peers import PeerRow
+from cepheus.bench.spark import stream_report
+from cepheus.bench.spark.stream import StreamMeasured
 from cepheus.bench.suite import Growth, Measured, Part
 
 
@@ -51,7 +53,19 @@ def sections(measured: Measured) -> list[Section]:
         found.append(_growth(measured.growth, judged=measured.judged))
     if measured.figure12 is not None:
         found.append(_figure12(measured.figure12, judged=measured.judged))
+    if measured.stream is not None:
+        found.append(_stream(measured.stream, judged=measured.judged))
     return found
+
+
+def _stream(measured: StreamMeasured, *, judged: bool) -> Section:
+    return Section(
+        Part.STREAMING,
+        "A streaming query on Spark under load",
+        (stream_report.TEXT,),
+        (Table("A steady stream", stream_report.COLUMNS, stream_report.stream_cells(measured)),),
+        _judge(stream_report.stream_bars(measured), judged=judged),
+    )
 
 
 def bar_table(bars: Sequence[Bar]) -> Table:

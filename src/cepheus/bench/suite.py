@@ -13,6 +13,7 @@ from cepheus.bench.figure12 import Figure12Point
 from cepheus.bench.footprint import Footprint
 from cepheus.bench.peers import PeerRow, peers
 from cepheus.bench.scaling import Scaling
+from cepheus.bench.spark.stream import STREAM_FULL, STREAM_QUICK, StreamMeasured, stream
 from cepheus.bench.startup import Startup
 
 _MOST_REPEATS = 3  # of what takes long; its times are of many events, and so already even
@@ -28,6 +29,7 @@ class Part(Enum):
     FIGURE7 = "figure7"
     SCALING = "scaling"
     BAYES = "bayes"
+    STREAMING = "streaming"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class Measured:
     figure7: tuple[Figure7Point, ...] | None = None
     growth: Growth | None = None
     figure12: tuple[Figure12Point, ...] | None = None
+    stream: StreamMeasured | None = None
     judged: bool = True
 
 
@@ -77,3 +80,5 @@ def measure(part: Part, say: Say, *, workloads: Sequence[str] = (), repeat: int 
         case Part.BAYES:
             networks = figure12.figure12(say, figure12.QUICK if quick else figure12.FULL)
             return Measured(figure12=tuple(networks), judged=judged)
+        case Part.STREAMING:
+            return Measured(stream=stream(say, STREAM_QUICK if quick else STREAM_FULL), judged=judged)
