@@ -354,10 +354,17 @@ class Builder(Transformer[Token, Any]):
 
     def number(self, children: Children) -> Term:
         """``18``, ``1.5e3``."""
-        token = children[0]
+        return self._number(children[0], children[0], negative=False)
+
+    def negative_number(self, children: Children) -> Term:
+        """``-18``."""
+        minus, token = children
+        return self._number(minus, token, negative=True)
+
+    def _number(self, first: Any, token: Any, *, negative: bool) -> Term:
         zero: tuple[Value, ValueType] = (0, ValueType.INT)
-        value, value_type = self._read(self._span(token), zero, lambda: read_number(token))
-        return self._constant(Constant(value, value_type), token)
+        value, kind = self._read(self._span(first, token), zero, lambda: read_number(token, negative=negative))
+        return self._constant(Constant(value, kind), first, token)
 
     def string(self, children: Children) -> Term:
         """``"GO"``."""

@@ -137,6 +137,8 @@ def _classify(statement: list[Token]) -> None:
                 arrow = True
             case "NAME":
                 token.type = _kind_of_name(token.lower(), index, previous, following == "PLAIN", statement)
+                if token.type == "RELATION" and not arrow:
+                    token.type = "NAME"  # of an event that is defined
             case _:
                 pass
     _split_arrows(statement)
@@ -151,7 +153,7 @@ def _kind_of_name(name: str, index: int, previous: str, before_sign: bool, state
     if call and name in FUNCTIONS and (previous in _BEFORE_VALUES or name not in RELATIONS):
         return "NAME"
     if name in RELATIONS:
-        return "RELATION" if index else "NAME"
+        return "RELATION"
     return _KEYWORDS.get(name, "NAME")
 
 

@@ -96,7 +96,7 @@ class TermReader:
                 left, right = map(self.expression, term.below)
                 return Arithmetic(term.what, left, right, term.span)
             case Kind.NEGATIVE:
-                return self._negative(term)
+                return Negative(self.expression(term.below[0]), term.span)
             case Kind.AGGREGATE:
                 self._fresh += 1
                 variable = f"_{term.what.lower()}{self._fresh}"
@@ -124,19 +124,13 @@ class TermReader:
             return replace(_UNDEFINED, span=term.span)
         return Call(name, tuple(map(self.expression, term.below)), term.span)
 
-    def _negative(self, term: Term) -> Expression:
-        operand = self.expression(term.below[0])
-        if isinstance(operand, Constant) and operand.type.is_numeric:
-            return Constant(-operand.value, operand.type, term.span)  # type: ignore[operator]  # it is a number
-        return Negative(operand, term.span)
-
     # ---- Atoms and arguments -------------------------------------------------------------------------------------
 
     def argument(self, term: Term) -> Argument:
         """Read a term as an argument of an atom: a constant, a variable or ``_``."""
         if term.kind is Kind.NAME and term.what == "_":
             return Anything(term.span)
-        if term.kind is Kind.CONSTANT or term.kind is Kind.NAME or _is_negative_number(term):
+        if term.kind in (Kind.CONSTANT, Kind.NAME):
             found = self.expression(term)
             assert isinstance(found, Constant | Parameter)
             return found
@@ -234,7 +228,3 @@ class TermReader:
             self._error("aggregate", f"{function} takes {'only an event' if value else 'a value'}", term.span, hint)
         read = self.expression(value[0]) if value else None
         return Aggregated(variable, function, read, self.atom(atom), term.window, term.span)
-
-
-def _is_negative_number(term: Term) -> bool:
-    return term.kind is Kind.NEGATIVE and term.below[0].kind is Kind.CONSTANT and term.below[0].what.type.is_numeric

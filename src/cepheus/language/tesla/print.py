@@ -157,14 +157,15 @@ def _literal(constant: Constant) -> str:
         case ValueType.INT | ValueType.FLOAT:
             return repr(value)
         case ValueType.STRING:
-            return _quote(str(value))
+            return quoted(str(value))
         case ValueType.TIMESTAMP:
-            return f"timestamp {_quote(format_time(int(value)))}"
+            return f"timestamp {quoted(format_time(int(value)))}"
         case _:
             assert_never(constant.type)
 
 
-def _quote(text: str) -> str:
+def quoted(text: str) -> str:
+    """Write a string as a literal, with escapes where they are needed."""
     return f"'{''.join(map(_escape, text))}'"
 
 

@@ -45,17 +45,17 @@ def reformat(text: str, name: str = "<rules>") -> str:
     for place, (statement, node) in enumerate(zip(cut, nodes, strict=True)):
         following = _start(cut[place + 1][0]) if place + 1 < len(cut) else len(text)
         first = taken
-        while taken < len(comments) and _belongs(comments[taken], statement, following, text):
+        while taken < len(comments) and belongs(comments[taken], statement, following, text):
             taken += 1
         above = comments[first:taken]
         is_declaration = isinstance(node, EventType | ErrorDeclaration)
         if output:
             output += "\n" if is_declaration and was_declaration and not above else "\n\n"
-        output += _lay_out(above, _start(statement[0]), text)
+        output += lay_out(above, _start(statement[0]), text)
         output += _statement(node)
         was_declaration = is_declaration
     if taken < len(comments):
-        output += ("\n\n" if output else "") + _lay_out(comments[taken:], None, text).rstrip("\n")
+        output += ("\n\n" if output else "") + lay_out(comments[taken:], None, text).rstrip("\n")
     return output + "\n" if output else ""
 
 
@@ -73,7 +73,7 @@ def _statement(node: Statement) -> str:
             assert_never(node)
 
 
-def _belongs(comment: Token, statement: list[Token], following: int, text: str) -> bool:
+def belongs(comment: Token, statement: list[Token], following: int, text: str) -> bool:
     """Tell whether a comment stands before the end of a statement, or behind it on the same line."""
     end = statement[-1].end_pos
     assert end is not None
@@ -81,7 +81,7 @@ def _belongs(comment: Token, statement: list[Token], following: int, text: str) 
     return start < end or (start < following and text.find("\n", end, start) < 0)
 
 
-def _lay_out(comments: list[Token], statement: int | None, text: str) -> str:
+def lay_out(comments: list[Token], statement: int | None, text: str) -> str:
     """Write comments each on its own line, with an empty line where the text has one before or between them."""
     output = ""
     for place, comment in enumerate(comments):

@@ -1,0 +1,79 @@
+"""Canonical layout for rule text, comments kept."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from cepheus.core.schema import EventType
+from cepheus.core.source import Source
+from cepheus.core.time import TimeUnit
+from cepheus.language.etalis.build import FilePolicy, FileUnit, Statement
+from cepheus.language.etalis.parse import read_statements
+from cepheus.language.etalis.print import (
+    format_declaration,
+    format_deduction,
+    format_fact,
+    format_policy_of_file,
+    format_rule,
+)
+from cepheus.language.etalis.scan import scan
+from cepheus.language.tesla.reformat import belongs, lay_out
+from cepheus.rules.interval.model import Deduction, Fact, IntervalRule
+
+_SHORT = (Fact, EventType, FilePolicy, FileUnit, Deduction)
+
+
+def reformat(text: str, name: str = "<rules>") -> str:
+    """Lay out rule text canonically, statements in the order in which they stand.
+
+    Comments before a statement stay above it, those inside it or behind it on its last line move above it, and
+    those at the end of the text stay there. Durations are written with their units. Reformatting the result changes
+    nothing.
+
+    >>> print(reformat("unit s. e<-(a seq b).60. % why"), end="")
+    unit s.
+    <BLANKLINE>
+    % why
+    e() <- (a() SEQ b()).1 min.
+    """
+    source = Source(name, text)
+    scanned = scan(source)
+    found = read_statements(source, scanned, TimeUnit.US)
+    comments = scanned.comments
+    taken = 0
+    output = ""
+    before: Statement | None = None
+    for place, (tokens, statement) in enumerate(zip(scanned.statements, found, strict=True)):
+        following = len(text)
+        if place + 1 < len(scanned.statements):
+            following = scanned.statements[place + 1][0].start_pos or 0
+        first = taken
+        while taken < len(comments) and belongs(comments[taken], tokens, following, text):
+            taken += 1
+        above = comments[first:taken]
+        if before is not None:
+            alike = type(before) is type(statement) and isinstance(statement, _SHORT) and not above
+            output += "\n" if alike else "\n\n"
+        output += lay_out(above, tokens[0].start_pos, text) + _written(statement)
+        before = statement
+    if taken < len(comments):
+        output += ("\n\n" if output else "") + lay_out(comments[taken:], None, text).rstrip("\n")
+    return output + "\n" if output else ""
+
+
+def _written(statement: Statement) -> str:
+    match statement:
+        case IntervalRule():
+            return format_rule(statement)
+        case Fact():
+            return format_fact(statement)
+        case Deduction():
+            return format_deduction(statement)
+        case EventType():
+            return format_declaration(statement)
+        case FilePolicy(policy=policy):
+            return format_policy_of_file(policy)
+        case FileUnit(name=name):
+            return f"unit {name.lower()}."
+        case _:
+            assert_never(statement)
