@@ -8,11 +8,12 @@ rules, else the reference.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Callable, Sequence
+from typing import TypeVar, cast
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.error_column import ErrorColumn
+from cepheus.core.errors import UnsupportedError
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.engine.columns.engine import ColumnsEngine
@@ -21,11 +22,16 @@ from cepheus.engine.interface import Engine
 from cepheus.engine.limits import DEFAULT_LIMIT
 from cepheus.engine.parallel.engine import ParallelEngine
 from cepheus.engine.parallel.snapshot import is_parallel
+from cepheus.engine.past import Past
+from cepheus.engine.probable.engine import ProbableEngine
 from cepheus.engine.probable.past import past_of
 from cepheus.engine.reference import ReferenceEngine
 from cepheus.engine.snapshot import pack, unpack
+from cepheus.plan.strings import StringTable
 from cepheus.rules.model import AnyRule
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
+
+T = TypeVar("T")
 
 
 class AwareEngine:
@@ -56,7 +62,7 @@ class AwareEngine:
         if self._certain and any(a.error is not None for event_type in schema.values() for a in event_type.attributes):
             ColumnsEngine(self._limit).deploy(rules, schema)  # what the fast engine cannot run, this one refuses
             self._give_way()
-        self._engine.deploy(rules, schema)
+        self._or_refer(lambda engine: engine.deploy(rules, schema))
         if self._deployed is not None:
             self._deployed |= {str(rule.name) for rule in rules}
 
@@ -80,13 +86,13 @@ class AwareEngine:
         """Process events in total order."""
         if self._certain and (batch.errors or batch.probabilities is not None) and _is_uncertain(batch):
             self._give_way()
-        return self._engine.feed(batch)
+        return self._or_refer(lambda engine: engine.feed(batch))
 
     def feed_event(self, event: Event) -> list[Event]:
         """Process one event."""
         if self._certain and (event.errors or (event.probability != 1.0 and event.rule is None and not event.made_of)):
             self._give_way()
-        return self._engine.feed_event(event)
+        return self._engine.feed_event(event) if self._certain else self._or_refer(lambda e: e.feed_event(event))
 
     def advance(self, time: int) -> EventBatch:
         """Forget what no window can reach any more."""
@@ -108,16 +114,38 @@ class AwareEngine:
             self._fast.restore(data)
             self._engine, self._certain = cast(Engine, self._fast), True
             return
-        self._engine = ReferenceEngine(self._limit, self._calculus)
+        kind = ProbableEngine if header["at_work"] == ProbableEngine.name else ReferenceEngine
+        self._engine = kind(self._limit, self._calculus)
         self._engine.restore(blobs["engine"])
         self._certain = False
 
     def _give_way(self) -> None:
         """Let an engine that works out probabilities go on from here."""
-        past = past_of(self._fast.saved())
+        self._certain = False
+        saved = self._fast.saved()
+        probable = ProbableEngine(self._limit, self._calculus)
+        try:
+            probable.take_over(saved, StringTable(saved.texts))
+            self._engine = probable
+        except UnsupportedError:
+            self._engine = probable
+            self._refer(past_of(saved))
+
+    def _refer(self, past: Past) -> None:
+        """Let the reference engine go on from here."""
         reference = ReferenceEngine(self._limit, self._calculus)
         reference.adopt(past)
-        self._engine, self._certain = reference, False
+        self._engine = reference
+
+    def _or_refer(self, attempt: Callable[[Engine], T]) -> T:
+        """Do something with the engine at work; where that is beyond closed forms, with the reference."""
+        if not isinstance(self._engine, ProbableEngine):
+            return attempt(self._engine)
+        try:
+            return attempt(self._engine)
+        except UnsupportedError:
+            self._refer(self._engine.past())
+            return attempt(self._engine)
 
 
 def _is_uncertain(batch: EventBatch) -> bool:

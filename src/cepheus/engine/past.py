@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from cepheus.core.distribution import Distribution
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.rules.model import Rule
@@ -24,9 +25,12 @@ class Past:
     """Deployed rules, each with its types and the number of the first event of each type that it sees; the events.
 
     ``events`` are in the order of the stream within each type. ``fed`` is how many events came from outside.
+    ``errors`` are those declared for sources that send none, ``factors`` what rules are multiplied by.
     """
 
     rules: tuple[tuple[Rule, Schema, Mapping[str, int]], ...]
     events: tuple[Seen, ...]
     fed: int
     time: int
+    errors: Mapping[str, Mapping[str, Distribution]] = field(default_factory=dict)
+    factors: Mapping[str, float] = field(default_factory=dict)

@@ -435,7 +435,10 @@ class ReferenceEngine:
                 )
                 for event_type, number in since.items()
             }
-            self._rules[str(rule.name)] = _Deployed(rule, 0, earlier)
+            deployed = _Deployed(rule, 0, earlier)
+            deployed.factor = past.factors.get(str(rule.name), 1.0)
+            self._rules[str(rule.name)] = deployed
+        self._errors |= {event_type: dict(errors) for event_type, errors in past.errors.items()}
 
     def snapshot(self) -> bytes:
         """Give the rules and all that is remembered."""

@@ -28,6 +28,7 @@ class Construct(Enum):
     DEEP_EXPRESSIONS = f"expressions that hold {MAX_STACK} values or more at once"
     UNTOLD_TYPES = "comparing attributes whose types only the data tells, other than for equality of two events"
     OTHER_TYPE = "an attribute as another type than rules deployed before read it as"
+    UNCERTAIN_FORMS = "uncertain attributes in other than closed forms: linear, one form for each of them, Normal sums"
 
 
 NOT_COMPILED: Mapping[Construct, str] = MappingProxyType(
@@ -39,6 +40,7 @@ NOT_COMPILED: Mapping[Construct, str] = MappingProxyType(
         Construct.DEEP_EXPRESSIONS: "split the expression over several rules",
         Construct.UNTOLD_TYPES: "declare the event types",
         Construct.OTHER_TYPE: "declare the event type in the same way everywhere",
+        Construct.UNCERTAIN_FORMS: "the reference takes over by itself",
     }
 )
 """What has no form in the flat program, with the alternative to offer."""

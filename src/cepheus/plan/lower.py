@@ -7,7 +7,7 @@ the same column share it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from cepheus.core.errors import EventError, OptionError, UnsupportedError
@@ -15,6 +15,16 @@ from cepheus.core.event import text_digest
 from cepheus.core.schema import TIME_ATTRIBUTE, Schema
 from cepheus.core.time import MAX_TIME
 from cepheus.core.values import ValueType
+from cepheus.plan.bands import (
+    Band,
+    LoweredBand,
+    LoweredBound,
+    LoweredTerm,
+    Reference,
+    bands,
+    blurred,
+    linear_terms,
+)
 from cepheus.plan.code import Coder, Instruction, LoweredConstraint, Place, place_of_time
 from cepheus.plan.constructs import Construct, unsupported
 from cepheus.plan.program import (
@@ -28,10 +38,19 @@ from cepheus.plan.program import (
     ValueKind,
 )
 from cepheus.plan.strings import StringTable
-from cepheus.rules.expressions import AttributeRef, Between, Comparison, Constraint, Expression, Scope, Within
+from cepheus.rules.expressions import (
+    AttributeRef,
+    Between,
+    Comparison,
+    Constraint,
+    Expression,
+    Parameter,
+    Scope,
+    Within,
+)
 from cepheus.rules.model import Policy
 from cepheus.rules.resolve import Absent, Choose, Compute, ResolvedRule, needs
-from cepheus.rules.walk import transform
+from cepheus.rules.walk import transform, walk
 
 _POLICIES = {Policy.EACH: PolicyCode.EACH, Policy.LAST: PolicyCode.LAST, Policy.FIRST: PolicyCode.FIRST}
 _FUNCTIONS = {
@@ -48,6 +67,12 @@ _RUNNING = ("Count", "Sum", "Avg")
 _UNLIMITED = MAX_TIME
 _FEW = 4
 
+ERROR_MARKS = ("#kind", "#first", "#second")
+"""What the names of the slots of an attribute's error end in."""
+
+DOUBT = "#doubt"
+"""The name of the slot of an event's probability of not having occurred."""
+
 
 @dataclass(slots=True)
 class TypeLayout:
@@ -63,6 +88,17 @@ class TypeLayout:
     width: int = HEADER
     consumption_bits: int = 0
     consumption_slot: int = -1
+
+    def error_slot(self, attribute: str) -> int:
+        """Give the first of three slots for the error of an attribute: its kind and two parameters."""
+        first = self.slot(f"{attribute}{ERROR_MARKS[0]}", ValueType.INT, False)
+        for mark in ERROR_MARKS[1:]:
+            self.slot(f"{attribute}{mark}", ValueType.FLOAT, False)
+        return first
+
+    def doubt_slot(self) -> int:
+        """Give the slot for the probability that the event did not occur."""
+        return self.slot(DOUBT, ValueType.FLOAT, False)
 
     def slot(self, attribute: str, value_type: ValueType | None, optional: bool) -> int:
         """Give the slot of an attribute, a new one if it has none; an optional one is followed by its flag."""
@@ -114,6 +150,8 @@ class ColumnKey:
     sum_slot: int = 0
     sum_window: int = -1
     since: int = 0
+    blurred: frozenset[Constraint] = frozenset()
+    floor: float = 0.0
 
 
 @dataclass(slots=True)
@@ -124,6 +162,7 @@ class Column:
     key: ColumnKey
     filters: tuple[LoweredConstraint, ...]
     born: int
+    bands: tuple[LoweredBand, ...] = ()
     reaches: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -155,6 +194,8 @@ class LoweredStep:
     result: int = 0
     incremental: bool = False
     type: int = 0
+    bands: tuple[LoweredBand, ...] = ()
+    value_error_slot: int = -1
 
     @property
     def plain(self) -> bool:
@@ -172,6 +213,7 @@ class LoweredOutput:
     position: int = 0
     slot: int = 0
     code: tuple[Instruction, ...] | None = None
+    error_terms: tuple[LoweredTerm, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +230,7 @@ class LoweredRule:
     consuming: tuple[tuple[int, int, int], ...]
     marks: tuple[tuple[str, int, int], ...]
     seed: int
+    bands: tuple[LoweredBand, ...] = ()
 
     @property
     def stride(self) -> int:
@@ -196,10 +239,15 @@ class LoweredRule:
 
 
 class Lowering:
-    """All rules of an engine, lowered; rules come and go while columns that others share stay."""
+    """All rules of an engine, lowered; rules come and go while columns that others share stay.
 
-    def __init__(self, strings: StringTable) -> None:
+    ``uncertain`` are, by event type, the attributes that may have errors; None where nothing is uncertain.
+    """
+
+    def __init__(self, strings: StringTable, uncertain: Mapping[str, Set[str]] | None = None) -> None:
         self.strings = strings
+        self.uncertain = {} if uncertain is None else uncertain
+        self.doubtful = uncertain is not None
         self.types: dict[str, TypeLayout] = {}
         self.columns: dict[ColumnKey, Column] = {}
         self.rules: dict[str, LoweredRule] = {}
@@ -290,9 +338,13 @@ class Lowering:
         """Give the layout of a type, a new one if it has none."""
         if name not in self.types:
             self.types[name] = TypeLayout(name, len(self.types))
+            if self.doubtful:
+                self.types[name].doubt_slot()
         return self.types[name]
 
-    def column(self, key: ColumnKey, filters: tuple[LoweredConstraint, ...], stored: int) -> Column:
+    def column(
+        self, key: ColumnKey, filters: tuple[LoweredConstraint, ...], stored: int, bands: tuple[LoweredBand, ...] = ()
+    ) -> Column:
         """Give the column of a key, a new one if there is none; ``stored`` rows of its type came before it."""
         if key in self.columns:
             return self.columns[key]
@@ -301,7 +353,7 @@ class Lowering:
         else:
             index = self._column_count
             self._column_count += 1
-        self.columns[key] = Column(index, key, filters, stored)
+        self.columns[key] = Column(index, key, filters, stored, bands)
         return self.columns[key]
 
 
@@ -320,6 +372,8 @@ class _RuleLowering:
         self._results: dict[str, tuple[int, ValueType | None]] = {}
         self._own_type = ""
         self._marks: dict[str, tuple[int, int]] = {}
+        self._blurred_results: dict[str, bool] = {}
+        self._banded: set[Reference] = set()
         self._coder = Coder(self._locate, self._results, lowering.strings)
         if len(self._positions) > MAX_POSITIONS:
             raise unsupported(Construct.LONG_PATTERNS, rule.composite.span)
@@ -332,7 +386,9 @@ class _RuleLowering:
         for event_type in self._marks:
             self._marks[event_type] = self._lowering.layout(event_type).consumption()
         terminator = self._lowering.layout(rule.terminator.type)
-        filters = self._constraints(rule.terminator.constraints)
+        sharp, blurs = self._sharp(rule.terminator.constraints)
+        filters = self._constraints(sharp)
+        terminator_bands = self._bands(blurs)
         steps = []
         for step in rule.steps:
             match step:
@@ -341,7 +397,10 @@ class _RuleLowering:
                 case Compute():
                     steps.append(self._compute(step))
                 case _:
-                    steps.append(LoweredStep(StepKind.REQUIRE, constraints=self._constraints((step.constraint,))))
+                    sharp, blurs = self._sharp((step.constraint,))
+                    steps.append(
+                        LoweredStep(StepKind.REQUIRE, constraints=self._constraints(sharp), bands=self._bands(blurs))
+                    )
         absences = tuple(self._absent(absent) for absent in rule.absences)
         outputs = tuple(self._outputs())
         consuming = [
@@ -360,7 +419,58 @@ class _RuleLowering:
             tuple(consuming),
             tuple((event_type, *mark) for event_type, mark in self._marks.items()),
             text_digest(rule.name),
+            terminator_bands,
         )
+
+    def _is_uncertain(self, reference: Reference) -> bool:
+        if isinstance(reference, Parameter):
+            return self._blurred_results.get(reference.name, False)
+        return reference.name in self._lowering.uncertain.get(self._type_name(reference), ())
+
+    def _sharp(self, constraints: Sequence[Constraint]) -> tuple[list[Constraint], list[Constraint]]:
+        """Split constraints into those that read nothing uncertain and the others."""
+        if not self._lowering.uncertain:
+            return list(constraints), []
+        blurs = [constraint for constraint in constraints if blurred(constraint, self._is_uncertain)]
+        return [constraint for constraint in constraints if constraint not in blurs], blurs
+
+    def _bands(self, constraints: Sequence[Constraint]) -> tuple[LoweredBand, ...]:
+        """Lower the bands of events that take part; an uncertain attribute may stand in one of them only."""
+        found = bands(constraints, self._is_uncertain)
+        self._claim(found)
+        return tuple(self._lowered_band(band, self._coder, self._locate) for band in found)
+
+    def _claim(self, found: Sequence[Band]) -> None:
+        for band in found:
+            references = {reference for reference, _ in band.terms}
+            if references & self._banded:
+                raise unsupported(Construct.UNCERTAIN_FORMS, band.constraints[0].span)
+            self._banded |= references
+
+    def _lowered_band(self, band: Band, coder: Coder, locate: Callable[[str | None, str], Place]) -> LoweredBand:
+        terms = tuple(self._term(reference, coefficient, locate) for reference, coefficient in band.terms)
+        bounds = tuple(
+            LoweredBound(bound.operator, bound.constant, ())
+            if bound.constant is not None
+            else LoweredBound(bound.operator, 0.0, coder.expression(bound.expression, ValueType.FLOAT)[0])
+            for bound in band.bounds
+        )
+        certain = tuple(lowered for constraint in band.constraints for lowered in coder.constraint(constraint))
+        return LoweredBand(terms, bounds, certain)
+
+    def _term(
+        self, reference: Reference, coefficient: float, locate: Callable[[str | None, str], Place]
+    ) -> LoweredTerm:
+        if isinstance(reference, Parameter):
+            number, value_type = self._results[reference.name]
+            return LoweredTerm(coefficient, -1, number, number, value_type is ValueType.INT)
+        place = locate(reference.event, reference.name)
+        if place.optional or place.type is None:
+            raise unsupported(Construct.UNCERTAIN_FORMS, reference.span)
+        type_name = self._type_name(reference)
+        error_slot = self._lowering.layout(type_name).error_slot(reference.name)
+        source = (type_name, reference.name)
+        return LoweredTerm(coefficient, place.position, place.slot, error_slot, place.type is ValueType.INT, source)
 
     def _locate(self, event: str | None, attribute: str) -> Place:
         position = self._inner if event is None else self._positions[event]
@@ -399,7 +509,9 @@ class _RuleLowering:
 
     def _choose(self, step: Choose) -> LoweredStep:
         self._back[step.name] = min(self._back[step.window.reference] + step.window.duration, MAX_TIME)
-        column, keys, residual, since = self._enter(step.type, step.name, step.constraints, self._back[step.name])
+        column, keys, residual, since, blurs = self._enter(
+            step.type, step.name, step.constraints, self._back[step.name], floor=self._rule.min_probability
+        )
         return LoweredStep(
             StepKind.CHOOSE,
             position=self._positions[step.name],
@@ -413,6 +525,7 @@ class _RuleLowering:
             since=since,
             consumed=self._marks.get(step.type, (-1, 0)),
             type=self._lowering.layout(step.type).index,
+            bands=blurs,
         )
 
     @staticmethod
@@ -432,7 +545,7 @@ class _RuleLowering:
 
     def _absent(self, absent: Absent) -> LoweredStep:
         window, reference, other, reach = self._scope(absent.scope)
-        column, keys, residual, since = self._enter(absent.type, None, absent.constraints, reach)
+        column, keys, residual, since, blurs = self._enter(absent.type, None, absent.constraints, reach)
         return LoweredStep(
             StepKind.ABSENT,
             position=self._inner,
@@ -445,6 +558,7 @@ class _RuleLowering:
             since=since,
             consumed=self._marks.get(absent.type, (-1, 0)),
             type=self._lowering.layout(absent.type).index,
+            bands=blurs,
         )
 
     def _compute(self, step: Compute) -> LoweredStep:
@@ -460,7 +574,11 @@ class _RuleLowering:
             and not self._correlated(step)
         )
         sums = (kind, slot, window) if running else None
-        column, keys, residual, since = self._enter(step.type, None, step.constraints, reach, sums)
+        error_slot = self._value_error(step)
+        column, keys, residual, since, blurs = self._enter(step.type, None, step.constraints, reach, sums)
+        if blurs:
+            raise unsupported(Construct.UNCERTAIN_FORMS, step.constraints[0].span)
+        self._blurred_results[step.name] = error_slot >= 0
         result = len(self._results)
         self._results[step.name] = (result, value_type)
         return LoweredStep(
@@ -481,7 +599,20 @@ class _RuleLowering:
             result=result,
             incremental=running,
             type=self._lowering.layout(step.type).index,
+            value_error_slot=error_slot,
         )
+
+    def _value_error(self, step: Compute) -> int:
+        """Give the slot of the error of what is aggregated; -1 if the aggregate is certain."""
+        value = step.value
+        self._own_type = step.type
+        if value is None or not self._lowering.uncertain or step.function == "Count":
+            return -1
+        if not blurred(value, self._is_uncertain):
+            return -1
+        if not isinstance(value, AttributeRef) or step.function not in ("Sum", "Avg"):
+            raise unsupported(Construct.UNCERTAIN_FORMS, value.span)
+        return self._term(value, 1.0, self._locate).error_slot
 
     def _value(self, step: Compute) -> tuple[ValueKind, int, tuple[Instruction, ...], ValueType | None]:
         """Give the kind, slot or code of an aggregated value, and the type of the aggregate."""
@@ -545,10 +676,16 @@ class _RuleLowering:
         constraints: Sequence[Constraint],
         reach: int,
         sums: tuple[ValueKind, int, int] | None = None,
-    ) -> tuple[int, tuple[tuple[int, int], ...], tuple[LoweredConstraint, ...], int]:
+        floor: float = 0.0,
+    ) -> tuple[int, tuple[tuple[int, int], ...], tuple[LoweredConstraint, ...], int, tuple[LoweredBand, ...]]:
         """Find or make the column of a position; give it, where its key comes from, and what is left to check."""
         self._own_type = event_type
-        static, keys, rest = self._split(own, constraints)
+        sharp, blurs = self._sharp(constraints)
+        found = bands(blurs, self._is_uncertain)
+        if own is not None:
+            self._claim(found)
+        alone_bands = [band for band in found if _is_static(band, own)]
+        static, keys, rest = self._split(own, sharp)
         layout = self._lowering.layout(event_type)
         stored = self._fed.get(event_type, 0)
         alone = frozenset(_forget_name(constraint, own) for constraint in static)
@@ -557,11 +694,30 @@ class _RuleLowering:
         if sums is not None:
             kind, slot, window = sums
             key = replace(key, sum_kind=kind, sum_slot=max(slot, 0), sum_window=window, since=stored)
-        column = self._lowering.column(key, tuple(self._own_filters(event_type, alone)), stored)
+        if alone_bands:
+            blurs_alone = frozenset(_forget_name(c, own) for band in alone_bands for c in band.constraints)
+            key = replace(key, blurred=blurs_alone, floor=floor)
+            filters = tuple(self._own_filters(event_type, alone))
+            column = self._lowering.column(key, filters, stored, self._own_bands(event_type, blurs_alone))
+        else:
+            column = self._lowering.column(key, tuple(self._own_filters(event_type, alone)), stored)
         column.reaches[self._rule.name] = max(column.reaches.get(self._rule.name, 0), reach)
         sources = tuple((other.position, other.slot) for _, other in keys)
         since = 0 if column.born == stored else stored
-        return column.index, sources, self._constraints(rest), since
+        self._own_type = event_type
+        step_bands = tuple(self._lowered_band(band, self._coder, self._locate) for band in found)
+        return column.index, sources, self._constraints(rest), since, step_bands
+
+    def _own_bands(self, event_type: str, constraints: frozenset[Constraint]) -> tuple[LoweredBand, ...]:
+        """Lower the bands of an arriving event alone: it stands at position 0 then."""
+
+        def locate(_: str | None, attribute: str) -> Place:
+            self._own_type = event_type
+            return replace(self._locate(None, attribute), position=0)
+
+        coder = Coder(locate, {}, self._lowering.strings)
+        ordered = sorted(constraints, key=repr)
+        return tuple(self._lowered_band(band, coder, locate) for band in bands(ordered, self._is_uncertain))
 
     def _own_filters(self, event_type: str, constraints: frozenset[Constraint]) -> list[LoweredConstraint]:
         """Lower constraints on an arriving event alone: it stands at position 0 then."""
@@ -583,18 +739,47 @@ class _RuleLowering:
             place = self._copied(value, attribute.type)
             if place is not None and not attribute.optional:
                 outputs.append(
-                    LoweredOutput(attribute.name, attribute.type, False, position=place.position, slot=place.slot)
+                    LoweredOutput(
+                        attribute.name,
+                        attribute.type,
+                        False,
+                        position=place.position,
+                        slot=place.slot,
+                        error_terms=self._error_terms(value),
+                    )
                 )
             else:
                 code, _ = self._coder.expression(value, attribute.type)
-                outputs.append(LoweredOutput(attribute.name, attribute.type, attribute.optional, code=code))
+                errors = self._error_terms(value)
+                if errors and attribute.optional:
+                    raise unsupported(Construct.UNCERTAIN_FORMS, value.span)
+                outputs.append(
+                    LoweredOutput(attribute.name, attribute.type, attribute.optional, code=code, error_terms=errors)
+                )
         return outputs
+
+    def _error_terms(self, value: Expression) -> tuple[LoweredTerm, ...]:
+        """Give where the error of a computed attribute comes from."""
+        if not self._lowering.uncertain or not blurred(value, self._is_uncertain):
+            return ()
+        terms = linear_terms(value, self._is_uncertain)
+        if terms is None:
+            raise unsupported(Construct.UNCERTAIN_FORMS, value.span)
+        return tuple(self._term(reference, coefficient, self._locate) for reference, coefficient in terms.items())
 
     def _copied(self, value: Expression, wanted: ValueType) -> Place | None:
         if not isinstance(value, AttributeRef):
             return None
         place = self._locate(value.event, value.name)
         return place if place.type is wanted and not place.optional else None
+
+
+def _is_static(band: Band, own: str | None) -> bool:
+    """Tell whether a band asks nothing but attributes of the event itself."""
+    nodes = (node for constraint in band.constraints for node in walk(constraint))
+    return all(
+        not isinstance(node, Parameter) and (not isinstance(node, AttributeRef) or node.event == own) for node in nodes
+    )
 
 
 def _forget_name(constraint: Constraint, own: str | None) -> Constraint:

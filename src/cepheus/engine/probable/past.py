@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from cepheus.core.distribution import Distribution
+from cepheus.core.error_column import ErrorColumn
 from cepheus.core.event import Event
 from cepheus.core.values import Value, ValueType
 from cepheus.engine.columns.intake import id_of_word
 from cepheus.engine.columns.snapshot import Saved, StoredType
 from cepheus.engine.columns.state import COMPOSITE_ID_BASE, STRING_ID_FLOOR
 from cepheus.engine.past import Past, Seen
+from cepheus.plan.lower import DOUBT, ERROR_MARKS
 from cepheus.plan.program import SLOT_ID, SLOT_START, SLOT_TIME, Words
 from cepheus.plan.strings import StringTable
 
@@ -17,15 +22,18 @@ EARLIER_RULE = "(a rule)"
 """Stands for the rule that made a stored composite event, whose name is not kept."""
 
 
-def past_of(saved: Saved) -> Past:
-    """Give what a columns engine would put into a snapshot as rules and events."""
+def past_of(saved: Saved, others: Sequence[Distribution] = ()) -> Past:
+    """Give what a columns engine would put into a snapshot as rules and events.
+
+    ``others`` are the distributions, but for Normal and Uniform ones, that errors of stored events name by number.
+    """
     strings = StringTable(saved.texts)
-    events = tuple(seen for stored in saved.types for seen in _seen(stored, strings))
+    events = tuple(seen for stored in saved.types for seen in _seen(stored, strings, others))
     rules = tuple((deployed.rule, deployed.schema, deployed.since) for deployed in saved.rules)
     return Past(rules, events, saved.fed, saved.time)
 
 
-def _seen(stored: StoredType, strings: StringTable) -> list[Seen]:
+def _seen(stored: StoredType, strings: StringTable, others: Sequence[Distribution]) -> list[Seen]:
     consumed: dict[int, set[str]] = {}
     for rule, numbers in stored.consumed.items():
         for number in numbers:
@@ -39,6 +47,8 @@ def _seen(stored: StoredType, strings: StringTable) -> list[Seen]:
             int(row[SLOT_TIME]),
             _attributes(stored, row, strings),
             id=f"{stored.name}:{word - COMPOSITE_ID_BASE:016x}" if composite else id_of_word(word, strings),
+            probability=1.0 - _float(row, stored.slots[DOUBT]) if DOUBT in stored.slots else 1.0,
+            errors=_errors(stored, row, others),
             start=int(row[SLOT_START]),
             rule=EARLIER_RULE if composite else None,
         )
@@ -50,11 +60,11 @@ def _attributes(stored: StoredType, row: Words, strings: StringTable) -> dict[st
     attributes: dict[str, Value | None] = {}
     for name, slot in stored.slots.items():
         value_type = stored.types[name]
-        if value_type is None or (name in stored.optional and not row[slot + 1]):
+        if "#" in name or value_type is None or (name in stored.optional and not row[slot + 1]):
             continue
         match value_type:
             case ValueType.FLOAT:
-                attributes[name] = float(row[slot : slot + 1].view(np.float64)[0])
+                attributes[name] = _float(row, slot)
             case ValueType.BOOL:
                 attributes[name] = bool(row[slot])
             case ValueType.STRING:
@@ -62,3 +72,19 @@ def _attributes(stored: StoredType, row: Words, strings: StringTable) -> dict[st
             case _:
                 attributes[name] = int(row[slot])
     return attributes
+
+
+def _errors(stored: StoredType, row: Words, others: Sequence[Distribution]) -> dict[str, Distribution]:
+    errors: dict[str, Distribution] = {}
+    kind_mark = ERROR_MARKS[0]
+    for name, slot in stored.slots.items():
+        if name.endswith(kind_mark):
+            parameters = np.array([_float(row, slot + 1)]), np.array([_float(row, slot + 2)])
+            error = ErrorColumn(row[slot : slot + 1], *parameters, tuple(others))[0]
+            if error is not None:
+                errors[name.removesuffix(kind_mark)] = error
+    return errors
+
+
+def _float(row: Words, slot: int) -> float:
+    return float(row[slot : slot + 1].view(np.float64)[0])

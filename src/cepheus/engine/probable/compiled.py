@@ -1,0 +1,58 @@
+"""Compilation of this engine's kernel: kept on disk by the content of its own files and of those it builds on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import FunctionType
+from typing import Any, TypeVar, cast
+
+from cepheus.engine.columns.compiled import cache_folder, compile_into
+from cepheus.uncertainty import closed_forms
+
+F = TypeVar("F", bound=Callable[..., object])
+
+_CLOSED_FORMS = Path(closed_forms.__file__)
+FOLDER = cache_folder([*sorted(Path(__file__).parent.glob("*.py")), _CLOSED_FORMS])
+"""Where the compiled kernel is kept."""
+
+
+def compiled(function: F) -> F:
+    """Compile a function when it is first called."""
+    return compile_into(FOLDER, function, inlined=False)
+
+
+def inlined(function: F) -> F:
+    """Compile a function into each of its callers."""
+    return compile_into(FOLDER, function, inlined=True)
+
+
+def _closed(name: str, known: dict[str, Any]) -> Any:
+    """Compile a closed form: the function as it stands, with those it calls compiled, too."""
+    function = getattr(closed_forms, name)
+    surroundings = {**function.__globals__, **known}
+    return compiled(FunctionType(function.__code__, surroundings, function.__name__))
+
+
+def _all_closed() -> dict[str, Any]:
+    known: dict[str, Any] = {}
+    for name in (
+        "settled",
+        "normal_density",
+        "normal_cdf",
+        "_once",
+        "_twice",
+        "_uniform_normal",
+        "_two_uniform_normal",
+        "_two_uniform",
+        "_lower",
+        "spread_cdf",
+    ):
+        known[name] = _closed(name, known)
+    return known
+
+
+_FORMS = _all_closed()
+settled = cast(Callable[[float], float], _FORMS["settled"])
+normal_cdf = cast(Callable[[float], float], _FORMS["normal_cdf"])
+spread_cdf = cast(Callable[[float, float, float, float], float], _FORMS["spread_cdf"])

@@ -1,0 +1,335 @@
+"""The engine for uncertain events: as the columns engine, with errors next to values and probabilities on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.distribution import Distribution, parse_distribution
+from cepheus.core.error_column import ErrorColumn, ErrorKind
+from cepheus.core.errors import UnsupportedError
+from cepheus.core.event import Event
+from cepheus.core.schema import Schema
+from cepheus.engine.columns.compiled import announce_compilation
+from cepheus.engine.columns.engine import ColumnsEngine
+from cepheus.engine.columns.intake import BatchWords, Intake
+from cepheus.engine.columns.memory import address
+from cepheus.engine.columns.outlet import Found, to_batch
+from cepheus.engine.columns.snapshot import Saved, read, write
+from cepheus.engine.columns.state import OUTPUT_HEADER, Input, Output, Status
+from cepheus.engine.factors import no_such_rule, require_factor
+from cepheus.engine.limits import DEFAULT_LIMIT
+from cepheus.engine.past import Past
+from cepheus.engine.probable.compiled import FOLDER
+from cepheus.engine.probable.kernel import run
+from cepheus.engine.probable.past import past_of
+from cepheus.engine.probable.profile import Key, Profile, profile_of, profiles_in, require_closed, with_composites
+from cepheus.engine.probable.state import Of, WorthTable
+from cepheus.engine.probable.tables import Worths, flatten_probable, spread_rows
+from cepheus.engine.snapshot import pack, unpack
+from cepheus.plan.lower import DOUBT, ERROR_MARKS, Lowering
+from cepheus.plan.program import Program, Words
+from cepheus.plan.strings import StringTable
+from cepheus.rules.model import AnyRule, Rule
+from cepheus.rules.resolve import resolve
+from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
+from cepheus.uncertainty.laws import spreads
+
+
+class ProbableEngine(ColumnsEngine):
+    """Runs rules over uncertain events by closed forms.
+
+    UnsupportedError, with nothing changed, where a rule or an event is beyond these: the reference engine goes on then.
+    """
+
+    name: ClassVar[str] = "probable"
+
+    def __init__(self, limit: int = DEFAULT_LIMIT, calculus: Calculus = DEFAULT_CALCULUS) -> None:
+        self._calculus = calculus
+        self._profiles: dict[Key, Profile] = {}
+        self._doubtful: set[str] = set()
+        self._declared: dict[str, dict[str, Distribution]] = {}
+        self._others: dict[Distribution, int] = {}
+        self._factors: dict[str, float] = {}
+        self._held: list[Words] = []
+        super().__init__(limit)
+
+    def _begin(self, strings: StringTable) -> None:
+        super()._begin(strings)
+        uncertain: dict[str, set[str]] = {}
+        for event_type, attribute in self._profiles:
+            uncertain.setdefault(event_type, set()).add(attribute)
+        self._lowering = Lowering(strings, uncertain)
+        self._intake = Intake(self._lowering)
+        self._table = WorthTable()
+        self._table[Of.NEGATION_AS_PRINTED] = int(self._calculus.negation == "as-printed")
+        self._worths: Worths | None = None
+        self._list_others()
+
+    def _list_others(self) -> None:
+        rows, ranges = spread_rows([spreads(error) for error in self._others])
+        self._table.point(Of.SPREADS, rows)
+        self._table.point(Of.RANGES, ranges)
+
+    # ---- Rules -----------------------------------------------------------------------------------------------------
+
+    def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
+        """Add rules, all or none; they see the events fed from now on."""
+        profiles = dict(self._profiles)
+        for event_type in schema.values():
+            for attribute in event_type.attributes:
+                if attribute.error is not None:
+                    key = (event_type.name, attribute.name)
+                    profile = profile_of(attribute.error)
+                    profiles[key] = profile | profiles.get(key, profile)
+        self._expect(profiles, [rule for rule in rules if isinstance(rule, Rule)])
+        super().deploy(rules, schema)
+        try:
+            self._require_closed()
+        except UnsupportedError:
+            for rule in rules:
+                self.withdraw(str(rule.name))
+            raise
+        self._declare(schema)
+
+    def _declare(self, schema: Schema) -> None:
+        for event_type in schema.values():
+            errors = {a.name: a.error for a in event_type.attributes if a.error is not None}
+            if errors:
+                self._declared[event_type.name] = errors
+
+    def withdraw(self, name: str) -> None:
+        """Remove a rule and the columns that only it used."""
+        super().withdraw(name)
+        self._factors.pop(name, None)
+
+    def set_factor(self, rule: str, factor: float) -> None:
+        """Set what the probabilities of a rule's composite events are multiplied by from now on."""
+        if rule not in self._rules:
+            raise no_such_rule(rule, self._rules)
+        self._factors[rule] = require_factor(factor)
+        self._stale = True
+
+    def _expect(self, profiles: Mapping[Key, Profile], added: Sequence[Rule] = ()) -> None:
+        """Make room for errors that have not been seen before, and see to it that the rules can deal with them."""
+        rules = [resolve(deployed.rule) for deployed in self._rules.values()] + [resolve(rule) for rule in added]
+        expected = with_composites(profiles, rules)
+        if expected == self._profiles:
+            return
+        before = self._profiles
+        self._profiles = expected
+        if expected.keys() != before.keys():
+            saved = self.saved()
+            try:
+                self.take_over(saved, StringTable(saved.texts))
+            except UnsupportedError:
+                self._profiles = before
+                self.take_over(saved, StringTable(saved.texts))
+                raise
+
+    def _require_closed(self) -> None:
+        for rule in self._lowering.rules.values():
+            require_closed(rule, self._profiles, self._doubtful)
+
+    def _flatten(self) -> Program:
+        program, self._worths = flatten_probable(self._lowering, self._factors)
+        return program
+
+    def _refresh(self) -> None:
+        if not self._stale:
+            return
+        announce_compilation(FOLDER)
+        super()._refresh()
+        assert self._worths is not None
+        width = OUTPUT_HEADER + max((rule.stride for rule in self._order), default=0)
+        extra = 1 + 3 * self._worths.most_outputs
+        if len(self._output.fields) < width + extra:
+            self._output = Output(width + extra)
+            self._context.use_output(self._output)
+        self._table[Of.FIRST_EXTRA] = width
+        self._first_extra = width
+        longest = max((len(rule.steps) + len(rule.absences) for rule in self._order), default=0)
+        self._table.use(self._worths, longest, len(self._program.listeners) + len(self._order))
+
+    def _kernel(self) -> Status:
+        return Status(run(self._context.address, self._table.address))
+
+    # ---- Events ----------------------------------------------------------------------------------------------------
+
+    def feed(self, batch: EventBatch) -> EventBatch:
+        """Process events in total order."""
+        batch = self._with_declared(batch)
+        self._admit(batch)
+        given = self.prepare(BatchWords(batch, self._fed, self._lowering.strings))
+        given.rows = self.relevant_rows(batch, given)
+        self._fed += len(batch)
+        found = self.find(given)
+        return EventBatch.empty() if found is None else self._to_batch(found)
+
+    def feed_event(self, event: Event) -> list[Event]:
+        """Process one event."""
+        return self.feed(EventBatch.from_events([event])).to_events()
+
+    def _with_declared(self, batch: EventBatch) -> EventBatch:
+        """Give the errors that rules declare to the events that have none of their own."""
+        errors = dict(batch.errors)
+        for code, event_type in enumerate(batch.types):
+            for name, error in self._declared.get(event_type, {}).items():
+                column = ErrorColumn.of(errors.get(name, [None] * len(batch)))
+                lacking = (batch.codes == code) & (column.kinds == ErrorKind.NONE)
+                if lacking.any():
+                    stacked = ErrorColumn.concat([column, ErrorColumn.of([error])])
+                    errors[name] = stacked.take(np.where(lacking, len(batch), np.arange(len(batch))))
+        return replace(batch, errors=errors) if errors else batch
+
+    def _admit(self, batch: EventBatch) -> None:
+        """Learn what errors the events have; UnsupportedError if the rules cannot deal with them."""
+        seen = {key: profile for key, profile in profiles_in(batch).items() if self._reads(key)}
+        doubtful = {batch.types[code] for code in np.unique(batch.codes[_doubts(batch) > 0.0]).tolist()}
+        known = dict(self._profiles)
+        for key, profile in seen.items():
+            known[key] = profile | known.get(key, profile)
+        if known == self._profiles and doubtful <= self._doubtful:
+            return
+        before = dict(self._profiles), set(self._doubtful)
+        self._doubtful |= doubtful
+        try:
+            self._expect(known)
+            self._require_closed()
+        except Exception:
+            self._profiles, self._doubtful = before
+            raise
+
+    def _reads(self, key: Key) -> bool:
+        layout = self._lowering.types.get(key[0])
+        return layout is not None and key[1] in layout.slots
+
+    def prepare(self, words: BatchWords) -> Input:
+        """Give a batch as kernel input, with the errors and doubts of its events."""
+        given = super().prepare(words)
+        batch = words.batch
+        self._held = []
+        addresses = given.addresses.tolist()
+        columns: dict[str, int] = {}
+        doubts = -1
+        begin = 0
+        for layout in self._lowering.types.values():
+            if layout.name in batch.types:
+                for attribute in [name for name in batch.errors if f"{name}{ERROR_MARKS[0]}" in layout.slots]:
+                    if attribute not in columns:
+                        columns[attribute] = len(addresses)
+                        addresses += self._error_words(ErrorColumn.of(batch.errors[attribute]))
+                    slot = begin + layout.slots[f"{attribute}{ERROR_MARKS[0]}"]
+                    given.slots[slot : slot + 3] = columns[attribute] + np.arange(3)
+                if batch.probabilities is not None:
+                    if doubts < 0:
+                        doubts = len(addresses)
+                        addresses.append(self._hold(_doubts(batch)))
+                    given.slots[begin + layout.slots[DOUBT]] = doubts
+            begin += layout.width
+        given.addresses = np.array(addresses, np.int64)
+        return given
+
+    def _error_words(self, column: ErrorColumn) -> list[int]:
+        first = column.first
+        if column.others:
+            count = len(self._others)
+            places = np.array([self._others.setdefault(error, len(self._others)) for error in column.others], float)
+            if len(self._others) > count:
+                self._list_others()
+            foreign = column.kinds == ErrorKind.OTHER
+            first = first.copy()
+            first[foreign] = places[first[foreign].astype(np.int64)]
+        return [self._hold(array) for array in (column.kinds, first, column.second)]
+
+    def _hold(self, array: np.ndarray[Any, Any]) -> int:
+        words = np.ascontiguousarray(array).view(np.int64)
+        self._held.append(words)
+        return address(words)
+
+    def _to_batch(self, found: Found) -> EventBatch:
+        batch = to_batch(found)
+        probabilities = found.field(self._first_extra).view(np.float64)
+        return replace(
+            batch,
+            probabilities=None if (probabilities == 1.0).all() else probabilities,
+            errors=self._errors_of(found),
+        )
+
+    def _errors_of(self, found: Found) -> dict[str, ErrorColumn]:
+        """Give the errors of attributes; which fields have those of an attribute depends on the rule."""
+        places: dict[str, Words] = {}
+        for number, rule in enumerate(self._order):
+            for k, output in enumerate(rule.outputs):
+                if output.error_terms:
+                    by_rule = places.setdefault(output.attribute, np.full(len(self._order), -1, np.int64))
+                    by_rule[number] = self._first_extra + 1 + 3 * k
+        errors = {}
+        others = tuple(self._others)
+        for attribute, by_rule in places.items():
+            kinds, first, second = (
+                found.fields_by_rule(np.where(by_rule < 0, -1, by_rule + part)) for part in range(3)
+            )
+            kinds = np.where(by_rule[found.rule] >= 0, kinds, ErrorKind.NONE)
+            column = ErrorColumn(kinds, first.view(np.float64), second.view(np.float64), others)
+            if column.any:
+                errors[attribute] = column
+        return errors
+
+    # ---- Snapshots -------------------------------------------------------------------------------------------------
+
+    def take_over(self, saved: Saved, strings: StringTable) -> None:
+        """Take over what a snapshot holds, with the errors that the types of its rules declare."""
+        for deployed in saved.rules:
+            self._declare(deployed.schema)
+        super().take_over(saved, strings)
+
+    def past(self) -> Past:
+        """Give what is remembered, for the reference engine to go on with."""
+        past = past_of(self.saved(), tuple(self._others))
+        return replace(past, errors=self._declared, factors=self._factors)
+
+    def snapshot(self) -> bytes:
+        """Give the rules, the stored events and what is known of errors."""
+        header = {
+            "profiles": [
+                [*key, profile.widths, profile.components, profile.normal, profile.listed]
+                for key, profile in self._profiles.items()
+            ],
+            "doubtful": sorted(self._doubtful),
+            "declared": {
+                event_type: {name: str(error) for name, error in errors.items()}
+                for event_type, errors in self._declared.items()
+            },
+            "others": [str(error) for error in self._others],
+            "factors": self._factors,
+        }
+        return pack(self.name, header, {"events": write(self.name, self.saved())})
+
+    def restore(self, data: bytes) -> None:
+        """Take over a snapshot: deploy its rules anew and put its events back."""
+        header, blobs = unpack(self.name, data)
+        self._profiles = {(event_type, name): Profile(*profile) for event_type, name, *profile in header["profiles"]}
+        self._doubtful = set(header["doubtful"])
+        self._declared = {
+            event_type: {name: parse_distribution(text) for name, text in errors.items()}
+            for event_type, errors in header["declared"].items()
+        }
+        self._others = {parse_distribution(text): place for place, text in enumerate(header["others"])}
+        self._factors = dict(header["factors"])
+        saved = read(self.name, blobs["events"])
+        self.take_over(saved, StringTable(saved.texts))
+
+
+def _doubts(batch: EventBatch) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Give, for each event, the probability that it did not occur; a composite event counts as certain."""
+    if batch.probabilities is None:
+        return np.zeros(len(batch))
+    doubts = 1.0 - batch.probabilities
+    if batch.provenance is not None:
+        doubts[[row for row, parts in enumerate(batch.provenance.made_of) if parts]] = 0.0
+    return doubts

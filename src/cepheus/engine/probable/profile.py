@@ -1,0 +1,160 @@
+"""What errors attributes have had so far, and whether the closed forms of the kernel can deal with them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.distribution import Distribution, Frozen, Mixture, Sum
+from cepheus.core.error_column import ErrorColumn, ErrorKind
+from cepheus.engine.probable.state import MOST_TERMS
+from cepheus.plan.bands import LoweredTerm
+from cepheus.plan.constructs import Construct, unsupported
+from cepheus.plan.lower import LoweredRule
+from cepheus.rules.expressions import AttributeRef, Parameter
+from cepheus.rules.resolve import Compute, ResolvedRule
+from cepheus.rules.walk import walk
+from cepheus.uncertainty.laws import spreads
+
+Key = tuple[str, str]
+"""An event type and an attribute."""
+
+_MOST_COMBINATIONS = 4096
+_MOST_WIDTHS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The worst there was: uniform parts and components of one error, and whether it is more than Normal."""
+
+    widths: int = 0
+    components: int = 1
+    normal: bool = True
+    listed: bool = False
+
+    def __or__(self, other: Profile) -> Profile:
+        return Profile(
+            max(self.widths, other.widths),
+            max(self.components, other.components),
+            self.normal and other.normal,
+            self.listed or other.listed,
+        )
+
+
+def profile_of(error: Distribution) -> Profile:
+    """Tell what an error asks of the kernel; UnsupportedError if it has no closed form."""
+    if _is_foreign(error):
+        raise unsupported(Construct.UNCERTAIN_FORMS, None)
+    components = spreads(error).components
+    widths = max((len(component.widths) for component in components), default=0)
+    (kind,) = ErrorColumn.of([error]).kinds.tolist()
+    return Profile(widths, len(components), kind == ErrorKind.NORMAL, kind == ErrorKind.OTHER)
+
+
+def _is_foreign(error: Distribution) -> bool:
+    match error:
+        case Frozen():
+            return True
+        case Mixture(parts=parts):
+            return any(_is_foreign(part) for _, part in parts)
+        case Sum(parts=parts):
+            return any(map(_is_foreign, parts))
+        case _:
+            return False
+
+
+def profiles_in(batch: EventBatch) -> dict[Key, Profile]:
+    """Give the profiles of the errors of a batch, by event type and attribute."""
+    found: dict[Key, Profile] = {}
+    for name, errors in batch.errors.items():
+        column = ErrorColumn.of(errors)
+        others = [profile_of(error) for error in column.others]
+        for code, event_type in enumerate(batch.types):
+            kinds = np.where(batch.codes == code, column.kinds, ErrorKind.NONE)
+            profile = None
+            for kind in np.unique(kinds).tolist():
+                if kind == ErrorKind.OTHER:
+                    places = np.unique(column.first[kinds == kind].astype(np.int64)).tolist()
+                    seen = [others[place] for place in places]
+                else:
+                    seen = [] if kind == ErrorKind.NONE else [_PLAIN[kind]]
+                for each in seen:
+                    profile = each if profile is None else profile | each
+            if profile is not None:
+                found[event_type, name] = profile
+    return found
+
+
+_PLAIN = {int(ErrorKind.NORMAL): Profile(), int(ErrorKind.UNIFORM): Profile(1, 1, False)}
+
+
+def with_composites(profiles: Mapping[Key, Profile], rules: Iterable[ResolvedRule]) -> dict[Key, Profile]:
+    """Add the attributes of composite events that are computed from uncertain ones, whatever their number of turns."""
+    found = dict(profiles)
+    rules = list(rules)
+    changed = True
+    while changed:
+        changed = False
+        for rule in rules:
+            types = {position.name: position.type for position in rule.positions}
+            for assignment in rule.assignments:
+                for key in _sources(assignment.value, rule, types):
+                    source = found.get(key)
+                    if source is None:
+                        continue
+                    target = (rule.composite.name, assignment.attribute)
+                    merged = source | found.get(target, source)
+                    if found.get(target) != merged:
+                        found[target] = merged
+                        changed = True
+    return found
+
+
+def _sources(value: object, rule: ResolvedRule, types: Mapping[str, str]) -> Iterable[Key]:
+    computed = {step.name: step for step in rule.steps if isinstance(step, Compute)}
+    for node in walk(value):
+        if isinstance(node, AttributeRef) and node.event is not None:
+            yield types[node.event], node.name
+        elif isinstance(node, Parameter) and node.name in computed:
+            step = computed[node.name]
+            if step.value is not None and step.function != "Count":
+                for inner in walk(step.value):
+                    if isinstance(inner, AttributeRef) and inner.event is None:
+                        yield step.type, inner.name
+
+
+def require_closed(rule: LoweredRule, profiles: Mapping[Key, Profile], doubtful: Iterable[str]) -> None:
+    """Refuse a rule that the errors seen so far lead beyond the closed forms."""
+    span = rule.resolved.composite.span
+    bands = [*rule.bands, *(band for step in (*rule.steps, *rule.absences) for band in step.bands)]
+    for band in bands:
+        seen = [_seen(term, profiles) for term in band.terms]
+        combinations = math.prod(profile.components for profile in seen)
+        if (
+            sum(profile.widths for profile in seen) > _MOST_WIDTHS
+            or combinations > _MOST_COMBINATIONS
+            or len(seen) > MOST_TERMS
+        ):
+            raise unsupported(Construct.UNCERTAIN_FORMS, span)
+    for output in rule.outputs:
+        seen = [_seen(term, profiles) for term in output.error_terms]
+        if all(profile.normal for profile in seen):
+            continue
+        listed = any(profile.listed for profile in seen)
+        if len(seen) > 1 or (listed and output.error_terms[0].coefficient != 1.0):
+            raise unsupported(Construct.UNCERTAIN_FORMS, span)
+    doubtful = set(doubtful)
+    for step in rule.resolved.steps:
+        if isinstance(step, Compute):
+            value = step.value
+            blurred = isinstance(value, AttributeRef) and not profiles.get((step.type, value.name), Profile()).normal
+            if step.type in doubtful or (blurred and step.function != "Count"):
+                raise unsupported(Construct.UNCERTAIN_FORMS, span)
+
+
+def _seen(term: LoweredTerm, profiles: Mapping[Key, Profile]) -> Profile:
+    return Profile() if term.source is None else profiles.get(term.source, Profile())

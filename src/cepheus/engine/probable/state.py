@@ -1,0 +1,75 @@
+"""The table by which compiled code finds what is known of uncertainty, and the working space of one evaluation."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+
+from cepheus.engine.columns.memory import address
+from cepheus.engine.probable.tables import Worths
+from cepheus.plan.program import Words
+
+
+class Of(IntEnum):
+    """Places in the table of addresses and numbers."""
+
+    BANDS = 0
+    TERMS = 1
+    BOUNDS = 2
+    RULES = 3
+    STEPS = 4
+    COLUMNS = 5
+    ERRORS = 6
+    DOUBTS = 7
+    SPREADS = 8
+    RANGES = 9
+    # working space: errors of computed values, products of probabilities by step, of the terminator by rule
+    RESULT_ERRORS = 10
+    PRODUCTS = 11
+    OPENINGS = 12
+    PLACES = 13
+    LAST_SCAN = 14
+    # numbers
+    FIRST_EXTRA = 20
+    NEGATION_AS_PRINTED = 21
+
+
+_TABLE_WORDS = 24
+MOST_TERMS = 16
+
+
+class WorthTable:
+    """The table of addresses and numbers of one engine's uncertainty."""
+
+    def __init__(self) -> None:
+        self.words = np.zeros(_TABLE_WORDS, np.int64)
+        self.address = address(self.words)
+        self._kept: dict[Of, Words] = {}
+
+    def __setitem__(self, at: Of, value: int) -> None:
+        self.words[at] = value
+
+    def point(self, at: Of, array: Words) -> None:
+        """Point at an array, and keep it."""
+        self._kept[at] = array
+        self.words[at] = address(array)
+
+    def use(self, worths: Worths, steps: int, rules: int) -> None:
+        """Point at the tables of bands, with working space for rules of so many steps."""
+        for at, array in (
+            (Of.BANDS, worths.bands),
+            (Of.TERMS, worths.terms),
+            (Of.BOUNDS, worths.bounds),
+            (Of.RULES, worths.rules),
+            (Of.STEPS, worths.steps),
+            (Of.COLUMNS, worths.columns),
+            (Of.ERRORS, worths.errors),
+            (Of.DOUBTS, worths.doubts),
+            (Of.RESULT_ERRORS, np.zeros(3 * (steps + 1), np.int64)),
+            (Of.PRODUCTS, np.zeros(steps + 2, np.int64)),
+            (Of.OPENINGS, np.zeros(rules + 1, np.int64)),
+            (Of.PLACES, np.zeros(MOST_TERMS, np.int64)),
+            (Of.LAST_SCAN, np.full(8, -1, np.int64)),
+        ):
+            self.point(at, array)
