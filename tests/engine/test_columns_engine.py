@@ -70,8 +70,9 @@ def test_a_rule_that_explodes_is_stopped_by_name() -> None:
 
 def test_memory_is_bounded_by_windows_and_keys() -> None:
     """A hundred thousand keys, each seen once: state stays as large as a window."""
-    running = engine("define P() from A(x=$k) and last B(x=$k) within 1 ms from A")
-    assert isinstance(running, ColumnsEngine)
+    checked = check(parse("define P() from A(x=$k) and last B(x=$k) within 1 ms from A"), closed=False)
+    running = ColumnsEngine()
+    running.deploy(checked.rules.rules, Schema([*checked.inputs.values(), *checked.composites.values()]))
     sizes = []
     for block in range(20):
         first = block * 5000
