@@ -43,7 +43,8 @@ class ListedWork:
         return create(self.engine_name, self.checked.rules.rules, schema, limit=self.limit)
 
     def times(self, events: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        return self.events.times[events.column("place").to_numpy()]
+        found: np.ndarray[tuple[int], np.dtype[np.int64]] = self.events.times[events.column("place").to_numpy()]
+        return found
 
     def in_order(self, events: pa.Table) -> pa.Table:
         return events.sort_by("place")

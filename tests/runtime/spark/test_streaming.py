@@ -21,7 +21,7 @@ from cepheus.runtime.spark.streaming_pack import spread_slots
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
 
 def stream_of(spark: SparkSession, folder: Path) -> DataFrame:

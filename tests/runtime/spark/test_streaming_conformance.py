@@ -158,4 +158,4 @@ def write_stretches(folder: Path, jobs: dict[int, Job], streams: dict[int, list[
         write_arrival(table, folder, k)
 
 
-cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import tests
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]  # workers cannot import tests
