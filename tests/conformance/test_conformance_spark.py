@@ -48,9 +48,8 @@ def _number(value: Any) -> Any:
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-@pytest.mark.parametrize("shards", [1, 3])
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: f"{len(group.cases)} cases")
-def test_batch(spark: SparkSession, group: Together, shards: int) -> None:
+def test_batch(spark: SparkSession, group: Together) -> None:
     detection = cepheus.spark.detect(
         group.rules,
         tables(spark, group),
@@ -58,7 +57,7 @@ def test_batch(spark: SparkSession, group: Together, shards: int) -> None:
         sequence="sequence",
         id="id",
         provenance=True,
-        shards=shards,
+        shards=3,
         engine="reference",
     )
     found = []

@@ -15,7 +15,10 @@ from cepheus.bench.footprint import MEBIBYTE
 from cepheus.bench.numbers import amount, microseconds, seconds
 from cepheus.bench.peers import PeerRow
 from cepheus.bench.spark import stream_report
+from cepheus.bench.spark.bars import spark_bars
+from cepheus.bench.spark.measure import SparkMeasured
 from cepheus.bench.spark.stream import StreamMeasured
+from cepheus.bench.spark.tables import COLUMNS, TEXT, spark_cells
 from cepheus.bench.suite import Growth, Measured, Part
 
 
@@ -53,6 +56,8 @@ def sections(measured: Measured) -> list[Section]:
         found.append(_growth(measured.growth, judged=measured.judged))
     if measured.figure12 is not None:
         found.append(_figure12(measured.figure12, judged=measured.judged))
+    if measured.spark is not None:
+        found.append(_spark(measured.spark, judged=measured.judged))
     if measured.stream is not None:
         found.append(_stream(measured.stream, judged=measured.judged))
     return found
@@ -284,6 +289,16 @@ def _figure12(points: Sequence[Figure12Point], *, judged: bool) -> Section:
         (Table("Time to evaluate a network", columns, cells),),
         _judge(network_bars(points), judged=judged),
         (("bench-figure12.svg", "Time to evaluate a network against the nodes added to it"),),
+    )
+
+
+def _spark(measured: SparkMeasured, *, judged: bool) -> Section:
+    return Section(
+        Part.SPARK,
+        "On Spark, beside Spark SQL",
+        (TEXT,),
+        (Table("Ours and Spark's own", COLUMNS, spark_cells(measured)),),
+        _judge(spark_bars(measured), judged=judged),
     )
 
 

@@ -13,6 +13,7 @@ from cepheus.bench.figure12 import Figure12Point
 from cepheus.bench.footprint import Footprint
 from cepheus.bench.peers import PeerRow, peers
 from cepheus.bench.scaling import Scaling
+from cepheus.bench.spark.measure import SPARK_FULL, SPARK_QUICK, SparkMeasured, measure_spark
 from cepheus.bench.spark.stream import STREAM_FULL, STREAM_QUICK, StreamMeasured, stream
 from cepheus.bench.startup import Startup
 
@@ -29,6 +30,7 @@ class Part(Enum):
     FIGURE7 = "figure7"
     SCALING = "scaling"
     BAYES = "bayes"
+    SPARK = "spark"
     STREAMING = "streaming"
 
 
@@ -53,6 +55,7 @@ class Measured:
     figure7: tuple[Figure7Point, ...] | None = None
     growth: Growth | None = None
     figure12: tuple[Figure12Point, ...] | None = None
+    spark: SparkMeasured | None = None
     stream: StreamMeasured | None = None
     judged: bool = True
 
@@ -80,5 +83,8 @@ def measure(part: Part, say: Say, *, workloads: Sequence[str] = (), repeat: int 
         case Part.BAYES:
             networks = figure12.figure12(say, figure12.QUICK if quick else figure12.FULL)
             return Measured(figure12=tuple(networks), judged=judged)
+        case Part.SPARK:
+            on_spark = measure_spark(some, say, SPARK_QUICK if quick else SPARK_FULL)
+            return Measured(spark=on_spark, judged=judged)
         case Part.STREAMING:
             return Measured(stream=stream(say, STREAM_QUICK if quick else STREAM_FULL), judged=judged)

@@ -31,6 +31,7 @@ class What(Enum):
     FIGURE7 = "figure7"
     SCALING = "scaling"
     BAYES = "bayes"
+    SPARK = "spark"
     STREAMING = "streaming"
 
 

@@ -38,8 +38,8 @@ class Scale:
     cores: int = 2
 
 
-FULL = Scale()
-QUICK = Scale(events=20_000, slow=10_000)
+SPARK_FULL = Scale()
+SPARK_QUICK = Scale(events=20_000, slow=10_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class SparkMeasured:
     first_plain: float
 
 
-def measure_spark(repeat: int, say: Say, scale: Scale = FULL) -> SparkMeasured:
+def measure_spark(repeat: int, say: Say, scale: Scale = SPARK_FULL) -> SparkMeasured:
     """Measure every question with the best of so many repeats, after a run that warms up."""
     spark = spark_session(f"local[{scale.cores}]", options={"spark.driver.memory": "6g"}, silent=True)
     spark.conf.set("spark.sql.shuffle.partitions", str(scale.cores))

@@ -15,6 +15,8 @@ import pyarrow as pa
 
 from cepheus.core.batch import ColumnKey, EventBatch, Ids
 from cepheus.core.errors import EventError
+from cepheus.core.event import EventId
+from cepheus.core.formats.cells import id_of_text
 from cepheus.core.schema import EventType, Schema
 from cepheus.core.values import ValueType
 from cepheus.runtime.spark.homes import HOME_COLUMN
@@ -62,7 +64,7 @@ class EventLayout:
 
     types: tuple[str, ...]
     columns: tuple[ColumnKey, ...]
-    required: tuple[tuple[str, str], ...] = ()
+    required: tuple[tuple[str, ColumnKey], ...] = ()
     ids: IdKind = IdKind.NONE
     sequenced: bool = False
     homes: bool = False
@@ -71,7 +73,12 @@ class EventLayout:
     def of(cls, inputs: Sequence[EventType], *, ids: IdKind, sequenced: bool, homes: bool) -> EventLayout:
         """Lay out the event types that rules look at, each with the attributes they read."""
         columns = {(a.name, a.type): None for event_type in inputs for a in event_type.attributes if a.type is not None}
-        required = ((event_type.name, a.name) for event_type in inputs for a in event_type.attributes if not a.optional)
+        required = (
+            (event_type.name, (a.name, a.type))
+            for event_type in inputs
+            for a in event_type.attributes
+            if not a.optional and a.type is not None
+        )
         names = tuple(event_type.name for event_type in inputs)
         ordered = sorted(columns, key=lambda key: (key[0], key[1].value))
         return cls(names, tuple(ordered), tuple(required), ids, sequenced, homes)
@@ -101,11 +108,12 @@ class EventLayout:
             case IdKind.NUMBER:
                 return _filled(rows.column(ID), "id")
             case IdKind.TEXT:
-                return _texts(rows.column(ID), "id")
+                return _text_ids(rows.column(ID))
 
     def check(self, batch: EventBatch) -> None:
         """Refuse events that lack an attribute that all of their type must have, and numbers that are none."""
-        for (name, value_type), column in batch.columns.items():
+        for key, column in batch.columns.items():
+            name, value_type = key
             if value_type is ValueType.FLOAT and not np.isfinite(_numbers(column)).all():
                 raise EventError.of(
                     "number",
@@ -113,15 +121,15 @@ class EventLayout:
                     hint="replace NaN and infinities by null, or leave out such events: on_bad_event='skip'",
                 )
             if column.null_count:
-                self._refuse_missing(batch, name, column)
+                self._refuse_missing(batch, key, column)
 
-    def _refuse_missing(self, batch: EventBatch, name: str, column: pa.Array) -> None:
+    def _refuse_missing(self, batch: EventBatch, key: ColumnKey, column: pa.Array) -> None:
         missing = column.is_null().to_numpy(zero_copy_only=False)
         for type_name, attribute in self.required:
-            if attribute == name and (missing & (batch.codes == self.types.index(type_name))).any():
+            if attribute == key and (missing & (batch.codes == self.types.index(type_name))).any():
                 raise EventError.of(
                     "missing-attribute",
-                    f"an event of type '{type_name}' lacks the attribute '{name}'",
+                    f"an event of type '{type_name}' lacks the attribute '{key[0]}'",
                     hint="declare the attribute optional with '?', or leave out such events: on_bad_event='skip'",
                 )
 
@@ -132,11 +140,11 @@ def _filled(column: pa.Array, what: str) -> np.ndarray:  # type: ignore[type-arg
     return column.to_numpy(zero_copy_only=True)
 
 
-def _texts(column: pa.Array, what: str) -> list[str]:
+def _text_ids(column: pa.Array) -> list[EventId]:
+    """Give ids that are texts; one that is written as an integer is that integer, as in files."""
     if column.null_count:
-        raise _no(what)
-    texts: list[str] = column.to_pylist()
-    return texts
+        raise _no("id")
+    return [id_of_text(text) for text in column.to_pylist()]
 
 
 def _no(what: str) -> EventError:
