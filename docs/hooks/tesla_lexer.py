@@ -11,7 +11,7 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation
 
 _KEYWORDS = (
     *("rule", "define", "from", "where", "consuming", "event", "and", "not", "each", "last", "first"),
-    *("within", "between", "as", "min probability"),
+    *("within", "between", "as", "min probability", "network", "node", "given", "observe"),
 )
 _TYPES = ("bool", "int", "long", "double", "float", "string", "timestamp")
 _AGGREGATES = ("Avg", "Sum", "Count", "Min", "Max", "Stddev", "First", "Last")
@@ -34,8 +34,8 @@ class TeslaLexer(RegexLexer):
             (r"\d+(\.\d+)?%?", Number),
             (r"[A-Z]\w*", Name.Class),
             (r"\w+", Name),
-            (r"[=<>!+*/-]+", Operator),
-            (r"[().,:;?]", Punctuation),
+            (r"[=<>!+*/~-]+", Operator),
+            (r"[(){}.,:;?]", Punctuation),
         ],
     }
 

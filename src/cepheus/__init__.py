@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from cepheus.core.values import ValueType
     from cepheus.runtime.embedded.session import Counts, Session
     from cepheus.runtime.embedded.subscriptions import Subscription
+    from cepheus.uncertainty.bayes.network import RuleNetwork
 
 __version__ = "0.1.0"
 
@@ -43,6 +44,7 @@ __all__ = [
     "OptionError",
     "Program",
     "RuleError",
+    "RuleNetwork",
     "Schema",
     "Session",
     "SnapshotError",
@@ -71,6 +73,7 @@ _HOMES = {
     "cepheus.core.values": ("ValueType",),
     "cepheus.runtime.embedded.session": ("Counts", "Session"),
     "cepheus.runtime.embedded.subscriptions": ("Subscription",),
+    "cepheus.uncertainty.bayes.network": ("RuleNetwork",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -44,6 +44,10 @@ def regenerate_pictures() -> None:
         tutorial = next(block for block in blocks(ROOT / "docs" / "tutorial.md") if block.title == "fire.tesla")
         rules.write_text(tutorial.text, encoding="utf-8")
         run(f"cepheus explain {rules} --svg {fire}", ROOT)
+        jams = Path(name) / "jams.tesla"
+        page = next(block for block in blocks(ROOT / "docs" / "networks.md") if block.title == "jams.tesla")
+        jams.write_text(page.text, encoding="utf-8")
+        run(f"cepheus bayes show {jams} --svg {images}/network.svg", ROOT)
     run(f"cepheus explain examples/museum/museum.tesla --svg {images}/museum.svg", ROOT)
     run(f"cepheus demo --on embedded --out {images}", ROOT)
     for picture in images.glob("*-timeline.svg"):
