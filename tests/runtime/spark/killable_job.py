@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from fire_stream import RULES, SCHEMA
+from fire_files import RULES, SCHEMA
 
 import cepheus.spark
 

@@ -17,7 +17,7 @@ from cepheus.core.time import MIN_TIME
 from cepheus.engine.interface import Engine
 from cepheus.engine.registry import create
 from cepheus.rules.check import Checked
-from cepheus.runtime.spark.state_live import LiveShards
+from cepheus.runtime.spark.state_live import LiveShards, ShardWork
 from cepheus.runtime.spark.state_machine import ShardMachine
 from cepheus.runtime.spark.state_memory import memory
 from cepheus.runtime.spark.state_store import MemoryStore
@@ -60,7 +60,8 @@ class ListedWork:
 class Run:
     """A stream on its way through a shard, on two workers, either of which may take any micro-batch."""
 
-    work: ListedWork
+    work: ShardWork
+    events: pa.Table
     random: Random
     store: MemoryStore = field(default_factory=MemoryStore)
     found: list[Event] = field(default_factory=list)
@@ -69,9 +70,14 @@ class Run:
     def __post_init__(self) -> None:
         self.workers = [LiveShards(), LiveShards()]
 
-    def call(self, places: Sequence[int], watermark: int) -> int | None:
+    @classmethod
+    def of(cls, work: ListedWork, random: Random) -> Run:
+        """Run the events that the work has listed."""
+        return cls(work, pa.table({"place": pa.array(range(len(work.events)), pa.int64())}), random)
+
+    def call(self, rows: Sequence[int], watermark: int) -> int | None:
         """Hand over a micro-batch; now and then the worker dies, before or after it has changed the state."""
-        events = pa.table({"place": pa.array(places, pa.int64())})
+        events = self.events.take(pa.array(rows, pa.int64()))
         worker = self.random.randrange(2)
         if self.random.random() < 0.2:
             self.workers[worker] = LiveShards()
@@ -88,17 +94,16 @@ class Run:
 
     def run(self, disorder: int = 0) -> list[Event]:
         """Run the whole stream, no event late, in micro-batches of random size."""
-        times = self.work.events.times
-        count = len(times)
-        arrivals = sorted(range(count), key=lambda place: (times[place] + self.random.randint(0, disorder), place))
+        times = self.work.times(self.events).tolist()
+        arrivals = sorted(range(len(times)), key=lambda row: (times[row] + self.random.randint(0, disorder), row))
         seen, watermark, place = MIN_TIME, MIN_TIME, 0
-        while place < count:
+        while place < len(times):
             size = self.random.choice((1, 2, 3, 5, 11))
             some = arrivals[place : place + size]
             self.random.shuffle(some)
             self.call(some, watermark)
             place += size
-            seen = max(seen, *(int(times[one]) for one in some))
+            seen = max(seen, *(times[row] for row in some))
             watermark = max(watermark, seen - disorder)
             if self.random.random() < 0.3:
                 self.call([], watermark)

@@ -47,7 +47,7 @@ def test_random_rules_give_what_one_run_gives(seed: int, bounded: bool, monkeypa
         expected = normal(find(case, "reference", "single"))
     except (RuleError, LimitError):
         return
-    run = Run(ListedWork(case.checked, listed(list(case.events)), bounded=bounded), Random(seed))
+    run = Run.of(ListedWork(case.checked, listed(list(case.events)), bounded=bounded), Random(seed))
     found = normal(run.run(disorder=seed % 5))
     assert sorted(map(repr, found)) == sorted(map(repr, expected))
     assert run.late == 0
@@ -70,7 +70,7 @@ def test_state_is_bounded_by_the_window_and_short_whatever_the_number_of_batches
 
 
 def test_a_shard_that_hears_nothing_more_ends_up_empty() -> None:
-    run = Run(ListedWork(check(parse(FIRE)), listed(smoke_and_temp(10))), Random(1))
+    run = Run.of(ListedWork(check(parse(FIRE)), listed(smoke_and_temp(10))), Random(1))
     wake = run.call(range(10), 0)
     assert wake == 1  # the first event waits
     wake = run.call([], 10 * SECOND)
@@ -81,16 +81,16 @@ def test_a_shard_that_hears_nothing_more_ends_up_empty() -> None:
 
 
 def test_late_events_are_set_apart_and_counted() -> None:
-    run = Run(ListedWork(check(parse(FIRE)), listed(smoke_and_temp(10))), Random(1))
+    run = Run.of(ListedWork(check(parse(FIRE)), listed(smoke_and_temp(10))), Random(1))
     run.call([5, 6, 7], 0)
     run.call([2, 3, 8], 6 * SECOND)
     assert run.late == 2
 
 
 def test_state_of_other_rules_is_refused() -> None:
-    run = Run(ListedWork(check(parse(FIRE)), listed(smoke_and_temp(10))), Random(1))
+    run = Run.of(ListedWork(check(parse(FIRE)), listed(smoke_and_temp(10))), Random(1))
     run.call([0, 1], 0)
-    other = ListedWork(check(parse(FIRE)), run.work.events, fingerprint="other rules")
+    other = ListedWork(check(parse(FIRE)), listed([]), fingerprint="other rules")
     with pytest.raises(SnapshotError, match="other rules"):
         ShardMachine(other, LiveShards(), "shard").handle(run.store, None, 0)
 

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("google.protobuf", reason="streams on Spark need protobuf")
 
-from fire_stream import RULES, SCHEMA, arrivals, expected, make_events, write_file
+from fire_files import RULES, SCHEMA, arrivals, expected, make_events, write_file
 from pyspark.sql import functions as f
 
 import cepheus.spark

@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip("google.protobuf", reason="streams on Spark need protobuf")
 
-from fire_stream import arrivals, expected, make_events, write_file
+from fire_files import arrivals, expected, make_events, write_file
 from pyspark.sql import functions as f
 
 if TYPE_CHECKING:
