@@ -14,8 +14,9 @@ from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.engine.interface import Engine
 from cepheus.engine.parallel import engine as parallel
+from cepheus.engine.parallel.dealer import Dealer
 from cepheus.engine.parallel.engine import ParallelEngine
-from cepheus.engine.parallel.route import shard_of
+from cepheus.engine.parallel.route import bucket_of
 from cepheus.engine.registry import create
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
@@ -144,12 +145,23 @@ def test_a_snapshot_goes_on_with_any_number_of_threads(saved_by: int, restored_b
     assert same(restored.feed(batch.slice(500, 900)), expected)
 
 
-def test_numbers_that_are_equal_share_a_shard() -> None:
-    for shards in (2, 3, 8):
-        assert shard_of(3, shards) == shard_of(3.0, shards) < shards
-        assert shard_of(0.0, shards) == shard_of(-0.0, shards) == shard_of(0, shards) == shard_of(False, shards)
-    assert len({shard_of(n, 8) for n in range(100)}) == 8
-    assert len({shard_of(f"sensor {n}", 8) for n in range(100)}) == 8
+def test_numbers_that_are_equal_share_a_bucket() -> None:
+    assert bucket_of(3) == bucket_of(3.0)
+    assert bucket_of(0.0) == bucket_of(-0.0) == bucket_of(0) == bucket_of(False)
+    assert len({bucket_of(n) for n in range(100)}) > 90
+    assert len({bucket_of(f"sensor {n}") for n in range(100)}) > 90
+
+
+def test_buckets_are_dealt_out_evenly_and_stay_where_they_are() -> None:
+    dealer = Dealer(2)
+    counts = np.zeros(4096, np.int64)
+    counts[[5, 6, 7, 8]] = 50, 30, 30, 50
+    dealer.settle(counts)
+    owners = dealer.owners
+    assert owners[5] != owners[8]
+    assert owners[6] != owners[7]
+    dealer.settle(counts)
+    assert dealer.owners == owners == Dealer(2, owners).owners
 
 
 def test_one_event_and_a_batch_go_to_the_same_shard(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,10 +159,10 @@ class ColumnsEngine:
         """Give the rows of a batch, or of a part of it, that can concern some rule; None for all."""
         return self._intake.relevant_rows(batch, given, begin, end)
 
-    def find(self, given: Input) -> Found | None:
+    def find(self, given: Input, *, lent: bool = False) -> Found | None:
         """Run the kernel over the input, growing what it needs, and give what it found, None for nothing.
 
-        The interpreter is free for other threads meanwhile.
+        The interpreter is free for other threads meanwhile. What is ``lent`` must be read before the next call.
         """
         self._fit_strings()
         self._context.use_input(given)
@@ -171,10 +171,10 @@ class ColumnsEngine:
         count = self._finish()
         if count == 0:
             return None
-        found = Found(self._outlet, self._lowering.strings, self._output.take(count))
+        fields = [field[:count] for field in self._output.fields] if lent else self._output.take(count)
         self._context[At.OUTPUT_EVENTS] = 0
         self._context.use_output(self._output)
-        return found
+        return Found(self._outlet, self._lowering.strings, fields)
 
     def _finish(self) -> int:
         """Run the kernel to the end of its input and give how many events are in the output."""

@@ -6,8 +6,8 @@ are dealt out by that key to one engine per thread; other rules are spread over 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
@@ -26,17 +26,27 @@ from cepheus.engine.columns.state import OUTPUT_HEADER, Input
 from cepheus.engine.columns.texts import TextCensus
 from cepheus.engine.families import tesla_rules
 from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites
+from cepheus.engine.parallel.dealer import Dealer, SortedRows
 from cepheus.engine.parallel.groups import Group, Place, place
 from cepheus.engine.parallel.keys import KeyColumns, KeyWords
-from cepheus.engine.parallel.merge import TooManyError, alone, merge
+from cepheus.engine.parallel.merge import Merged, TooManyError
 from cepheus.engine.parallel.snapshot import SavedGroup, SavedGroups, read, write
-from cepheus.engine.parallel.workers import Workers, in_turn
+from cepheus.engine.parallel.workers import Together, Workers, in_turn
 from cepheus.plan.program import Words
 from cepheus.plan.strings import StringTable
 from cepheus.rules.model import AnyRule, Rule
 
 _WORTH_THREADS = 512
 """Fewer events than this are processed by one engine after the other."""
+
+_FIRST_BLOCK = 1 << 15
+"""Events that are processed before what they complete is merged; later blocks are as large as that suggests."""
+
+_BLOCK_COMPOSITES = 1 << 18
+"""Composite events of a block, about: few enough to be merged while they are in a processor's cache."""
+
+_LEAST_RATE = 0.05
+"""Composite events per event below which it does not matter how many they are."""
 
 
 class ParallelEngine:
@@ -64,6 +74,16 @@ class ParallelEngine:
     def name(self) -> str:
         """The name of the engines that do the work."""
         return ColumnsEngine.name
+
+    @property
+    def _engines(self) -> list[ColumnsEngine]:
+        return [engine for group in self._groups for engine in group.engines]
+
+    @property
+    def _ranks(self) -> _Ranking:
+        if self._ranking is None:
+            self._ranking = _Ranking(self._groups, self._order)
+        return self._ranking
 
     def _engine(self) -> ColumnsEngine:
         return ColumnsEngine(self._limit, strings=self._strings, traced=True)
@@ -118,44 +138,58 @@ class ParallelEngine:
         given = BatchWords(batch, self._fed, self._strings)
         self._fed += len(batch)
         together = self._workers.together if len(batch) >= _WORTH_THREADS else in_turn
-        inputs = {engine: engine.prepare(given) for group in self._groups for engine in group.engines}
-        keys = KeyWords(given)
-        parts = _parts(len(batch), self._workers.threads)
-        dealt = {
-            group: [
-                partial(_deal, group, batch, inputs[group.engines[0]], KeyColumns(batch, group.keys, keys), part)
-                for part in parts
-            ]
-            for group in self._groups
-            if group.keys is not None
-        }
-        rows = together(task for tasks in dealt.values() for task in tasks)
-        tasks = []
-        for group in self._groups:
-            if group.keys is None:
-                (engine,) = group.engines
-                tasks.append(partial(_find_all, engine, batch, inputs[engine]))
-                continue
-            own, rows = rows[: len(parts)], rows[len(parts) :]
-            for number, engine in enumerate(group.engines):
-                tasks.append(partial(_find, engine, inputs[engine], [part[number] for part in own]))
-        found = self._join(together(tasks))
-        return EventBatch.empty() if found is None else to_batch(found)
+        shares = self._share_out(given, together)
+        if len(shares) == 1:
+            found = shares[0].find(0, len(batch), lent=False)
+            return EventBatch.empty() if found is None else to_batch(self._ranks.alone(found))
+        ranking = self._ranks
+        merged = Merged(ranking.width)
+        begin, size = 0, _FIRST_BLOCK
+        while begin < len(batch):
+            end = min(begin + size, len(batch))
+            blocks = together(partial(share.find, begin, end, lent=True) for share in shares)
+            self._merge(merged, [found for found in blocks if found is not None], together)
+            rate = max(merged.count / end, _LEAST_RATE)
+            merged.expect(int(rate * len(batch)))
+            begin, size = end, max(_FIRST_BLOCK, int(_BLOCK_COMPOSITES / rate))
+        if merged.count == 0:
+            return EventBatch.empty()
+        return to_batch(Found(ranking.outlet, self._strings, merged.fields()))
 
-    def _join(self, found: Sequence[Found | None]) -> Found | None:
-        """Put together what the engines found, as one engine with all rules would have found it."""
-        parts = [part for part in found if part is not None]
-        if not parts:
-            return None
-        if self._ranking is None:
-            self._ranking = _Ranking(self._groups, self._order)
-        ranking = self._ranking
-        if len(parts) == 1:
-            return alone(parts[0], ranking.of(parts[0]), ranking.outlet, ranking.width)
-        ranked = [(part, ranking.of(part)) for part in parts]
-        together = self._workers.together if sum(map(len, parts)) >= _WORTH_THREADS else in_turn
+    def _share_out(self, given: BatchWords, together: Together) -> list[_Share]:
+        """Find the rows of a batch that each engine is to process."""
+        batch = given.batch
+        shares = {engine: _Share(engine, engine.prepare(given)) for engine in self._engines}
+        parts = _parts(len(batch), self._workers.threads)
+        words = KeyWords(given)
+        keyed = [(group, KeyColumns(batch, group.keys, words)) for group in self._groups if group.keys is not None]
+        sorting = [
+            partial(_sort, group.engines[0], batch, shares[group.engines[0]].given, keys, part)
+            for group, keys in keyed
+            for part in parts
+        ]
+        filtering = [partial(shares[group.engines[0]].filter, batch) for group in self._groups if group.keys is None]
+        tasks: list[Callable[[], SortedRows | None]] = [*sorting, *filtering]
+        found = [rows for rows in together(tasks) if rows is not None]
+        dealing = []
+        for number, (group, _) in enumerate(keyed):
+            own = found[number * len(parts) : (number + 1) * len(parts)]
+            group.dealer.settle(np.sum([part.counts for part in own], axis=0))
+            dealing += [partial(group.dealer.deal, part.rows, part.buckets) for part in own]
+        dealt = together(dealing)
+        for number, (group, _) in enumerate(keyed):
+            own_rows = dealt[number * len(parts) : (number + 1) * len(parts)]
+            for at, engine in enumerate(group.engines):
+                shares[engine].given.rows = np.concatenate([rows[at] for rows in own_rows])
+        return list(shares.values())
+
+    def _merge(self, merged: Merged, found: Sequence[Found], together: Together) -> None:
+        """Put what engines found in the same rows behind what was found in rows before."""
+        ranking = self._ranks
+        if not found:
+            return
         try:
-            return merge(ranked, ranking.outlet, ranking.width, self._limit, self._strings, together)
+            merged.add([(part, ranking.of(part)) for part in found], self._limit, self._workers.threads, together)
         except TooManyError as beyond:
             rule = self._order[ranking.outlet.names[beyond.rank]]
             raise too_many_composites(rule, self._limit) from None
@@ -170,33 +204,33 @@ class ParallelEngine:
             for group in self._groups
             if event.type in group.looked and (part := group.engine_for(event).find_event(event, position)) is not None
         ]
-        if not found:
-            return []
-        joined = self._join(found) if len(found) > 1 else found[0]
-        return [] if joined is None else joined.events()
+        if len(found) < 2:
+            return found[0].events() if found else []
+        ranking = self._ranks
+        merged = Merged(ranking.width)
+        self._merge(merged, found, in_turn)
+        return Found(ranking.outlet, self._strings, merged.fields()).events()
 
     def advance(self, time: int) -> EventBatch:
         """Forget what no window can reach any more."""
-        for group in self._groups:
-            for engine in group.engines:
-                engine.advance(time)
+        for engine in self._engines:
+            engine.advance(time)
         return EventBatch.empty()
 
     @property
     def bytes_held(self) -> int:
         """Bytes of the arrays that hold stored events."""
-        return sum(engine.bytes_held for group in self._groups for engine in group.engines)
+        return sum(engine.bytes_held for engine in self._engines)
 
     def _tidy(self) -> None:
         """Free the texts that no engine needs, now and then."""
         if not self._census.is_due(self._strings):
             return
         live = np.zeros(len(self._strings), np.bool_)
-        engines = [engine for group in self._groups for engine in group.engines]
-        for engine in engines:
+        for engine in self._engines:
             engine.mark_texts(live)
         self._strings = self._strings.keeping(live)
-        for engine in engines:
+        for engine in self._engines:
             engine.use_texts(self._strings)
         self._census.taken(self._strings)
 
@@ -205,8 +239,7 @@ class ParallelEngine:
 
         UnsupportedError once events are spread over several engines: in which order they came is not known any more.
         """
-        engines = [engine for group in self._groups for engine in group.engines]
-        states = [engine.saved() for engine in engines]
+        states = [engine.saved() for engine in self._engines]
         if len(states) == 1:
             return states[0]
         if self._fed:
@@ -220,7 +253,10 @@ class ParallelEngine:
 
     def snapshot(self) -> bytes:
         """Give the rules, how they are spread, and what each engine remembers."""
-        groups = [SavedGroup(group.keys, tuple(engine.saved() for engine in group.engines)) for group in self._groups]
+        groups = [
+            SavedGroup(group.keys, group.dealer.owners, tuple(engine.saved() for engine in group.engines))
+            for group in self._groups
+        ]
         return write(SavedGroups(self._shards, self._fed, tuple(self._order), self._strings.texts, tuple(groups)))
 
     def restore(self, data: bytes) -> None:
@@ -230,7 +266,9 @@ class ParallelEngine:
         self._fed = saved.fed
         rules: dict[str, Rule] = {}
         for part in saved.groups:
-            group = Group([self._engine() for _ in part.engines], part.keys)
+            group = Group(
+                [self._engine() for _ in part.engines], part.keys, Dealer(len(part.engines), dict(part.owners))
+            )
             for engine, state in zip(group.engines, part.engines, strict=True):
                 engine.take_over(state, self._strings)
             group.know(deployed.rule for deployed in part.engines[0].rules)
@@ -256,6 +294,32 @@ class _Ranking:
             self._known[found.outlet] = np.array([self._ranks[name] for name in found.outlet.names], np.int64)
         return self._known[found.outlet]
 
+    def alone(self, found: Found) -> Found:
+        """Give what the only engine found, which has all the rules."""
+        return Found(self.outlet, found.strings, found.fields[:-1])
+
+
+@dataclass(slots=True)
+class _Share:
+    """The rows of a batch that an engine is to process; None for all of them."""
+
+    engine: ColumnsEngine
+    given: Input
+
+    def filter(self, batch: EventBatch) -> None:
+        """Leave out the rows that can concern no rule of the engine."""
+        self.given.rows = self.engine.relevant_rows(batch, self.given)
+
+    def find(self, begin: int, end: int, *, lent: bool) -> Found | None:
+        """Process the rows of a block."""
+        rows = self.given.rows
+        if rows is None:
+            block = np.arange(begin, end, dtype=np.int64)
+        else:
+            first, last = np.searchsorted(rows, (begin, end)).tolist()
+            block = rows[first:last]
+        return self.engine.find(replace(self.given, rows=block), lent=lent) if len(block) else None
+
 
 def _parts(count: int, threads: int) -> list[tuple[int, int]]:
     """Cut so many rows into equal parts, one for each thread."""
@@ -263,19 +327,9 @@ def _parts(count: int, threads: int) -> list[tuple[int, int]]:
     return list(pairwise(bounds))
 
 
-def _deal(group: Group, batch: EventBatch, given: Input, keys: KeyColumns, part: tuple[int, int]) -> list[Words]:
-    """Deal the rows of a part of a batch that can concern some rule out to the engines of a group."""
-    rows = group.engines[0].relevant_rows(batch, given, *part)
-    return keys.deal(np.arange(*part, dtype=np.int64) if rows is None else rows, len(group.engines))
-
-
-def _find(engine: ColumnsEngine, given: Input, rows: Sequence[Words]) -> Found | None:
-    """Let an engine process some rows of a batch."""
-    given.rows = np.concatenate(rows)
-    return engine.find(given) if len(given.rows) else None
-
-
-def _find_all(engine: ColumnsEngine, batch: EventBatch, given: Input) -> Found | None:
-    """Let an engine process all rows of a batch that can concern its rules."""
-    given.rows = engine.relevant_rows(batch, given)
-    return engine.find(given)
+def _sort(
+    engine: ColumnsEngine, batch: EventBatch, given: Input, keys: KeyColumns, part: tuple[int, int]
+) -> SortedRows:
+    """Sort the rows of a part of a batch that can concern some rule by their keys."""
+    rows = engine.relevant_rows(batch, given, *part)
+    return SortedRows(np.arange(*part, dtype=np.int64) if rows is None else rows, keys)

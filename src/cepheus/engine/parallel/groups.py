@@ -9,7 +9,7 @@ from cepheus.core.errors import OptionError
 from cepheus.core.event import Event
 from cepheus.core.schema import TIME_ATTRIBUTE
 from cepheus.engine.columns.engine import ColumnsEngine
-from cepheus.engine.parallel.route import shard_of
+from cepheus.engine.parallel.dealer import Dealer
 from cepheus.plan.split.component import Component, components
 from cepheus.plan.split.keys import find_keys
 from cepheus.plan.split.model import Reason
@@ -29,6 +29,7 @@ class Group:
 
     engines: list[ColumnsEngine]
     keys: Attributes | None
+    dealer: Dealer
     rules: dict[str, Rule] = field(default_factory=dict)
     looked: frozenset[str] = frozenset()
     made: frozenset[str] = frozenset()
@@ -39,7 +40,7 @@ class Group:
             return self.engines[0]
         attribute = self.keys[event.type]
         value = event.time if attribute == TIME_ATTRIBUTE else event.attributes.get(attribute)
-        return self.engines[shard_of(value, len(self.engines))]
+        return self.engines[self.dealer.owner(value)]
 
     def know(self, rules: Iterable[Rule]) -> None:
         """Take note of the rules that the engines run now."""
@@ -113,7 +114,7 @@ def _share_keys(part: Component, places: list[Place], shards: int, make_engine: 
     keys = find_keys(part, {})
     if isinstance(keys, Reason) or len(keyed) >= _MOST_KEYED or shards == 1:
         return False
-    group = Group([make_engine() for _ in range(shards)], keys)
+    group = Group([make_engine() for _ in range(shards)], keys, Dealer(shards))
     places.append(Place(group, keys, [member.rule for member in part.members]))
     return True
 
@@ -122,7 +123,7 @@ def _smallest(places: list[Place], shards: int, make_engine: Callable[[], Column
     """Give the group of one engine that has the fewest rules, a new one while there are fewer than threads."""
     whole = [known for known in places if known.keys is None]
     if len(whole) < shards:
-        places.append(Place(Group([make_engine()], None), None, []))
+        places.append(Place(Group([make_engine()], None, Dealer(1)), None, []))
         return places[-1]
     return min(whole, key=lambda known: len(known.group.rules) + len(known.rules))
 

@@ -11,30 +11,24 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.schema import TIME_ATTRIBUTE
 from cepheus.core.values import ValueType
 from cepheus.engine.columns.intake import BatchWords
-from cepheus.engine.parallel.route import KeyKind, hash_text, route
+from cepheus.engine.columns.memory import address
+from cepheus.engine.parallel.route import KeyKind, hash_text
 from cepheus.plan.program import Words
 
 
 class KeyColumns:
-    """For each type of a batch, where its keys are; ``attributes`` names them by event type."""
+    """For each type of a batch, where its keys are and what they are; ``attributes`` names them by event type."""
 
     def __init__(self, batch: EventBatch, attributes: Mapping[str, str], words: KeyWords) -> None:
-        self._codes = np.ascontiguousarray(batch.codes, np.int32)
-        self._columns = np.zeros(max(1, len(batch.types)), np.int64)
-        self._kinds = np.zeros_like(self._columns)
+        self.codes = np.ascontiguousarray(batch.codes, np.int32)
+        self.columns = np.zeros(max(1, len(batch.types)), np.int64)
+        self.kinds = np.zeros_like(self.columns)
         self._keep: list[Words] = []
         for code, name in enumerate(batch.types):
             if name in attributes:
                 column, kind = words.of(attributes[name], code)
-                self._columns[code], self._kinds[code] = column.ctypes.data, kind
+                self.columns[code], self.kinds[code] = address(column), kind
                 self._keep.append(column)
-
-    def deal(self, rows: Words, shards: int) -> list[Words]:
-        """Deal rows out to shards, in order; rows of other types are left out."""
-        counts = np.zeros(shards, np.int64)
-        routed = np.empty((shards, len(rows)), np.int64)
-        route(self._codes, rows, self._columns, self._kinds, counts, routed)
-        return [line[:count] for line, count in zip(routed, counts.tolist(), strict=True)]
 
 
 class KeyWords:

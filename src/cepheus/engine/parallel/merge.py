@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 
 from cepheus.engine.columns.memory import address
-from cepheus.engine.columns.outlet import Found, Outlet
+from cepheus.engine.columns.outlet import Found
 from cepheus.engine.columns.state import OutputHeader
-from cepheus.engine.parallel.merge_runs import Run, Source, Stop, copy_runs, length_of, merge_runs
+from cepheus.engine.parallel.merge_runs import NO_CULPRIT, Source, first_of_row, merge_part, row_of
+from cepheus.engine.parallel.workers import Together
 from cepheus.plan.program import Words
-from cepheus.plan.strings import StringTable
 
-Together = Callable[[Iterable[Callable[[], None]]], object]
-"""Does things in several threads."""
-
-_RUNS = 1 << 14
-"""Runs that are found before their fields are copied: few enough for a processor's cache."""
+_WORTH_A_PART = 1 << 14
+"""Fewer composite events than this are merged by one thread."""
 
 
 class TooManyError(Exception):
@@ -29,56 +27,67 @@ class TooManyError(Exception):
         self.rank = rank
 
 
-def alone(found: Found, ranks: Words, outlet: Outlet, width: int) -> Found:
-    """Give what one engine found as if it had all the rules."""
-    fields = list(found.fields[:-1])
-    fields[OutputHeader.RULE] = ranks[found.rule]
-    fields += [fields[OutputHeader.TIME]] * (width - len(fields))  # fields of rules that found nothing
-    return Found(outlet, found.strings, fields)
+class Merged:
+    """Composite events on their way into one order: an array for each field, with room for more."""
 
+    def __init__(self, width: int) -> None:
+        self._fields = [_room(0) for _ in range(width)]
+        self._size = 0
+        self.count = 0
 
-def merge(
-    parts: Sequence[tuple[Found, Words]],
-    outlet: Outlet,
-    width: int,
-    limit: int,
-    strings: StringTable,
-    together: Together,
-) -> Found:
-    """Merge what several engines found, each with the ranks of its rules; TooManyError if a row made too many.
+    def fields(self) -> list[Words]:
+        """Give the fields of all that has been added."""
+        return [field[: self.count] for field in self._fields]
 
-    ``outlet`` knows all rules by rank, ``width`` is the number of fields of what is found.
-    """
-    sources = np.zeros((len(parts), len(Source)), np.int64)
-    fields = np.zeros((width, len(parts)), np.int64)
-    ranks = np.zeros((2, len(parts)), np.int64)
-    for number, (found, rank) in enumerate(parts):
-        own = found.fields[:-1][:width]  # a rule that was withdrawn may have had more
-        sources[number] = len(found), address(found.fields[-1]), address(found.rule), address(rank)
-        fields[: len(own), number] = [address(field) for field in own]
-        ranks[1, number] = address(rank)
-    merged = [_room(int(sources[:, Source.COUNT].sum())) for _ in range(width)]
-    cursors = np.zeros(len(parts), np.int64)
-    runs = np.zeros((_RUNS, len(Run)), np.int64)
-    place = 0
-    while True:
-        used, stop, culprit = merge_runs(sources, cursors, limit, runs)
-        if stop == Stop.LIMIT:
-            raise TooManyError(culprit)
-        copies = [
-            _copy(runs, used, fields[at], ranks[int(at == OutputHeader.RULE)], address(merged[at]) + 8 * place)
-            for at in range(width)
+    def expect(self, count: int) -> None:
+        """Have room for so many composite events in all."""
+        if count <= self._size:
+            return
+        self._size = count
+        for at, field in enumerate(self._fields):
+            self._fields[at] = _room(count)
+            self._fields[at][: self.count] = field[: self.count]
+
+    def add(self, parts: Sequence[tuple[Found, Words]], limit: int, threads: int, together: Together) -> None:
+        """Merge what several engines found in the same rows, each given with the ranks of its rules.
+
+        TooManyError if a row made more composite events than the limit allows.
+        """
+        sources = np.zeros((len(parts), len(Source)), np.int64)
+        fields = np.zeros((len(self._fields), len(parts)), np.int64)
+        ranks = np.zeros_like(fields)
+        for number, (found, rank) in enumerate(parts):
+            own = found.fields[:-1][: len(fields)]  # a rule that was withdrawn may have had more
+            sources[number] = len(found), address(found.fields[-1]), address(found.rule), address(rank)
+            fields[: len(own), number] = [address(field) for field in own]
+            ranks[OutputHeader.RULE, number] = address(rank)
+        total = int(sources[:, Source.COUNT].sum())
+        if self.count + total > self._size:
+            self.expect(max(self.count + total, 2 * self._size))
+        cuts = _cuts(sources, max(1, min(threads, total // _WORTH_A_PART)))
+        targets = np.array([address(field) for field in self._fields], np.int64)
+        tasks = [
+            partial(
+                merge_part, sources, begin, end, limit, fields, ranks, targets + 8 * (self.count + int(begin.sum()))
+            )
+            for begin, end in zip([cut.copy() for cut in cuts], cuts[1:], strict=False)
         ]
-        together(copies)
-        place += length_of(runs[:used])
-        if stop == Stop.DONE:
-            return Found(outlet, strings, merged)
-        if used == 0:
-            runs = np.zeros((2 * len(runs), len(Run)), np.int64)
+        for culprit in together(tasks):
+            if culprit != NO_CULPRIT:
+                raise TooManyError(culprit)
+        self.count += total
 
 
-def _copy(runs: Words, used: int, fields: Words, ranks: Words, target: int) -> Callable[[], None]:
-    return lambda: copy_runs(runs, used, fields, ranks, target)
+def _cuts(sources: Words, parts: int) -> list[Words]:
+    """Cut what was found between rows into parts of about the same size; give where they begin, and the end."""
+    largest = int(sources[:, Source.COUNT].argmax())
+    counts = sources[:, Source.COUNT]
+    cuts = [np.zeros(len(sources), np.int64)]
+    for part in range(1, parts):
+        row = row_of(int(sources[largest, Source.LINEAGE]), int(counts[largest]) * part // parts)
+        places = [first_of_row(int(source[Source.LINEAGE]), int(source[Source.COUNT]), row) for source in sources]
+        cuts.append(np.array(places, np.int64))
+    return [*cuts, counts.copy()]
 
 
 def _room(count: int) -> Words:

@@ -1,7 +1,7 @@
-"""Which shard an event goes to: a hash of its key, compiled for many events, the same in Python for one.
+"""Which bucket an event falls into: a hash of its key, compiled for many events, the same in Python for one.
 
 Values that rules can find equal have equal hashes. Numbers of all types are hashed as doubles, since an integer may
-equal a double; two integers that are the same double share a shard, which does no harm.
+equal a double; two integers that are the same double share a bucket, which does no harm.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from cepheus.engine.columns.memory import float_of_bits, peek, signed
 from cepheus.engine.parallel.compiled import compiled
 from cepheus.plan.program import Words
 
+BUCKETS = 1 << 12
+_UNUSED_BITS = 64 - 12
 _MASK = 2**64 - 1
 _FIRST_FACTOR, _SECOND_FACTOR = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
@@ -30,23 +32,23 @@ class KeyKind(IntEnum):
     TEXT = 2
 
 
-_INTEGER, _DOUBLE, _TEXT = map(int, KeyKind)
+_INTEGER, _TEXT = int(KeyKind.INTEGER), int(KeyKind.TEXT)
 _DOUBLES = struct.Struct("<d")
 _UNSIGNED = struct.Struct("<Q")
 
 
-def shard_of(value: Value | None, shards: int) -> int:
-    """Give the shard of an event with that key; an event without one meets no other, so any will do.
+def bucket_of(value: Value | None) -> int:
+    """Give the bucket of an event with that key; an event without one meets no other, so any will do.
 
-    >>> shard_of(3, 8) == shard_of(3.0, 8), shard_of("A1", 1)
-    (True, 0)
+    >>> bucket_of(3) == bucket_of(3.0) != bucket_of("3")
+    True
     """
     if value is None:
         return 0
     word = hash_text(value) if isinstance(value, str) else _UNSIGNED.unpack(_DOUBLES.pack(float(value) + 0.0))[0]
     word = ((word ^ (word >> 30)) * _FIRST_FACTOR) & _MASK
     word = ((word ^ (word >> 27)) * _SECOND_FACTOR) & _MASK
-    return (((word ^ (word >> 31)) >> 32) * shards) >> 32
+    return int((word ^ (word >> 31)) >> _UNUSED_BITS)
 
 
 def hash_text(text: str) -> int:
@@ -55,10 +57,10 @@ def hash_text(text: str) -> int:
 
 
 @compiled
-def _shard(word: np.uint64, shards: int) -> int:
+def _bucket(word: np.uint64) -> int:
     word = (word ^ (word >> np.uint64(30))) * np.uint64(_FIRST_FACTOR)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(_SECOND_FACTOR)
-    return signed(((word ^ (word >> np.uint64(31))) >> np.uint64(32)) * np.uint64(shards) >> np.uint64(32))
+    return signed((word ^ (word >> np.uint64(31))) >> np.uint64(_UNUSED_BITS))
 
 
 @compiled
@@ -71,18 +73,32 @@ def _hash(kind: int, word: int, scratch: NDArray[np.float64], bits: NDArray[np.u
 
 
 @compiled
-def route(codes: NDArray[np.int32], rows: Words, columns: Words, kinds: Words, counts: Words, routed: Words) -> None:
-    """Deal rows out to shards.
+def sort_rows(
+    codes: NDArray[np.int32], rows: Words, columns: Words, kinds: Words, buckets: NDArray[np.int16], counts: Words
+) -> None:
+    """Give the bucket of each row, -1 for an event that does not matter, and count the rows of each bucket.
 
-    For each type code, ``columns`` has the address of its keys and ``kinds`` what they are; an address of 0 says that
-    events of the type do not matter. ``routed`` has a line for each shard, of which ``counts`` words are filled.
+    For each type code, ``columns`` has the address of its keys, 0 if events of the type do not matter, and ``kinds``
+    what they are.
     """
     scratch = np.zeros(1, np.float64)
     bits = scratch.view(np.uint64)
-    shards = len(counts)
-    for row in rows:
+    for at in range(len(rows)):
+        row = rows[at]
         code = codes[row]
-        if columns[code] != 0:
-            shard = _shard(_hash(kinds[code], peek(columns[code], row), scratch, bits), shards)
-            routed[shard, counts[shard]] = row
-            counts[shard] += 1
+        if columns[code] == 0:
+            buckets[at] = -1
+        else:
+            bucket = _bucket(_hash(kinds[code], peek(columns[code], row), scratch, bits))
+            buckets[at] = bucket
+            counts[bucket] += 1
+
+
+@compiled
+def deal_rows(rows: Words, buckets: NDArray[np.int16], owners: Words, counts: Words, dealt: Words) -> None:
+    """Deal rows out to the owners of their buckets; ``dealt`` has a line for each, of which ``counts`` are filled."""
+    for at in range(len(rows)):
+        if buckets[at] >= 0:
+            owner = owners[buckets[at]]
+            dealt[owner, counts[owner]] = rows[at]
+            counts[owner] += 1

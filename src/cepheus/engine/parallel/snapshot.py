@@ -15,9 +15,10 @@ from cepheus.engine.snapshot import pack, unpack
 
 @dataclass(frozen=True, slots=True)
 class SavedGroup:
-    """The keys of a group and what each of its engines remembers."""
+    """The keys of a group, who has which bucket of them, and what each of its engines remembers."""
 
     keys: Mapping[str, str] | None
+    owners: Mapping[int, int]
     engines: tuple[Saved, ...]
 
 
@@ -39,7 +40,10 @@ def write(saved: SavedGroups) -> bytes:
         "fed": saved.fed,
         "order": saved.order,
         "texts": saved.texts,
-        "groups": [{"keys": group.keys, "engines": len(group.engines)} for group in saved.groups],
+        "groups": [
+            {"keys": group.keys, "owners": list(group.owners.items()), "engines": len(group.engines)}
+            for group in saved.groups
+        ],
     }
     blobs = {
         _blob(number, shard): columns.write(ColumnsEngine.name, replace(state, texts=()))
@@ -60,11 +64,12 @@ def read(data: bytes) -> SavedGroups:
     if not is_parallel(header):
         saved = columns.read(ColumnsEngine.name, data)
         order = tuple(str(deployed.rule.name) for deployed in saved.rules)
-        return SavedGroups(None, saved.fed, order, saved.texts, (SavedGroup(None, (saved,)),))
+        return SavedGroups(None, saved.fed, order, saved.texts, (SavedGroup(None, {}, (saved,)),))
     try:
         groups = tuple(
             SavedGroup(
                 group["keys"],
+                dict(group["owners"]),
                 tuple(columns.read(ColumnsEngine.name, blobs[_blob(number, at)]) for at in range(group["engines"])),
             )
             for number, group in enumerate(header["groups"])

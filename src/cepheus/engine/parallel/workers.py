@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 T = TypeVar("T")
+
+
+class Together(Protocol):
+    """Does all of some tasks and gives their results."""
+
+    def __call__(self, tasks: Iterable[Callable[[], T]]) -> list[T]:
+        """Do them."""
 
 
 class Workers:
