@@ -22,6 +22,7 @@ from cepheus.engine.registry import AUTO, create
 from cepheus.rules.check import Checked, check
 from cepheus.rules.model import RuleSet
 from cepheus.runtime.embedded.admission import ArrowTable, Record
+from cepheus.runtime.embedded.background import Rows, read_knowledge
 from cepheus.runtime.embedded.catalog import Catalog
 from cepheus.runtime.embedded.detect import Tally, detect_in_files, late_event
 from cepheus.runtime.embedded.session import Session
@@ -184,7 +185,13 @@ class Program:
         catalog = Catalog.of(self.checked, self.schema)
         if _is_paths(events):
             paths = [events] if isinstance(events, str | os.PathLike) else list(events)
-            intake = IntakeOptions(self.inputs, unit, sequence=sequence, uncertain=options.uncertain or {})
+            intake = IntakeOptions(
+                self.inputs,
+                unit,
+                sequence=sequence,
+                uncertain=options.uncertain or {},
+                intervals=bool(self.rules.interval_rules),
+            )
             running = create(
                 options.engine,
                 catalog.rules,
@@ -269,15 +276,21 @@ def compile(
     *,
     schema: Schema | Iterable[EventType] | None = None,
     undeclared: Undeclared = "auto",
+    knowledge: Mapping[str, Rows] | None = None,
+    time_unit: TimeUnitName = "us",
 ) -> Program:
     """Read and check rules; a RuleError tells all that is wrong with them.
 
     ``source`` is rule text, a Path, a list of files, or rules already read. A str is the name of a file if it is a
-    single line and either ends in ``.tesla`` or names a file that exists; any other str is rule text.
+    single line and either ends in ``.tesla`` or ``.etalis`` or names a file that exists; any other str is rule text, of
+    either language.
 
     ``schema`` describes event types that the data has and the rules do not declare. An event type that is neither
     declared nor described nor defined by a rule comes from the data (``undeclared="allow"``) or is a mistake
     (``"refuse"``); ``"auto"`` refuses it if the rules declare any type at all.
+
+    ``knowledge`` is background knowledge for rules of the ETALIS language, by the name of the relation: a CSV file, a
+    table, a frame or rows. ``time_unit`` is the unit of numbers in such rules that have none.
 
     >>> compile("define Fire() from Smoke(area = 'A1')").inputs
     Schema(Smoke(area: string))
@@ -285,7 +298,8 @@ def compile(
     if undeclared not in _CLOSED:
         raise _choice("undeclared", undeclared, _CLOSED)
     known = schema if schema is None or isinstance(schema, Schema) else Schema(schema)
-    checked = check(read_rules(source), schema=known, closed=_CLOSED[undeclared])
+    rules = read_rules(source, _time_unit(time_unit)) + RuleSet(knowledge=read_knowledge(knowledge or {}))
+    checked = check(rules, schema=known, closed=_CLOSED[undeclared])
     networks_of(checked.rules)  # a network in which what a match observes cannot be is wrong, too
     return Program(checked, known)
 

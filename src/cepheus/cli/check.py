@@ -9,23 +9,28 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cepheus.cli.console import report
-from cepheus.core.errors import CepheusError, Diagnostic
+from cepheus.core.errors import CepheusError, Diagnostic, OptionError
 
 if TYPE_CHECKING:
     from cepheus.rules.model import RuleSet
 
 Rules = Annotated[list[Path], typer.Argument(help="Rule files.", show_default=False)]
+Facts = Annotated[
+    list[str] | None,
+    typer.Option("--facts", metavar="NAME=FILE", help="A CSV file of background knowledge. May be repeated."),
+]
 
 
 def check(
     rules: Rules,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as a JSON array on stdout.")] = False,
+    facts: Facts = None,
 ) -> None:
     """Check rules: exit with 0 if they are right, with 1 and all that is wrong with them on stderr if not.
 
     Files are checked together, as one rule set.
     """
-    errors, warnings, summary = _findings(rules)
+    errors, warnings, summary = _findings(rules, facts)
     if as_json:
         print(json.dumps([finding.to_json() for finding in (*errors, *warnings)], indent=2))
     else:
@@ -36,13 +41,13 @@ def check(
         raise typer.Exit(1)
 
 
-def _findings(paths: list[Path]) -> tuple[list[Diagnostic], list[Diagnostic], str]:
+def _findings(paths: list[Path], facts: list[str] | None) -> tuple[list[Diagnostic], list[Diagnostic], str]:
     """Give errors, warnings and, if there are no errors, what was checked."""
     from cepheus.rules.check import check as check_rules
     from cepheus.uncertainty.bayes.networks import networks_of
 
     errors: list[Diagnostic] = []
-    rules = read_all(paths, errors)
+    rules = read_all(paths, errors, facts)
     if errors:
         return errors, [], ""
     try:
@@ -50,20 +55,35 @@ def _findings(paths: list[Path]) -> tuple[list[Diagnostic], list[Diagnostic], st
         networks_of(checked.rules)  # what a match observes must be possible
     except CepheusError as error:
         return list(error.diagnostics), [], ""
-    return [], list(checked.warnings), f"{_count(len(rules.rules), 'rule')} in {_count(len(paths), 'file')}: no errors"
+    return (
+        [],
+        list(checked.warnings),
+        f"{_count(len(rules.all_rules), 'rule')} in {_count(len(paths), 'file')}: no errors",
+    )
 
 
-def read_all(paths: list[Path], errors: list[Diagnostic]) -> RuleSet:
-    """Read rule files; what is wrong with any of them is added to ``errors``, so that all is told at once."""
+def read_all(paths: list[Path], errors: list[Diagnostic], facts: list[str] | None = None, unit: str = "us") -> RuleSet:
+    """Read rule files and facts; what is wrong with any of them is added to ``errors``, so that all is told at once.
+
+    ``unit`` is that of numbers without one in rules of the ETALIS language.
+    """
+    from cepheus.core.time import TimeUnit
     from cepheus.rules.model import RuleSet
+    from cepheus.runtime.embedded.background import read_knowledge
     from cepheus.runtime.embedded.sources import read_rules
 
     rules = RuleSet()
     for path in paths:
         try:
-            rules += read_rules(path)
+            rules += read_rules(path, TimeUnit(unit))
         except CepheusError as error:
             errors += error.diagnostics
+    for given in facts or ():
+        name, _, file = given.partition("=")
+        if not (name and file):
+            message = f"'{given}' is not the name of facts and their file"
+            raise OptionError.of("facts", message, hint="write --facts located=located.csv")
+        rules += RuleSet(knowledge=read_knowledge({name: Path(file)}))
     return rules
 
 

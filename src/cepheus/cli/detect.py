@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
-from cepheus.cli.check import Rules, read_all
+from cepheus.cli.check import Facts, Rules, read_all
 from cepheus.cli.console import note, report
 from cepheus.core.errors import Diagnostic, OptionError, RuleError, Severity, did_you_mean
 from cepheus.engine.limits import DEFAULT_LIMIT
@@ -86,6 +86,7 @@ def detect(
     threads: Annotated[int, typer.Option(min=1, metavar="N", help="Spread the work over so many threads.")] = 1,
     on: Annotated[Host, typer.Option(help="Run in this process, or on Spark.")] = Host.EMBEDDED,
     master: Annotated[str, typer.Option(metavar="URL", help="For --on spark: where Spark runs.")] = "local[*]",
+    facts: Facts = None,
 ) -> None:
     """Find the composite events that rules define, in files of events.
 
@@ -101,7 +102,7 @@ def detect(
     from cepheus.runtime.embedded.catalog import Catalog
     from cepheus.runtime.embedded.detect import Gatherer, Tally, detect_in_files
 
-    checked = _compiled(rules)
+    checked = _compiled(rules, facts, time_unit)
     unit = TimeUnit(time_unit.value)
     delay = parse_duration(lateness)
     bad = BadEvents(OnBadEvent(on_bad_event.value))
@@ -109,10 +110,14 @@ def detect(
     running = create(engine, catalog.rules, catalog.types, limit=limit, networks=catalog.networks(), threads=threads)
     expected = ExpectedTypes(checked)
     paths, type_names = _inputs(events or [], types or [])
-    files = open_files(paths, IntakeOptions(expected, unit, sequence=sequence), bad, type_names=type_names)
+    intervals = bool(checked.rules.interval_rules)
+    files = open_files(
+        paths, IntakeOptions(expected, unit, sequence=sequence, intervals=intervals), bad, type_names=type_names
+    )
     tally = Tally(checked.equal_types)
+    made_over_intervals = frozenset(rule.head.name for rule in checked.rules.interval_rules)
     started = time.perf_counter()
-    with _sink(out, unit) as sink, _progress(files) as progress:
+    with _sink(out, unit, made_over_intervals) as sink, _progress(files) as progress:
         gathered = Gatherer() if on is Host.SPARK else None
         for batch in detect_in_files(
             files, gathered or running, tally, lateness=delay, sequenced=sequence is not None, bad=bad
@@ -143,12 +148,12 @@ def _on_spark(checked: Checked, gathered: Gatherer, tally: Tally, master: str, e
     return composites
 
 
-def _compiled(paths: list[Path]) -> Checked:
+def _compiled(paths: list[Path], facts: list[str] | None, unit: Unit) -> Checked:
     """Read and check the rules. Types that they do not declare come from the data."""
     from cepheus.rules.check import check
 
     errors: list[Diagnostic] = []
-    rules = read_all(paths, errors)
+    rules = read_all(paths, errors, facts, unit.value)
     if errors:
         raise RuleError(errors)
     checked = check(rules, closed=False)
@@ -174,14 +179,14 @@ def _inputs(events: list[Path], types: list[str]) -> tuple[list[Path], dict[str,
     return paths, type_names
 
 
-def _sink(out: Path | None, unit: TimeUnit) -> AbstractContextManager[Sink]:
+def _sink(out: Path | None, unit: TimeUnit, intervals: frozenset[str]) -> AbstractContextManager[Sink]:
     if out is None:
         from cepheus.cli.table import TerminalTable
 
-        return TerminalTable(unit)
+        return TerminalTable(unit, intervals=intervals)
     from cepheus.core.formats.write import EventWriter
 
-    return EventWriter(out, unit)
+    return EventWriter(out, unit, intervals=intervals)
 
 
 class Progress(Protocol):

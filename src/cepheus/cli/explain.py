@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cepheus.cli.check import Rules, read_all
+from cepheus.cli.check import Facts, Rules, read_all
 from cepheus.cli.console import note, report
 from cepheus.cli.detect import Unit
 from cepheus.cli.files import write_file
@@ -29,6 +29,7 @@ def explain(
         list[Path] | None, typer.Option("--events", "-e", help="A file of events that --why looks at; may be repeated.")
     ] = None,
     time_unit: Annotated[Unit, typer.Option(help="The unit of integer times in events.")] = Unit.US,
+    facts: Facts = None,
 ) -> None:
     """Explain rules as trees: what each waits for, what it chooses, what must not be there, what it makes.
 
@@ -40,20 +41,22 @@ def explain(
     from rich.console import Console
 
     from cepheus.explain import anatomy, draw, tree
+    from cepheus.explain.intervals import interval_tree
     from cepheus.rules.check import check
 
     errors: list[Diagnostic] = []
-    found = read_all(rules, errors)
+    found = read_all(rules, errors, facts, time_unit.value)
     if errors:
         raise RuleError(errors)
     checked = check(found, closed=False)
     report(checked.warnings)
     anatomies = [anatomy(rule) for rule in checked.rules.rules]
     console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=_PIPE_WIDTH)
-    for index, each in enumerate(anatomies):
+    trees = [*map(tree, anatomies), *map(interval_tree, checked.rules.interval_rules)]
+    for index, each in enumerate(trees):
         if index:
             console.print()
-        console.print(tree(each))
+        console.print(each)
     if svg is not None:
         write_file(svg, draw(anatomies))
         note(f"drawn to {svg}")

@@ -23,13 +23,14 @@ def fmt(
     ] = False,
 ) -> None:
     """Rewrite rule files in their canonical layout; comments are kept."""
-    from cepheus.language.tesla import reformat
-    from cepheus.runtime.embedded.sources import read_text
+    from cepheus.language import etalis, tesla
+    from cepheus.runtime.embedded.sources import ETALIS_EXTENSION, read_text
 
     failed = False
     for path in rules:
         try:
             before = read_text(path)
+            reformat = etalis.reformat if path.suffix == ETALIS_EXTENSION else tesla.reformat
             after = reformat(before, str(path))
             if before == after:
                 continue

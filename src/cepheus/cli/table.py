@@ -14,6 +14,7 @@ from rich.table import Table
 from cepheus.cli.console import note
 from cepheus.core.batch import EventBatch
 from cepheus.core.formats.flatten import flatten
+from cepheus.core.formats.intervals import with_intervals
 from cepheus.core.schema import ID_FIELD, SPARE_ID_FIELD
 from cepheus.core.time import TimeUnit
 
@@ -26,7 +27,8 @@ _PIPE_WIDTH = 2_000  # wide enough that nothing is cut where no terminal sets th
 class TerminalTable:
     """Takes composite events and shows the first of them when it is left without an error."""
 
-    def __init__(self, unit: TimeUnit, rows: int = ROWS) -> None:
+    def __init__(self, unit: TimeUnit, rows: int = ROWS, *, intervals: frozenset[str] = frozenset()) -> None:
+        self._intervals = intervals
         self._unit = unit
         self._limit = rows
         self._records: list[dict[str, object]] = []
@@ -37,7 +39,8 @@ class TerminalTable:
         room = self._limit - len(self._records)
         self._taken += len(batch)
         if room > 0 and len(batch):
-            self._records += flatten(batch.slice(0, min(room, len(batch))), self._unit)
+            shown = with_intervals(batch.slice(0, min(room, len(batch))), self._intervals)
+            self._records += flatten(shown, self._unit)
 
     def show(self) -> None:
         """Print the table."""

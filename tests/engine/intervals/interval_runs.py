@@ -8,6 +8,7 @@ from typing import Any
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.event import Event
+from cepheus.core.formats.intervals import argument_name
 from cepheus.core.schema import Schema
 from cepheus.core.time import MAX_TIME, SECOND, TimeUnit
 from cepheus.core.values import Value
@@ -17,7 +18,6 @@ from cepheus.engine.intervals.figure2 import minimal_model
 from cepheus.language.etalis import parse
 from cepheus.rules.check import Checked, check
 from cepheus.rules.interval.matches import Instance
-from cepheus.rules.interval.naming import argument_name
 
 Found = tuple[str, tuple[Value | None, ...], int, int]
 """A complex event: type, arguments, start and end in seconds."""

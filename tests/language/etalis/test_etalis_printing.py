@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cepheus.core.formats.intervals import argument_name
 from cepheus.core.schema import Attribute, EventType
 from cepheus.core.values import ValueType
 from cepheus.language.etalis import format_rules, parse, reformat
@@ -38,7 +39,6 @@ from cepheus.rules.interval.model import (
     Unknown,
     Where,
 )
-from cepheus.rules.interval.naming import argument_name
 from cepheus.rules.model import RuleSet
 
 variables = st.sampled_from(["X", "Y1", "_z", "Länge", "Price"]).map(Parameter)

@@ -19,6 +19,7 @@ from cepheus.core.formats.arrays import float_array, int_array, validity
 from cepheus.core.formats.attributes import AttributeReader, Errors, Faults, TypedRows, coerce
 from cepheus.core.formats.cells import coerce_id, coerce_probability, id_of_text
 from cepheus.core.formats.columns import Column, ObjectColumn, TextColumn
+from cepheus.core.formats.intervals import START
 from cepheus.core.formats.problems import BadEvents, placed, shown
 from cepheus.core.formats.rows import Numbers, Rows, pick
 from cepheus.core.schema import ID_FIELD, SPARE_ID_FIELD, Schema
@@ -51,7 +52,8 @@ class IntakeOptions:
     ``type_name`` is the type of every event of a file without a type column. ``sequence`` names the column that
     breaks ties between events of equal time. ``keep_all`` keeps attributes and types that the schema does not
     name. ``id_prefix`` goes before the position of an event without an id, to tell files apart; ``numbered`` False
-    leaves such events without an id. ``uncertain`` names, by attribute, the columns that have its error.
+    leaves such events without an id. ``uncertain`` names, by attribute, the columns that have its error. With
+    ``intervals`` events may have a ``start`` (unless that is an attribute of their type), and in JSON lines ``args``.
     """
 
     schema: Schema = field(default_factory=Schema)
@@ -62,6 +64,7 @@ class IntakeOptions:
     id_prefix: str | None = None
     numbered: bool = True
     uncertain: Companions = field(default_factory=dict)
+    intervals: bool = False
 
 
 class Intake:
@@ -166,8 +169,27 @@ class Intake:
             ids=self._own_ids(events, positions, faults),
             probabilities=_probabilities(rows.column("probability"), faults),
             errors=errors,
+            starts=self._starts(events, times, faults) if self._options.intervals else None,
             provenance=_provenance(rows.column("from"), len(rows), faults),
         )
+
+    def _starts(self, events: TypedRows, times: IntArray, faults: Faults) -> IntArray | None:
+        """Read where events start; one without a start is an instant, and none starts after its end."""
+        column = events.rows.column(START)
+        schema = self._options.schema
+        own = [name not in schema or schema[name].attribute(START) is None for name in events.types]
+        if column is None or not any(own):
+            return None
+        found: Faults = {}
+        array = coerce(column, ValueType.TIMESTAMP, self._options.unit, found).array
+        has = np.array(own)[events.codes] & validity(array)
+        starts = np.where(has, int_array(array.cast(pa.timestamp("us")).cast(pa.int64()).fill_null(0)), times)
+        for row, error in found.items():
+            if own[events.codes[row]]:
+                faults.setdefault(row, EventError([placed(error, None, f"{START}: ")]))
+        for row in np.flatnonzero(starts > times).tolist():
+            faults.setdefault(row, EventError.of("start", "an event starts after its end"))
+        return starts
 
     def _integers(self, rows: Rows, name: str, kind: ValueType, faults: Faults) -> IntArray:
         """Read a column in which every row must have a value."""

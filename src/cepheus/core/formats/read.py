@@ -14,11 +14,12 @@ from cepheus.core.errors import EventError, OptionError, Place, did_you_mean
 from cepheus.core.formats.columnar import ColumnarOptions, read_arrow, read_parquet
 from cepheus.core.formats.csv_text import read_csv
 from cepheus.core.formats.intake import Chunk, Intake, IntakeOptions
+from cepheus.core.formats.intervals import ARGUMENTS, END, START, named
 from cepheus.core.formats.jsonl import parse_json_line
 from cepheus.core.formats.lines import MAX_LINE_BYTES
 from cepheus.core.formats.notation import parse_notation_line
 from cepheus.core.formats.problems import BadEvents
-from cepheus.core.formats.records import read_records
+from cepheus.core.formats.records import Record, read_records
 from cepheus.core.schema import RESERVED, SPARE_ID_FIELD
 
 CHUNK_ROWS = 65_536
@@ -119,8 +120,17 @@ class EventFile:
         if self.format is Format.CSV:
             typed = self.options.type_name is None
             return read_csv(file, self._intake, name=name, chunk_rows=rows, max_line=limit, typed=typed)
-        parse = parse_json_line if self.format is Format.JSON_LINES else parse_notation_line
+        parse = self._parse_json if self.format is Format.JSON_LINES else parse_notation_line
         return read_records(file, self._intake, parse, name=name, chunk_rows=rows, max_line=limit)
+
+    def _parse_json(self, line: str) -> Record | None:
+        """Read a line; an event over an interval may have its attributes as a list of arguments."""
+        record = parse_json_line(line)
+        if record is None or not self.options.intervals or record.keys().isdisjoint((ARGUMENTS, END)):
+            return record
+        name = record.get("type", self.options.type_name)
+        schema = self.options.schema
+        return named(record, schema[name] if isinstance(name, str) and name in schema else None)
 
     def _parquet(self) -> Iterator[Chunk]:
         return read_parquet(self.path, self._intake, self._wanted, self._columnar_options())
@@ -137,7 +147,7 @@ class EventFile:
             return names
         types = self.options.schema.values()
         wanted = {attribute.name for event_type in types for attribute in event_type.attributes} | RESERVED
-        wanted.add(SPARE_ID_FIELD)
+        wanted |= {SPARE_ID_FIELD, START} if self.options.intervals else {SPARE_ID_FIELD}
         return [name for name in names if name in wanted or name == self.options.sequence]
 
     def _progress(self, done: float) -> None:

@@ -17,13 +17,16 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.errors import EventError, OptionError
 from cepheus.core.formats.csv_out import csv_header, csv_lines
 from cepheus.core.formats.flatten import flatten
+from cepheus.core.formats.intervals import END, START, is_positional, positional, with_intervals
 from cepheus.core.formats.notation import format_notation_line
 from cepheus.core.formats.read import Format, format_of
 from cepheus.core.formats.records import Record
 from cepheus.core.formats.spool import Spool
 from cepheus.core.formats.table import in_unit
+from cepheus.core.schema import RESERVED, SPARE_ID_FIELD
 from cepheus.core.time import TimeUnit
 
+_OWN = RESERVED | {SPARE_ID_FIELD, START, END}
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
@@ -34,6 +37,9 @@ class EventWriter:
     files beside it. A time is written as an integer in ``unit`` if that divides it exactly, else as ISO 8601 (in
     Parquet and Arrow files, where a column has one type: all times as timestamps if any is not a whole number).
 
+    ``intervals`` are the types of events that last from a start to an end: both are written, and attributes without
+    names, in JSON lines, as a list of arguments.
+
     >>> import tempfile
     >>> from cepheus.core.event import Event
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -43,8 +49,11 @@ class EventWriter:
     '{"type": "Temp", "time": 10, "value": 24.5}\\n'
     """
 
-    def __init__(self, path: str | Path, unit: TimeUnit = TimeUnit.US) -> None:
+    def __init__(
+        self, path: str | Path, unit: TimeUnit = TimeUnit.US, *, intervals: frozenset[str] = frozenset()
+    ) -> None:
         self.path = Path(path)
+        self._intervals = intervals
         self.format = format_of(path)
         self._unit = unit
         self._temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
@@ -66,6 +75,7 @@ class EventWriter:
         """Put the events of a batch at the end of the file."""
         if not len(batch):
             return
+        batch = with_intervals(batch, self._intervals)
         try:
             if self._lines is not None:
                 self._lines.write("".join(self._line(record) for record in flatten(batch, self._unit)).encode())
@@ -116,6 +126,8 @@ class EventWriter:
     def _line(self, record: Record) -> str:
         if self.format is Format.NOTATION:
             return format_notation_line(record) + "\n"
+        if record["type"] in self._intervals and is_positional(record, _OWN):
+            record = positional(record)
         try:
             return _ENCODER.encode(record) + "\n"
         except ValueError:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from lark import Token, Transformer
 
 from cepheus.core.errors import Diagnostic, did_you_mean
+from cepheus.core.formats.intervals import argument_name
 from cepheus.core.schema import Attribute, EventType
 from cepheus.core.source import Source, Span
 from cepheus.core.time import UNITS
@@ -35,7 +36,6 @@ from cepheus.rules.interval.model import (
     TimePoint,
     Where,
 )
-from cepheus.rules.interval.naming import argument_name
 
 Children = list[Any]
 T = TypeVar("T")

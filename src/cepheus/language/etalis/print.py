@@ -85,7 +85,7 @@ def format_fact(fact: Fact) -> str:
 def format_deduction(deduction: Deduction) -> str:
     """Write a rule of the background knowledge."""
     head = _call(deduction.relation, deduction.arguments, format_expression)
-    return f"{head} :- {', '.join(map(_condition, deduction.body))}."
+    return f"{head} :- {', '.join(map(format_condition, deduction.body))}."
 
 
 def format_rule(rule: IntervalRule) -> str:
@@ -115,7 +115,7 @@ def format_pattern(pattern: IntervalPattern) -> str:
     """
     match pattern:
         case Where(pattern=inner, conditions=conditions):
-            return f"{format_pattern(inner)} WHERE {', '.join(map(_condition, conditions))}"
+            return f"{format_pattern(inner)} WHERE {', '.join(map(format_condition, conditions))}"
         case Combined(operator=operator, left=left, right=right):
             return f"{_chain(left)} {operator.value} {_operand(right)}"
         case Either(left=left, right=right):
@@ -128,7 +128,7 @@ def format_pattern(pattern: IntervalPattern) -> str:
 
 def _broken(pattern: IntervalPattern) -> str:
     if isinstance(pattern, Where):
-        conditions = f",\n{_INDENT}      ".join(map(_condition, pattern.conditions))
+        conditions = f",\n{_INDENT}      ".join(map(format_condition, pattern.conditions))
         return f"{format_pattern(pattern.pattern)}\n{_INDENT}WHERE {conditions}"
     return format_pattern(pattern)
 
@@ -167,7 +167,8 @@ def _argument(argument: Argument) -> str:
     return "_" if isinstance(argument, Anything) else format_expression(argument)
 
 
-def _condition(condition: Condition) -> str:
+def format_condition(condition: Condition) -> str:
+    """Write a condition of WHERE."""
     match condition:
         case Holds(constraint=constraint):
             return _constraint(constraint)
@@ -190,7 +191,7 @@ def _condition(condition: Condition) -> str:
 
 
 def _together(conditions: Sequence[Condition]) -> str:
-    return " AND ".join(map(_condition, conditions))
+    return " AND ".join(map(format_condition, conditions))
 
 
 def _aggregate(condition: Aggregated) -> str:

@@ -26,6 +26,7 @@ from cepheus.core.formats.cells import (
 from cepheus.core.formats.columnar import LIBRARY_FAILURES, array_rows, check_columns, check_type_column
 from cepheus.core.formats.conform import conform
 from cepheus.core.formats.intake import Intake, IntakeOptions
+from cepheus.core.formats.intervals import ARGUMENTS, END, START, named
 from cepheus.core.formats.problems import BadEvents, placed, shown
 from cepheus.core.schema import RESERVED, Attribute, EventType, Schema
 from cepheus.core.time import TimeUnit
@@ -77,9 +78,16 @@ class Admission:
         self._expected = self._schema = Schema()
         self._equal: tuple[frozenset[Key], ...] = ()
         self._plans: dict[str, _Plan] = {}
+        self._intervals = False
 
-    def expect(self, expected: Schema, equal: tuple[frozenset[Key], ...] = ()) -> None:
-        """Take over what is expected from now on, and which attributes must be of one type; what data settled stays."""
+    def expect(
+        self, expected: Schema, equal: tuple[frozenset[Key], ...] = (), *, intervals: bool | None = None
+    ) -> None:
+        """Take over what is expected from now on, and which attributes must be of one type; what data settled stays.
+
+        With ``intervals`` dicts may have ``args``, and a ``start`` and ``end``.
+        """
+        self._intervals = self._intervals if intervals is None else intervals
         types = [self._with_settled(event_type) for event_type in expected.values()]
         self._expected = expected
         self._equal = equal
@@ -124,16 +132,20 @@ class Admission:
         plan = self._plan(given.get("type"))
         if plan is None:
             return None
+        if self._intervals and not given.keys().isdisjoint((ARGUMENTS, END)):
+            given = named(given, plan.event_type)
         raw_time, raw_id, raw_probability = given.get("time"), given.get(plan.id_field), given.get("probability")
         values, errors = self._values(plan, given, self._unit)
+        time = self._time(raw_time, given)
         event = Event(
             plan.event_type.name,
-            self._time(raw_time, given),
+            time,
             values,
             position if raw_id is None else coerce_id(raw_id),
             None if self._sequence is None else self._number(given, self._sequence),
             1.0 if raw_probability is None else _probability(raw_probability),
             errors,
+            start=self._start(given, plan, time) if self._intervals else None,
             made_of=_made_of(given["from"]) if "from" in given else (),
         )
         self._settle_found()
@@ -164,7 +176,9 @@ class Admission:
             batch = conform(numbered, self._schema)
         else:
             arrays, count = _arrays(given)
-            options = IntakeOptions(self._schema, self._unit, sequence=self._sequence, uncertain=self._uncertain)
+            options = IntakeOptions(
+                self._schema, self._unit, sequence=self._sequence, intervals=self._intervals, uncertain=self._uncertain
+            )
             intake = Intake("events", options, BadEvents(), counts_rows=True)
             batch = intake.chunk(
                 array_rows(arrays, count), range(1, count + 1), range(position, position + count)
@@ -270,6 +284,15 @@ class Admission:
             raise _prefixed(error, "time: ") from None
         assert isinstance(time, int)
         return time
+
+    def _start(self, given: Record, plan: _Plan, end: int) -> int | None:
+        raw = given.get(START)
+        if raw is None or plan.event_type.attribute(START) is not None:
+            return None
+        start = self._time(raw, given)
+        if start > end:
+            raise EventError.of("start", "an event starts after its end")
+        return start
 
     def _number(self, given: Record, name: str) -> int:
         raw = given.get(name)

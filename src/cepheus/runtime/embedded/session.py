@@ -354,7 +354,8 @@ class Session:
             raise
 
     def _expect(self, catalog: Catalog) -> None:
-        self._admission.expect(catalog.expected, catalog.checked.equal_types)
+        intervals = bool(catalog.checked.rules.interval_rules)
+        self._admission.expect(catalog.expected, catalog.checked.equal_types, intervals=intervals)
 
     def _require_running(self) -> None:
         if self._stopped is not None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from cepheus.core.formats.intervals import argument_name
 from cepheus.core.schema import Attribute, EventType
 from cepheus.core.source import Span
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.check.known import KnownTypes
 from cepheus.rules.check.wording import line_of
 from cepheus.rules.interval.model import Atom, IntervalRule
-from cepheus.rules.interval.naming import argument_name
 from cepheus.rules.walk import walk
 
 
