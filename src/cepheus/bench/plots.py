@@ -15,6 +15,7 @@ from cepheus.bench.figure7 import Figure7Point
 from cepheus.bench.figure12 import Figure12Point
 from cepheus.bench.footprint import MEBIBYTE, Footprint
 from cepheus.bench.peers import PeerRow
+from cepheus.bench.stock_ticker import StockMeasured
 from cepheus.bench.suite import Measured
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ _COLOURS = {
     "polars": "#0f766e",
     "duckdb": "#eab308",
 }
+_SERIES = ("#1d6fb8", "#e2711d", "#0f766e", "#eab308")
 _LINES = {"each": "-", "last": "--"}
 _STYLE: dict[RcKeyType, object] = {
     "font.family": "sans-serif",
@@ -60,6 +62,9 @@ def draw(measured: Measured, folder: Path) -> list[Path]:
             written.append(_save(_memory(measured.growth.footprint), folder / "bench-memory.svg"))
         if measured.figure12 is not None:
             written.append(_save(_figure12(measured.figure12), folder / "bench-figure12.svg"))
+        if measured.stock is not None:
+            written.append(_save(_stock_rates(measured.stock), folder / "bench-stock-rates.svg"))
+            written.append(_save(_stock_memory(measured.stock), folder / "bench-stock-memory.svg"))
     return written
 
 
@@ -172,4 +177,30 @@ def _memory(footprint: Footprint) -> Figure:
     axes.set_ylim(bottom=0)
     axes.set_xlabel("million events")
     axes.set_ylabel("resident memory, MiB")
+    return figure
+
+
+def _stock_rates(measured: StockMeasured) -> Figure:
+    figure, axes = _axes(7, 4)
+    for policy, colour in zip(dict.fromkeys(point.policy for point in measured.points), _SERIES, strict=False):
+        line = [point for point in measured.points if point.policy == policy]
+        rates = [point.events / point.cpu / 1000 for point in line]
+        axes.plot([point.events for point in line], rates, color=colour, marker="o", ms=4, label=policy)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("events in the stream")
+    axes.set_ylabel("thousand events per second of CPU time")
+    axes.legend(frameon=False)
+    return figure
+
+
+def _stock_memory(measured: StockMeasured) -> Figure:
+    figure, axes = _axes(7, 3.2)
+    for flow, colour in zip(measured.flows, _SERIES, strict=False):
+        passed = [events / 1e6 for events, _ in flow.flow]
+        memory = [resident / MEBIBYTE for _, resident in flow.flow]
+        axes.plot(passed, memory, color=colour, marker="o", ms=4, label=flow.policy)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("million events passed")
+    axes.set_ylabel("MiB")
+    axes.legend(frameon=False)
     return figure

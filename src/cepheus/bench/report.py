@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from cepheus.bench import stock_report
 from cepheus.bench.bars import Bar, footprint_bars, network_bars, peer_bars, scaling_bars, startup_bars
 from cepheus.bench.contender import BEST
 from cepheus.bench.figure6 import Figure6Point
@@ -19,6 +20,7 @@ from cepheus.bench.spark.bars import spark_bars
 from cepheus.bench.spark.measure import SparkMeasured
 from cepheus.bench.spark.stream import StreamMeasured
 from cepheus.bench.spark.tables import COLUMNS, TEXT, spark_cells
+from cepheus.bench.stock_ticker import StockMeasured
 from cepheus.bench.suite import Growth, Measured, Part
 
 
@@ -60,7 +62,26 @@ def sections(measured: Measured) -> list[Section]:
         found.append(_spark(measured.spark, judged=measured.judged))
     if measured.stream is not None:
         found.append(_stream(measured.stream, judged=measured.judged))
+    if measured.stock is not None:
+        found.append(_stock(measured.stock, judged=measured.judged))
     return found
+
+
+def _stock(measured: StockMeasured, *, judged: bool) -> Section:
+    return Section(
+        Part.ETALIS,
+        "The stock ticker of the ETALIS paper",
+        stock_report.TEXT,
+        (
+            Table("Rates, by CPU time", stock_report.RATE_COLUMNS, stock_report.rate_cells(measured)),
+            Table("Memory while events pass", stock_report.MEMORY_COLUMNS, stock_report.memory_cells(measured)),
+        ),
+        _judge(stock_report.stock_bars(measured), judged=judged),
+        (
+            ("bench-stock-rates.svg", "Events per second against the length of the stream, by policy"),
+            ("bench-stock-memory.svg", "Memory against the events that have passed, by policy"),
+        ),
+    )
 
 
 def _stream(measured: StreamMeasured, *, judged: bool) -> Section:

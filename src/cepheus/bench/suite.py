@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from cepheus.bench import figure6, figure7, figure12, footprint, scaling, startup
+from cepheus.bench import figure6, figure7, figure12, footprint, scaling, startup, stock_ticker
 from cepheus.bench.figure6 import Figure6Point
 from cepheus.bench.figure7 import Figure7Point
 from cepheus.bench.figure12 import Figure12Point
@@ -16,6 +16,7 @@ from cepheus.bench.scaling import Scaling
 from cepheus.bench.spark.measure import SPARK_FULL, SPARK_QUICK, SparkMeasured, measure_spark
 from cepheus.bench.spark.stream import STREAM_FULL, STREAM_QUICK, StreamMeasured, stream
 from cepheus.bench.startup import Startup
+from cepheus.bench.stock_ticker import StockMeasured
 
 _MOST_REPEATS = 3  # of what takes long; its times are of many events, and so already even
 
@@ -32,6 +33,7 @@ class Part(Enum):
     BAYES = "bayes"
     SPARK = "spark"
     STREAMING = "streaming"
+    ETALIS = "etalis"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,7 @@ class Measured:
     figure12: tuple[Figure12Point, ...] | None = None
     spark: SparkMeasured | None = None
     stream: StreamMeasured | None = None
+    stock: StockMeasured | None = None
     judged: bool = True
 
 
@@ -88,3 +91,6 @@ def measure(part: Part, say: Say, *, workloads: Sequence[str] = (), repeat: int 
             return Measured(spark=on_spark, judged=judged)
         case Part.STREAMING:
             return Measured(stream=stream(say, STREAM_QUICK if quick else STREAM_FULL), judged=judged)
+        case Part.ETALIS:
+            stock = stock_ticker.stock_ticker(some, say, stock_ticker.QUICK if quick else stock_ticker.FULL)
+            return Measured(stock=stock, judged=judged)

@@ -33,6 +33,7 @@ class What(Enum):
     BAYES = "bayes"
     SPARK = "spark"
     STREAMING = "streaming"
+    ETALIS = "etalis"
 
 
 def bench(

@@ -20,7 +20,10 @@ _PIPE_WIDTH = 400  # wide enough that no line is broken where no terminal sets t
 def explain(
     rules: Rules,
     svg: Annotated[
-        Path | None, typer.Option("--svg", help="Also draw each rule, its automaton and its columns, into this file.")
+        Path | None,
+        typer.Option(
+            "--svg", help="Also draw each rule, its automaton and its columns, or the graph of goals, into this file."
+        ),
     ] = None,
     why: Annotated[
         str | None, typer.Option(metavar="ID", help="Tell why this composite event has its probability.")
@@ -58,7 +61,7 @@ def explain(
             console.print()
         console.print(each)
     if svg is not None:
-        write_file(svg, draw(anatomies))
+        write_file(svg, draw(anatomies, checked.rules.interval_rules))
         note(f"drawn to {svg}")
 
 

@@ -8,7 +8,9 @@ from cepheus.core.time import format_duration
 from cepheus.explain.anatomy import Anatomy
 from cepheus.explain.automaton import automaton
 from cepheus.explain.columns import columns
+from cepheus.explain.goals import goal_graph
 from cepheus.explain.svg import Canvas, document
+from cepheus.rules.interval.model import IntervalRule
 
 _MARGIN = 24
 _GAP = 18
@@ -16,13 +18,13 @@ _TOP = 50  # below the title
 _WIDTH = 1240  # drawings that fit stand side by side
 
 
-def draw(rules: Sequence[Anatomy]) -> str:
+def draw(rules: Sequence[Anatomy], intervals: Sequence[IntervalRule] = ()) -> str:
     """Draw rules one below the other and give the text of the SVG file.
 
     The first drawing of a rule is its automaton (how matches grow as events arrive), the second its columns (what is
-    kept until the terminator arrives).
+    kept until the terminator arrives). Interval rules share goals and are drawn together.
     """
-    pictures = [_rule(rule) for rule in rules]
+    pictures = [_rule(rule) for rule in rules] + ([goal_graph(intervals)] if intervals else [])
     width = max((picture.width for picture in pictures), default=0) + 2 * _MARGIN
     page = Canvas()
     y = float(_MARGIN)
@@ -35,7 +37,8 @@ def draw(rules: Sequence[Anatomy]) -> str:
         y += picture.height + _GAP
     page.box((0.5, 0.5, width, y + _MARGIN - _GAP), "page", 10)
     page.place(body, 0, 0)
-    return document(page, f"Rules {', '.join(rule.name for rule in rules)}" if rules else "No rules")
+    names = [*(rule.name for rule in rules), *(str(rule.name) for rule in intervals)]
+    return document(page, f"Rules {', '.join(names)}" if names else "No rules")
 
 
 def _rule(rule: Anatomy) -> Canvas:

@@ -21,7 +21,7 @@ from cepheus.engine.columns.compiled import cache_folder, compile_into
 F = TypeVar("F", bound=Callable[..., object])
 
 _HERE = Path(__file__).parent
-_KERNEL = ("compiled", "conditions", "kernel", "layout", "machine", "matches", "steps", "store", "values")
+_KERNEL = ("compiled", "conditions", "kernel", "layout", "machine", "matches", "steps", "store")
 
 FOLDER = cache_folder([_HERE / f"{name}.py" for name in _KERNEL])
 """Where the compiled kernel is kept."""
@@ -41,12 +41,12 @@ def inlined(function: F) -> F:
 def entry_point(function: Callable[..., int]) -> Any:
     """Compile a function of words so that it can be called by its address; whoever keeps that must keep the result."""
     words = len(signature(function).parameters)
-    before = getattr(config, "CACHE_DIR")  # set by Numba from the environment
-    setattr(config, "CACHE_DIR", str(FOLDER))
+    before = config.CACHE_DIR  # set by Numba from the environment
+    config.CACHE_DIR = str(FOLDER)
     try:
         return cfunc(types.int64(*[types.int64] * words), cache=True)(function)
     finally:
-        setattr(config, "CACHE_DIR", before)
+        config.CACHE_DIR = before
 
 
 def _caller(words: int) -> Callable[..., int]:

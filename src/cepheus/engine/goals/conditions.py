@@ -10,7 +10,7 @@ from cepheus.engine.columns.lanes import before
 from cepheus.engine.columns.memory import fixed, peek, poke, poke_float, signed, table
 from cepheus.engine.columns.sums import add_float, add_integer, clear, read_float, read_integer, sum_floats
 from cepheus.engine.goals.compiled import call_6, compiled, inlined
-from cepheus.engine.goals.layout import ROW_HEADER, At, ConditionField, ConditionKind, Match, NodeField, Row
+from cepheus.engine.goals.layout import ROW_HEADER, At, ConditionField, ConditionKind, Match, NodeField, Row, Tag
 from cepheus.engine.goals.machine import (
     as_float,
     compare_values,
@@ -23,7 +23,6 @@ from cepheus.engine.goals.machine import (
 )
 from cepheus.engine.goals.matches import copy_words, loaded_match, node_at, parts_of, tag_of, value_of
 from cepheus.engine.goals.store import NOWHERE, oldest_of, row_at
-from cepheus.engine.goals.values import Tag
 from cepheus.plan.program import Floats, FunctionCode
 
 _CONDITION_BYTES = 8 * len(ConditionField)
@@ -258,6 +257,12 @@ def solve(context: int, begin: int, end: int, node: int, source_node: int, sourc
 
 def solve_behind(context: int, begin: int, end: int, node: int, source_node: int, source: int) -> int:
     """Do what ``solve`` says, behind a seam."""
+    if (
+        node == 0
+        and end == begin + 1
+        and fixed(condition_at(context, begin), ConditionField.KIND) == ConditionKind.TEST
+    ):
+        return test(context, fixed(condition_at(context, begin), ConditionField.CODE))
     at = begin
     forward = True
     found = 0

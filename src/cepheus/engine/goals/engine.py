@@ -13,20 +13,35 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.errors import OptionError, UnsupportedError
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
+from cepheus.core.values import Value
 from cepheus.engine.columns.compiled import announce_compilation
 from cepheus.engine.columns.memory import address
 from cepheus.engine.goals.compiled import FOLDER
 from cepheus.engine.goals.flatten import FlatProgram, Flattener, TypeEntry, tag_words, width_of
 from cepheus.engine.goals.functions import FunctionTable
 from cepheus.engine.goals.graph import point_type
-from cepheus.engine.goals.groups import Group, TableRegistry, make_group, split_rules
+from cepheus.engine.goals.groups import Group, TableRegistry, Waiting, make_group, split_rules
 from cepheus.engine.goals.intake import Intake, Layout, SingleIntake
-from cepheus.engine.goals.kernel import begin_instant, put_facts, run, sweep
-from cepheus.engine.goals.layout import MATCH_HEADER, AnswerField, At, NodeKind, Status, TableState
+from cepheus.engine.goals.kernel import begin_instant, put_back, put_facts, run, sweep
+from cepheus.engine.goals.layout import (
+    MATCH_HEADER,
+    ROW_HEADER,
+    TAG_BITS,
+    TAGS_PER_WORD,
+    AnswerField,
+    At,
+    Match,
+    NodeKind,
+    Status,
+    TableState,
+)
 from cepheus.engine.goals.memory import Memory
-from cepheus.engine.goals.outlet import HeadForm, to_batch
+from cepheus.engine.goals.outlet import HeadForm, part_id, to_batch
+from cepheus.engine.goals.progress import Goal, Seat, fraction_of
+from cepheus.engine.goals.snapshot import Saved, SavedType, read, write, wrong_content
+from cepheus.engine.goals.steps import NO_PART
 from cepheus.engine.goals.store import NOWHERE, remove_row
-from cepheus.engine.goals.values import TAG_BITS, TAGS_PER_WORD, Texts
+from cepheus.engine.goals.values import Texts
 from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites, too_much_state
 from cepheus.plan.program import Words
 from cepheus.rules.interval.model import Atom, IntervalRule, TimePoint
@@ -46,7 +61,7 @@ class GoalsEngine:
         self._limit = limit
         self._begin(())
 
-    def _begin(self, texts: Iterable[str]) -> None:
+    def _begin(self, texts: Iterable[str | None]) -> None:
         """Start without rules and events."""
         self._texts = Texts(texts)
         self._texts.table.code("")  # what stands where there is no text
@@ -323,3 +338,121 @@ class GoalsEngine:
 
     def _show_texts(self) -> None:
         self._memory.use_texts(self._texts, self._texts.digests())
+
+    # ---- State
+
+    @property
+    def waiting(self) -> int:
+        """How many goals wait, background knowledge not counted; one that rules share counts once."""
+        self._refresh()
+        tables = [each.table for group in self._groups for each in group.waiting()]
+        return sum(int(self._memory.state(table)[TableState.COUNT]) for table in tables)
+
+    @property
+    def bytes_held(self) -> int:
+        """Bytes of the arrays that hold goals."""
+        return sum(self._memory.held(at).nbytes for at in (At.POOL, At.NEWEST, At.OLDEST, At.TABLE_STATE))
+
+    def goals(self, rule: str | None = None) -> list[Goal]:
+        """Give what is under way toward complex events, of one rule or of all: what happened, and what is missing.
+
+        A goal that rules share is given for each of them.
+        """
+        self._refresh()
+        found: list[Goal] = []
+        for group in self._groups:
+            graph = group.placed.graph
+            waiting = {(each.node, each.operand): each for each in group.waiting()}
+            for name, deployed in group.rules.items():
+                if rule in (None, name):
+                    for place, seat in graph.seats[name].items():
+                        if place in waiting:
+                            found += self._goals_at(group, waiting[place], seat, deployed)
+        return found
+
+    def _goals_at(self, group: Group, waiting: Waiting, seat: Seat, rule: IntervalRule) -> list[Goal]:
+        spec = group.operand(waiting)
+        tags_at = MATCH_HEADER
+        values_at = tags_at + tag_words(spec.variables)
+        found = []
+        for match in self._matches(group, waiting).tolist():
+            values: dict[str, Value] = {}
+            for place, variable in enumerate(seat.names):
+                tag = (match[tags_at + place // TAGS_PER_WORD] >> (TAG_BITS * (place % TAGS_PER_WORD))) & 15
+                value = self._texts.decode(tag, match[values_at + place])
+                if value is not None:
+                    values[variable] = value
+            parts = zip(match[values_at + spec.variables :], spec.parts, strict=True)
+            found.append(
+                Goal(
+                    rule=str(rule.name),
+                    type=rule.head.name,
+                    happened=seat.happened,
+                    missing=seat.missing,
+                    absent=seat.absent,
+                    start=match[Match.START],
+                    end=match[Match.END],
+                    values=values,
+                    parts=tuple(part_id(word, kind, self._texts) for word, kind in parts if word != NO_PART),
+                    fraction=fraction_of(seat, rule),
+                )
+            )
+        return found
+
+    def snapshot(self) -> bytes:
+        """Give the rules, the goals that wait and the events of this instant."""
+        self._refresh()
+        memory = self._memory
+        width = memory[At.RECORD_WIDTH]
+        records = memory.held(At.INSTANT)[: memory[At.INSTANT_USED]]
+        types = sorted(self._layouts.items(), key=lambda item: item[1].entry.number)
+        return write(
+            self.name,
+            Saved(
+                groups=tuple(tuple(group.rules.values()) for group in self._groups),
+                schema=tuple(self._schema.values()),
+                types=tuple(SavedType(name, layout.entry.arity, layout.attributes) for name, layout in types),
+                goals=tuple(
+                    tuple(self._matches(group, waiting) for waiting in group.waiting()) for group in self._groups
+                ),
+                instant=records.reshape(-1, width) if width else records.reshape(0, 1),
+                texts=self._texts.table.texts,
+                points=tuple(self._points),
+                fed=self._fed,
+                time=memory[At.NOW],
+            ),
+        )
+
+    def _matches(self, group: Group, waiting: Waiting) -> Words:
+        """Give the matches that wait in a table, from the oldest to the newest."""
+        width = width_of(group.operand(waiting))
+        rows = self._memory.rows(waiting.table)
+        found = np.empty((len(rows), width), np.int64)
+        pool = self._memory.held(At.POOL)
+        for at, row in enumerate(rows):
+            found[at] = pool[row + ROW_HEADER : row + ROW_HEADER + width]
+        return found
+
+    def restore(self, data: bytes) -> None:
+        """Take over a snapshot: build its graphs anew and put its goals back."""
+        saved = read(self.name, data)
+        self._begin(saved.texts)
+        self._schema = Schema(saved.schema)
+        for number, each in enumerate(saved.types):
+            self._types[each.name] = TypeEntry(number, each.arity)
+            self._layouts[each.name] = Layout(self._types[each.name], each.attributes)
+        self._add_groups(saved.groups)
+        self._points = list(saved.points)
+        self._fed = saved.fed
+        memory = self._memory
+        for group, tables in zip(self._groups, saved.goals, strict=True):
+            for waiting, rows in zip(group.waiting(), tables, strict=True):
+                if rows.shape[1] != width_of(group.operand(waiting)):
+                    raise wrong_content()
+                node = self._node_number(group, waiting.node)
+                self._put(rows, partial(self._put_back, waiting, node, rows.shape[1]))
+        memory[At.NOW] = saved.time
+        memory.use_instant(saved.instant)
+
+    def _put_back(self, waiting: Waiting, node: int, width: int, rows: int, count: int) -> int:
+        return put_back(self._memory.address, waiting.table, rows, count, width, node, waiting.operand)

@@ -13,12 +13,15 @@ from cepheus.engine.goals.layout import (
     MATCH_HEADER,
     RECORD_HEADER,
     ROW_HEADER,
+    TAGS_PER_WORD,
     ArgumentField,
+    ChoiceCode,
     ConditionField,
     ConditionKind,
     LateField,
     NodeField,
     NodeKind,
+    Op,
     OperatorCode,
     PlanField,
     RuleField,
@@ -26,7 +29,6 @@ from cepheus.engine.goals.layout import (
     TableField,
     TypeField,
 )
-from cepheus.engine.goals.values import TAGS_PER_WORD
 from cepheus.plan.program import FunctionCode, Words
 
 LEFT_ENDS_FIRST = (OperatorCode.SEQ, OperatorCode.DURING, OperatorCode.STARTS, OperatorCode.OVERLAPS)
@@ -83,12 +85,27 @@ def table_specs(graph: Graph, node: int) -> tuple[TableSpec | None, TableSpec | 
     assert left is not None
     assert right is not None
     if negated is not None:
-        return TableSpec(left, window, window), None, TableSpec(negated, window, window)
+        # Figure 2 asks for all closing delimiters of an instant.
+        closers = None if spec.policy.choice is not ChoiceCode.UNRESTRICTED else TableSpec(right, 0)
+        return TableSpec(left, window, window), closers, TableSpec(negated, window, window)
     reach = 0 if spec.operator in END_TOGETHER else window
     waiting = None if spec.operator in LEFT_ENDS_FIRST else TableSpec(right, reach, window)
     if spec.operator is OperatorCode.MEETS:
         waiting = TableSpec(right, 0, 0)  # only a point can have arrived before what it must be met by
     return TableSpec(left, reach, window), waiting, None
+
+
+def guard_reads(graph: Graph, spec: NodeSpec) -> list[tuple[int, int]] | None:
+    """Give the variables of a pair that the conditions around it read, each with its place in an operand.
+
+    A place is twice that of the left operand, or that and one of the right. None if the conditions must have all.
+    """
+    if spec.shared or spec.negated >= 0 or any(condition.keys for condition in spec.conditions):
+        return None
+    known = graph.nodes[spec.left].variables if spec.left >= 0 else 0
+    code = [instruction for condition in spec.conditions for instruction in condition.code]
+    used = sorted({a for op, a, _ in code if op == Op.VARIABLE and a < known + len(spec.fresh)})
+    return [(k, 2 * k if k < known else 2 * spec.fresh[k - known] + 1) for k in used]
 
 
 @dataclass(slots=True)
@@ -273,6 +290,9 @@ class Flattener:
         row[NodeField.NEGATED_SHARED] = self._pairs(spec.negated_shared)
         row[NodeField.NEGATED_SHARED_COUNT] = len(spec.negated_shared)
         row[NodeField.FINAL] = spec.final
+        reads = guard_reads(placed.graph, spec)
+        row[NodeField.READS] = -1 if reads is None else self._pairs(reads)
+        row[NodeField.READ_COUNT] = 0 if reads is None else len(reads)
         begin, end = self._add_conditions(placed, spec.conditions, first)
         row[NodeField.GUARD], row[NodeField.GUARD_END] = begin, end
         row[NodeField.BEGIN], row[NodeField.END] = begin, end

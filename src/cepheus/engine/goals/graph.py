@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from cepheus.core.schema import Schema
-from cepheus.core.time import MAX_TIME
+from cepheus.core.time import MAX_TIME, format_duration
 from cepheus.core.values import Value
 from cepheus.engine.goals.coder import Code, Coder, unsupported
 from cepheus.engine.goals.functions import FunctionTable
@@ -23,7 +23,9 @@ from cepheus.engine.goals.layout import (
     OperatorCode,
     PreferenceCode,
 )
+from cepheus.engine.goals.progress import Seat, seat_of
 from cepheus.engine.goals.values import Tagged, Texts
+from cepheus.language.etalis.print import format_condition, format_pattern
 from cepheus.rules.expressions import Constant, Parameter
 from cepheus.rules.interval.conditions import Conditions
 from cepheus.rules.interval.matches import unify
@@ -153,6 +155,8 @@ class Graph:
     nodes: list[NodeSpec] = field(default_factory=list)
     heads: dict[str, int] = field(default_factory=dict)
     members: dict[str, list[int]] = field(default_factory=dict)
+    seats: dict[str, dict[tuple[int, int], Seat]] = field(default_factory=dict)
+    words: dict[int, tuple[str, ...]] = field(default_factory=dict)
     deepest: int = 0
     _numbers: dict[NodeSpec, int] = field(default_factory=dict)
 
@@ -161,6 +165,7 @@ class Graph:
         builder = _RuleBuilder(self, rule)
         self.heads[str(rule.name)] = builder.head()
         self.members[str(rule.name)] = builder.members
+        self.seats[str(rule.name)] = builder.seats
 
     def node(self, spec: NodeSpec) -> int:
         """Give the number of a node, a new one if none is like it."""
@@ -192,6 +197,7 @@ class _RuleBuilder:
         self._relations: dict[str, Relation] = {relation.name: relation for relation in rule.relations}
         self._conditions = Conditions(rule.relations)
         self.members: list[int] = []
+        self.seats: dict[tuple[int, int], Seat] = {}
 
     def head(self) -> int:
         built = self._build(self._rule.pattern, UNLIMITED)
@@ -206,7 +212,9 @@ class _RuleBuilder:
             values=tuple(coder.value(value) for value in self._rule.values),
             rule=str(self._rule.name),
         )
-        return self._graph.node(spec)
+        number = self._graph.node(spec)
+        self._graph.words[number] = (f"{self._rule.name}: {self._rule.head.name}",)
+        return number
 
     def _coder(self, names: Sequence[str]) -> Coder:
         places = {name: place for place, name in enumerate(names)}
@@ -229,9 +237,16 @@ class _RuleBuilder:
         spec = NodeSpec(
             NodeKind.FILTER, len(names), source.parts, left=built.node, conditions=conditions, policy=source.policy
         )
-        return _Built(self._graph.node(spec), names, sure)
+        number = self._graph.node(spec)
+        self._graph.words.setdefault(number, tuple(_layer_words(layers)))
+        return _Built(number, names, sure)
 
     def _operator(self, pattern: IntervalPattern, layers: Sequence[Lasting | Where], reach: int) -> _Built:
+        built = self._any_operator(pattern, layers, reach)
+        self._graph.words.setdefault(built.node, (_operator_words(pattern),))
+        return built
+
+    def _any_operator(self, pattern: IntervalPattern, layers: Sequence[Lasting | Where], reach: int) -> _Built:
         match pattern:
             case Atom():
                 return self._atom(pattern)
@@ -240,11 +255,16 @@ class _RuleBuilder:
             case Either(left=left, right=right):
                 return self._either(self._build(left, reach), self._build(right, reach))
             case Combined(operator=operator, left=left, right=right):
-                built = self._build(left, reach), self._build(right, reach)
-                return self._combined(OperatorCode[operator.name], *built, layers, reach)
+                one, other = self._build(left, reach), self._build(right, reach)
+                built = self._combined(OperatorCode[operator.name], one, other, layers, reach)
+                self.seats[built.node, 0] = seat_of(pattern, 0, one.names)
+                self.seats[built.node, 1] = seat_of(pattern, 1, other.names)
+                return built
             case Absence(negated=negated, first=first, second=second):
-                delimiters = self._build(first, reach), self._build(second, reach)
-                return self._absence(self._build(negated, reach), *delimiters, layers, reach)
+                opening, closing = self._build(first, reach), self._build(second, reach)
+                built = self._absence(self._build(negated, reach), opening, closing, layers, reach)
+                self.seats[built.node, 0] = seat_of(pattern, 0, opening.names)
+                return built
             case _:
                 raise AssertionError(f"no operator: {pattern!r}")
 
@@ -443,6 +463,26 @@ class _RuleBuilder:
             return [spec]
         same = self._coder([*names, ""]).equality(condition.variable, Parameter(""))
         return [spec, ConditionSpec(ConditionKind.TEST, code=same)]
+
+
+def _operator_words(pattern: IntervalPattern) -> str:
+    match pattern:
+        case Combined(operator=operator):
+            return operator.value
+        case Either():
+            return "OR"
+        case Absence():
+            return "NOT between"
+        case _:
+            return format_pattern(pattern)
+
+
+def _layer_words(layers: Sequence[Lasting | Where]) -> Iterator[str]:
+    for layer in layers:
+        if isinstance(layer, Lasting):
+            yield f"lasts {'exactly' if layer.exact else 'at most'} {format_duration(layer.duration)}"
+        else:
+            yield from map(format_condition, layer.conditions)
 
 
 def _bind(name: str, names: list[str], sure: set[str]) -> int:

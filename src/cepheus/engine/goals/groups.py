@@ -45,7 +45,8 @@ class Group:
     def remove(self, name: str) -> set[int]:
         """Take a rule out and give the tables that nothing uses any more."""
         before = {waiting.table for waiting in self.waiting()} | set(self.facts().values())
-        del self.rules[name], self.placed.graph.heads[name], self.placed.graph.members[name]
+        graph = self.placed.graph
+        del self.rules[name], graph.heads[name], graph.members[name], graph.seats[name]
         after = {waiting.table for waiting in self.waiting()} | set(self.facts().values())
         return before - after
 

@@ -15,9 +15,9 @@ from cepheus.core.values import ValueType
 from cepheus.engine.columns.intake import id_word, id_words, words_of
 from cepheus.engine.columns.memory import address
 from cepheus.engine.goals.flatten import TypeEntry
-from cepheus.engine.goals.layout import At
+from cepheus.engine.goals.layout import At, Tag
 from cepheus.engine.goals.memory import Memory
-from cepheus.engine.goals.values import Tag, Texts
+from cepheus.engine.goals.values import Texts
 from cepheus.plan.program import Words
 
 TAG_OF_TYPE = {
@@ -176,6 +176,12 @@ def _columns_of(batch: EventBatch, attribute: str) -> list[tuple[ValueType, pa.A
     return [(value_type, column) for (name, value_type), column in batch.columns.items() if name == attribute]
 
 
+def _words(column: pa.Array, value_type: ValueType, texts: Texts) -> Words:
+    if value_type is ValueType.STRING and not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    return np.ascontiguousarray(words_of(column, value_type, texts.table))
+
+
 def _argument(batch: EventBatch, attribute: str, texts: Texts) -> _Argument:
     """Give the values of an attribute; where a row has none, the tag says so."""
     columns = _columns_of(batch, attribute)
@@ -183,11 +189,11 @@ def _argument(batch: EventBatch, attribute: str, texts: Texts) -> _Argument:
         return _Argument(None)
     if len(columns) == 1 and columns[0][1].null_count == 0:
         value_type, column = columns[0]
-        return _Argument(np.ascontiguousarray(words_of(column, value_type, texts.table)), TAG_OF_TYPE[value_type])
+        return _Argument(_words(column, value_type, texts), TAG_OF_TYPE[value_type])
     words, tags = np.zeros(len(batch), np.int64), np.zeros(len(batch), np.int64)
     for value_type, column in columns:
         valid = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), np.bool_)
-        words[valid] = words_of(column, value_type, texts.table)[valid]
+        words[valid] = _words(column, value_type, texts)[valid]
         tags[valid] = TAG_OF_TYPE[value_type]
     return _Argument(words, tags=tags)
 

@@ -52,6 +52,7 @@ from cepheus.engine.goals.layout import (
     StepState,
     TableField,
     TableState,
+    Tag,
     TypeField,
 )
 from cepheus.engine.goals.machine import compute, float_of, same_value, stir, stir_value
@@ -79,7 +80,6 @@ from cepheus.engine.goals.store import (
     table_at,
     take_row,
 )
-from cepheus.engine.goals.values import Tag
 
 _DIGEST_MASK = np.uint64(2**62 - 1)
 _PLAN_BYTES = 8 * len(PlanField)

@@ -291,6 +291,8 @@ class NodeField(IntEnum):
     RULE = 33
     RECORD_TAGS = 34
     FINAL = 35
+    READS = 36
+    READ_COUNT = 37
 
 
 class OperatorCode(IntEnum):
@@ -447,6 +449,20 @@ class OutputRecord(IntEnum):
 
 
 OUTPUT_HEADER = len(OutputRecord)
+
+
+class Tag(IntEnum):
+    """The type of a value; an undefined value has none."""
+
+    NONE = 0
+    BOOL = 1
+    INT = 2
+    FLOAT = 3
+    STRING = 4
+
+
+TAG_BITS = 4
+TAGS_PER_WORD = 16
 
 
 class Op(IntEnum):

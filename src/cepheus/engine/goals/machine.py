@@ -28,8 +28,7 @@ from cepheus.engine.columns.memory import (
     subtract_overflows,
 )
 from cepheus.engine.goals.compiled import call_2, compiled, inlined
-from cepheus.engine.goals.layout import ANSWER_WORDS, AnswerField, At, Need, Op
-from cepheus.engine.goals.values import Tag
+from cepheus.engine.goals.layout import ANSWER_WORDS, AnswerField, At, Need, Op, Tag
 
 _BOOL, _INT, _FLOAT, _STRING = int(Tag.BOOL), int(Tag.INT), int(Tag.FLOAT), int(Tag.STRING)
 _ANSWER_BYTES = 8 * ANSWER_WORDS

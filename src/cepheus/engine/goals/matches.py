@@ -159,6 +159,26 @@ def load_pair(context: int, node: int, left: int, right: int) -> None:
 
 
 @compiled
+def load_for_guard(context: int, node: int, left: int, right: int) -> None:
+    """Give the expression machine those variables of a combination that the conditions around it read."""
+    operator = fixed(node, NodeField.OPERATOR)
+    poke(context, At.START, start_of_pair(operator, peek(left, Match.START), peek(right, Match.START)))
+    poke(context, At.END, end_of_pair(operator, peek(left, Match.END), peek(right, Match.END)))
+    values, tags = fixed(context, At.VALUES), fixed(context, At.VALUE_TAGS)
+    left_tags = fixed(node_at(context, fixed(node, NodeField.LEFT)), NodeField.TAG_WORDS)
+    right_tags = fixed(node_at(context, fixed(node, NodeField.RIGHT)), NodeField.TAG_WORDS)
+    reads = fixed(node, NodeField.READS)
+    for k in range(fixed(node, NodeField.READ_COUNT)):
+        variable, place = table(context, At.LINKS, 2 * (reads + k)), table(context, At.LINKS, 2 * (reads + k) + 1)
+        if place & 1:
+            poke(values, variable, value_of(right, right_tags, place >> 1))
+            poke(tags, variable, tag_of(right, place >> 1))
+        else:
+            poke(values, variable, value_of(left, left_tags, place >> 1))
+            poke(tags, variable, tag_of(left, place >> 1))
+
+
+@compiled
 def load_match(context: int, node: int, match: int) -> None:
     """Give the variables of a match of a node to the expression machine."""
     poke(context, At.START, peek(match, Match.START))

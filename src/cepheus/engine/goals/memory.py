@@ -20,6 +20,7 @@ from cepheus.engine.goals.layout import (
     AnswerField,
     At,
     Known,
+    Row,
     Status,
     StepState,
     TableState,
@@ -158,6 +159,29 @@ class Memory:
     def state(self, table: int) -> Words:
         """Give the state of a table."""
         return self.held(At.TABLE_STATE).reshape(-1, len(TableState))[table]
+
+    def rows(self, table: int) -> list[int]:
+        """Give where the rows of a table are in the pool, from the oldest to the newest."""
+        found = []
+        pool = self.held(At.POOL)
+        row = int(self.state(table)[TableState.FIRST])
+        while row != NOWHERE:
+            found.append(row)
+            row = int(pool[row + Row.AFTER])
+        return found
+
+    def use_instant(self, records: Words) -> None:
+        """Make events those of the present instant."""
+        width = self[At.RECORD_WIDTH]
+        array = _empty(max(self.held(At.INSTANT).size, 2 * (len(records) + 1) * width))
+        kept = min(width, records.shape[1])
+        array[: len(records) * width].reshape(len(records), width)[:, :kept] = records[:, :kept]
+        self.use(At.INSTANT, array)
+        self[At.INSTANT_USED] = len(records) * width
+        size = 256
+        while size <= 2 * len(records):
+            size *= 2
+        self._know_again(size)
 
     def grow(self, status: Status) -> None:
         """Make more of what ran out."""

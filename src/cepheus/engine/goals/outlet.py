@@ -17,9 +17,9 @@ from cepheus.engine.columns.intake import id_of_word
 from cepheus.engine.columns.memory import address
 from cepheus.engine.columns.state import COMPOSITE_ID_BASE, STRING_ID_FLOOR
 from cepheus.engine.goals.kernel import split
-from cepheus.engine.goals.layout import OUTPUT_HEADER, RECORD_HEADER, Record
+from cepheus.engine.goals.layout import OUTPUT_HEADER, RECORD_HEADER, TAG_BITS, TAGS_PER_WORD, Record, Tag
 from cepheus.engine.goals.steps import NO_PART
-from cepheus.engine.goals.values import TAG_BITS, TAGS_PER_WORD, Tag, Texts
+from cepheus.engine.goals.values import Texts
 from cepheus.plan.program import Words
 
 T = TypeVar("T")
@@ -78,12 +78,15 @@ class _Found:
         form = self.forms[self.rules[at]]
         first = int(self.places[at]) + form.values_at + len(form.attributes)
         words = self.words[first : first + len(form.parts)].tolist()
-        return tuple(self._part(word, kind) for word, kind in zip(words, form.parts, strict=True) if word != NO_PART)
+        parts = zip(words, form.parts, strict=True)
+        return tuple(part_id(word, kind, self.texts) for word, kind in parts if word != NO_PART)
 
-    def _part(self, word: int, event_type: str) -> EventId:
-        if word >= STRING_ID_FLOOR:
-            return id_of_word(word, self.texts.table)
-        return f"{event_type}:{word - COMPOSITE_ID_BASE:016x}"
+
+def part_id(word: int, event_type: str, texts: Texts) -> EventId:
+    """Give the id of a part, an event of that type."""
+    if word >= STRING_ID_FLOOR:
+        return id_of_word(word, texts.table)
+    return f"{event_type}:{word - COMPOSITE_ID_BASE:016x}"
 
 
 class _Lazy(Sequence[T], Generic[T]):

@@ -39,6 +39,7 @@ from cepheus.engine.goals.matches import (
     copy_words,
     end_of_pair,
     key_hash,
+    load_for_guard,
     load_match,
     load_pair,
     new_match,
@@ -182,7 +183,7 @@ def _earliest_end(context: int, node: int, mine: int, is_left: bool, number: int
 
 
 @compiled
-def _hash_for(context: int, node: int, number: int, mine: int, is_left: bool) -> int:
+def _hash_in(context: int, node: int, number: int, mine: int, is_left: bool) -> int:
     """Give the hash under which the partners of a match stand in a table."""
     operand = node_at(context, fixed(node, NodeField.LEFT if is_left else NodeField.RIGHT))
     tag_words = fixed(operand, NodeField.TAG_WORDS)
@@ -213,7 +214,7 @@ def _pair_with_all(context: int, node: int, mine: int, is_left: bool) -> bool:
     number = fixed(node, NodeField.RIGHT_TABLE if is_left else NodeField.LEFT_TABLE)
     if number < 0 or peek(state_at(context, number), TableState.COUNT) == 0:
         return True
-    hashed = _hash_for(context, node, number, mine, is_left)
+    hashed = _hash_in(context, node, number, mine, is_left)
     row = _oldest_since(context, number, hashed, _earliest_end(context, node, mine, is_left, number))
     while row != NOWHERE:
         here = row_at(context, row)
@@ -310,7 +311,10 @@ def _acceptable(context: int, node: int, left: int, right: int) -> bool:
     absence = fixed(node, NodeField.NEGATED) >= 0
     if begin == end and not absence:
         return True
-    load_pair(context, node, left, right)
+    if fixed(node, NodeField.READS) >= 0:
+        load_for_guard(context, node, left, right)
+    else:
+        load_pair(context, node, left, right)
     if absence and blocked(context, node, left, peek(right, Match.END)):
         if fixed(node, NodeField.FINAL) and peek(context, At.CONSUMED_COUNT) < fixed(context, At.CONSUMED_SIZE):
             _take(context, left)  # whatever comes, it will be ruled out again
@@ -359,7 +363,7 @@ def _best_waiting(context: int, node: int, mine: int, is_left: bool) -> int:
     newest_first = recent or (operator != OperatorCode.SEQ and operator != OperatorCode.AND)
     longest = peek(state_at(context, number), TableState.LONGEST)
     by_arrival = fixed(node, NodeField.PREFERENCE) == PreferenceCode.ARRIVAL
-    hashed = _hash_for(context, node, number, mine, is_left)
+    hashed = _hash_in(context, node, number, mine, is_left)
     best = 0
     row = newest_of(context, hashed) if newest_first else oldest_of(context, hashed)
     while row != NOWHERE:
@@ -501,23 +505,52 @@ def _same_values(one: int, other: int, tag_words: int, variables: int) -> bool:
 
 
 @compiled
+def _blocked_up_to(context: int, node: int, opener: int, closer: int, right: int) -> bool:
+    """Tell whether an opening delimiter is ruled out together with one that has the values and end of ``right``."""
+    if peek(closer, Match.END) != peek(right, Match.END) or peek(opener, Match.END) >= peek(closer, Match.START):
+        return False
+    spec = node_at(context, fixed(node, NodeField.RIGHT))
+    if not _same_values(closer, right, fixed(spec, NodeField.TAG_WORDS), fixed(spec, NodeField.VARIABLES)):
+        return False
+    return blocked(context, node, opener, peek(closer, Match.START))
+
+
+@compiled
+def _blocked_for(context: int, node: int, step: int, opener: int, right: int) -> bool:
+    """Tell whether an opening delimiter is ruled out with any closing one of this instant that is like ``right``."""
+    back = fixed(step_at(context, step), StepField.RIGHT)
+    stride = 8 * fixed(node_at(context, fixed(node, NodeField.RIGHT)), NodeField.WIDTH)
+    for j in range(count_of(context, step, back)):
+        if _blocked_up_to(context, node, opener, first_of(context, step, back) + j * stride, right):
+            return True
+    number = fixed(node, NodeField.RIGHT_TABLE)
+    hashed = _hash_in(context, node, number, right, False)
+    row = newest_of(context, hashed)
+    while row != NOWHERE:
+        here = row_at(context, row)
+        if peek(here, Row.HASH) == hashed and peek(here, Row.TABLE) == number:
+            if peek(here, ROW_HEADER + Match.END) < peek(right, Match.END):
+                return False
+            if _blocked_up_to(context, node, opener, here + _MATCH_BYTES, right):
+                return True
+        row = peek(here, Row.OLDER)
+    return False
+
+
+@compiled
 def _blocked_somewhere(context: int, node: int, step: int, left: int, right: int) -> bool:
     """Tell whether any two delimiters with these values and this outer interval have something between them."""
     load_pair(context, node, left, right)
     if blocked(context, node, left, peek(right, Match.START)):
         return True
     number = fixed(node, NodeField.LEFT_TABLE)
-    left_node, right_node = (
-        node_at(context, fixed(node, NodeField.LEFT)),
-        node_at(context, fixed(node, NodeField.RIGHT)),
-    )
-    left_tags, left_variables = fixed(left_node, NodeField.TAG_WORDS), fixed(left_node, NodeField.VARIABLES)
-    right_tags, right_variables = fixed(right_node, NodeField.TAG_WORDS), fixed(right_node, NodeField.VARIABLES)
-    back = fixed(step_at(context, step), StepField.RIGHT)
-    rights = count_of(context, step, back)
+    left_node = node_at(context, fixed(node, NodeField.LEFT))
+    tag_words, variables = fixed(left_node, NodeField.TAG_WORDS), fixed(left_node, NodeField.VARIABLES)
+    rights = count_of(context, step, fixed(step_at(context, step), StepField.RIGHT))
+    rights += peek(state_at(context, fixed(node, NodeField.RIGHT_TABLE)), TableState.COUNT)
     if peek(state_at(context, number), TableState.LONGEST) == 0 and rights == 1:
         return False  # nothing but this pair has these values and ends
-    hashed = _hash_for(context, node, number, right, False)
+    hashed = _hash_in(context, node, number, right, False)
     row = newest_of(context, hashed)
     while row != NOWHERE:
         here = row_at(context, row)
@@ -525,18 +558,9 @@ def _blocked_somewhere(context: int, node: int, step: int, left: int, right: int
         if peek(here, Row.HASH) == hashed and peek(here, Row.TABLE) == number:
             if peek(other, Match.END) < peek(left, Match.START):
                 return False
-            if peek(other, Match.START) == peek(left, Match.START) and _same_values(
-                other, left, left_tags, left_variables
-            ):
-                for j in range(rights):
-                    end = first_of(context, step, back) + j * 8 * fixed(right_node, NodeField.WIDTH)
-                    if (
-                        peek(other, Match.END) < peek(end, Match.START)
-                        and peek(end, Match.END) == peek(right, Match.END)
-                        and _same_values(end, right, right_tags, right_variables)
-                        and blocked(context, node, other, peek(end, Match.START))
-                    ):
-                        return True
+            if peek(other, Match.START) == peek(left, Match.START) and _same_values(other, left, tag_words, variables):
+                if _blocked_for(context, node, step, other, right):
+                    return True
         row = peek(here, Row.OLDER)
     return False
 
@@ -554,7 +578,7 @@ def absence_step_behind(context: int, node: int, step: int) -> int:
     right_bytes = 8 * fixed(node_at(context, fixed(node, NodeField.RIGHT)), NodeField.WIDTH)
     for j in range(count_of(context, step, back)):
         right = first_of(context, step, back) + j * right_bytes
-        hashed = _hash_for(context, node, number, right, False)
+        hashed = _hash_in(context, node, number, right, False)
         row = _oldest_since(context, number, hashed, _earliest_end(context, node, right, False, number))
         while row != NOWHERE:
             here = row_at(context, row)

@@ -8,28 +8,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
-from enum import IntEnum
 
 import numpy as np
 
 from cepheus.core.event import text_digest
 from cepheus.core.values import Value
+from cepheus.engine.goals.layout import Tag
 from cepheus.plan.program import Words
 from cepheus.plan.strings import StringTable
-
-
-class Tag(IntEnum):
-    """The type of a value; an undefined value has none."""
-
-    NONE = 0
-    BOOL = 1
-    INT = 2
-    FLOAT = 3
-    STRING = 4
-
-
-TAG_BITS = 4
-TAGS_PER_WORD = 16
 
 _TRUTHS = 2
 _DOUBLE, _WORD = struct.Struct("<d"), struct.Struct("<q")
@@ -46,7 +32,7 @@ class Texts:
     ((<Tag.STRING: 4>, 0), True, True)
     """
 
-    def __init__(self, texts: Iterable[str] = ()) -> None:
+    def __init__(self, texts: Iterable[str | None] = ()) -> None:
         self.table = StringTable(texts)
         self.ranks: Words = np.zeros(0, np.int64)
         self._digests = np.zeros(64, np.uint64)

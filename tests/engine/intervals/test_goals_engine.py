@@ -1,0 +1,174 @@
+"""What is particular to the goals engine: sharing, forgetting, progress, limits, snapshots, rules that come and go."""
+
+from __future__ import annotations
+
+import pytest
+from interval_runs import checked, deployed, event, found, stream
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.errors import LimitError, OptionError, SnapshotError, UnsupportedError
+from cepheus.core.event import Event
+from cepheus.core.schema import Schema
+from cepheus.core.time import SECOND
+from cepheus.engine.goals.engine import GoalsEngine
+from cepheus.engine.interface import Engine
+from cepheus.engine.registry import create
+from cepheus.language.tesla import parse as parse_tesla
+from cepheus.rules.check import check
+
+
+def _engine(text: str, policy: str = "unrestricted", limit: int = 10_000) -> GoalsEngine:
+    engine = GoalsEngine(limit)
+    deployed(checked(text, policy), engine)
+    return engine
+
+
+def _feed(engine: Engine, text: str) -> list[object]:
+    return [found(made) for each in stream(text) for made in engine.feed_event(each)]
+
+
+def test_a_goal_tells_what_is_there_and_what_is_missing() -> None:
+    engine = _engine("late(X, Y) <- a(X) SEQ b(Y) SEQ c(X).")
+    _feed(engine, "a(7)@1 b(8)@3")
+    goals = engine.goals()
+    assert [(goal.happened, goal.missing, dict(goal.values)) for goal in goals] == [
+        ("a(X)", "b(Y)", {"X": 7}),
+        ("a(X) SEQ b(Y)", "c(X)", {"X": 7, "Y": 8}),
+    ]
+    assert [goal.fraction for goal in goals] == [1 / 3, 2 / 3]
+    assert (goals[1].start, goals[1].end, goals[1].parts) == (SECOND, 3 * SECOND, (0, 1))
+    assert str(goals[1]) == "late: a(X) SEQ b(Y) with X = 7, Y = 8 waits for c(X) (67%)"
+    assert engine.goals("no such rule") == []
+
+
+def test_a_goal_of_a_negation_tells_what_must_not_happen() -> None:
+    engine = _engine("quiet(X) <- NOT(c).[a(X), b(X)].")
+    _feed(engine, "a(1)@1")
+    (goal,) = engine.goals()
+    assert str(goal) == "quiet: a(X) with X = 1 waits for b(X) without c (50%)"
+
+
+def test_rules_share_goals_that_are_alike() -> None:
+    engine = _engine("LABEL one: p(X) <- a(X) SEQ b(X) SEQ c(X). LABEL two: q(Y) <- a(Y) SEQ b(Y) SEQ d(Y).")
+    _feed(engine, "a(1)@1 b(1)@2")
+    alone = _engine("LABEL one: p(X) <- a(X) SEQ b(X) SEQ c(X).")
+    _feed(alone, "a(1)@1 b(1)@2")
+    assert alone.waiting == 2
+    assert engine.waiting == 3  # the pair of a and b is made once; it waits for c and for d
+    assert {goal.rule for goal in engine.goals()} == {"one", "two"}
+    assert _feed(engine, "c(1)@3 d(1)@4") == [("p", (1,), 1, 3), ("q", (1,), 1, 4)]
+
+
+def test_only_what_can_be_of_use_is_kept() -> None:
+    engine = _engine("p <- (a SEQ b).5.")
+    _feed(engine, "b@1 b@2 c@3")
+    assert engine.waiting == 0
+    _feed(engine, "a@4 a@5")
+    assert engine.waiting == 2
+    engine.advance(20 * SECOND)
+    assert engine.waiting == 0
+
+
+def test_what_is_used_up_is_gone() -> None:
+    engine = _engine("p <- a SEQ b.", "recent, once")
+    _feed(engine, "a@1 a@2 b@3")
+    assert engine.waiting == 1
+    _feed(engine, "b@4")
+    assert engine.waiting == 0
+
+
+@pytest.mark.parametrize("policy", ["recent", "chronological", "unrestricted"])
+def test_memory_stays_where_windows_end(policy: str) -> None:
+    engine = _engine("p(X) <- (a(X) SEQ b(X)).20. q <- (NOT(c).[a(_), b(_)]).20. r <- (p(X) AND p(Y)).20.", policy)
+    held = []
+    for block in range(12):
+        times = range(200 * block, 200 * (block + 1))
+        given = [event("abc"[time % 3], [time % 5] if time % 3 < 2 else [], time, time) for time in times]
+        engine.feed(EventBatch.from_events(given))
+        held.append(engine.bytes_held)
+    assert held[-1] == held[3]
+
+
+def test_a_rule_that_remembers_too_much_is_stopped_by_name() -> None:
+    engine = _engine("LABEL hoard: p <- a SEQ b.", limit=50)
+    with pytest.raises(LimitError, match="hoard") as error:
+        _feed(engine, " ".join(f"a@{time}" for time in range(100)))
+    assert error.value.diagnostics[0].code == "too-much-state"
+
+
+def test_a_rule_that_makes_too_much_is_stopped_by_name() -> None:
+    engine = _engine("LABEL burst: p(X, Y) <- a(X) SEQ b(Y).", limit=20)
+    with pytest.raises(LimitError, match="burst"):
+        _feed(engine, " ".join(f"a({n})@{n}" for n in range(15)) + " b(1)@20 b(2)@20 b(3)@21")
+    engine = _engine("LABEL burst: p(N) <- a(N). LABEL again: p(N) <- p(K) WHERE N is K + 1.", limit=20)
+    with pytest.raises(LimitError, match="again"):
+        _feed(engine, "a(1)@1")
+
+
+def test_rules_come_and_go() -> None:
+    engine = _engine("LABEL one: p(X) <- a(X) SEQ b(X).")
+    _feed(engine, "a(1)@1")
+    late = checked("LABEL two: q(X) <- a(X) SEQ b(X).")
+    engine.deploy(late.rules.interval_rules, Schema({**late.composites, **late.inputs}.values()))
+    assert _feed(engine, "a(2)@2 b(1)@3 b(2)@3") == [("p", (1,), 1, 3), ("p", (2,), 2, 3), ("q", (2,), 2, 3)]
+    engine.withdraw("one")
+    assert _feed(engine, "b(2)@5") == [("q", (2,), 2, 5)]
+    with pytest.raises(OptionError):
+        engine.withdraw("one")
+    with pytest.raises(OptionError):
+        engine.deploy(late.rules.interval_rules, Schema())
+    other = GoalsEngine()
+    other.restore(engine.snapshot())
+    assert _feed(other, "b(2)@6") == [("q", (2,), 2, 6)]
+
+
+def test_other_rules_are_refused() -> None:
+    tesla = check(parse_tesla("define A() from B()"))
+    with pytest.raises(UnsupportedError):
+        GoalsEngine().deploy(tesla.rules.rules, Schema())
+    assert create("goals", checked("p <- a.").rules.interval_rules).name
+
+
+def test_a_damaged_snapshot_is_refused() -> None:
+    engine = _engine("p <- a SEQ b.")
+    data = bytearray(engine.snapshot())
+    data[-1] ^= 1
+    with pytest.raises(SnapshotError):
+        GoalsEngine().restore(bytes(data))
+    with pytest.raises(SnapshotError):
+        GoalsEngine().restore(b"nothing")
+
+
+def test_values_of_any_kind() -> None:
+    engine = _engine('p(X, Y, N) <- a(X) SEQ b(X, Y) WHERE N is Y + 1, Y < 10. q(T) <- c(T) WHERE T < "m", T != "b".')
+    events = [
+        Event("a", SECOND, {"arg1": 2}),
+        Event("a", SECOND, {"arg1": "two"}),
+        Event("a", SECOND, {"arg1": True}),
+        Event("b", 2 * SECOND, {"arg1": 2.0, "arg2": 1.5}),
+        Event("b", 2 * SECOND, {"arg1": "two", "arg2": 3}),
+        Event("b", 2 * SECOND, {"arg1": 1, "arg2": 3}),
+        Event("b", 2 * SECOND, {"arg1": "two", "arg2": "x"}),
+        *(Event("c", 3 * SECOND, {"arg1": text}) for text in ("z", "b", "a", "m", "lz")),
+    ]
+    made = [found(each) for given in events for each in engine.feed_event(given)]
+    assert made == [
+        ("p", (2, 1.5, 2.5), 1, 2),
+        ("p", ("two", 3, 4), 1, 2),
+        ("q", ("a",), 3, 3),
+        ("q", ("lz",), 3, 3),
+    ]
+
+
+def test_functions_and_knowledge_are_asked_once_for_each_value() -> None:
+    engine = _engine(
+        "near(hall, attic). near(attic, roof). far(X) :- near(_, X), NOT near(X, _).\n"
+        "p(R, upper(R)) <- a(R) WHERE NOT far(R). q(R, S) <- a(R) WHERE near(R, S). s(R) <- a(R) WHERE far(R)."
+    )
+    assert _feed(engine, "a(hall)@1 a(roof)@2 a(attic)@3") == [
+        ("p", ("hall", "HALL"), 1, 1),
+        ("q", ("hall", "attic"), 1, 1),
+        ("s", ("roof",), 2, 2),
+        ("p", ("attic", "ATTIC"), 3, 3),
+        ("q", ("attic", "roof"), 3, 3),
+    ]
