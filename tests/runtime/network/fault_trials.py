@@ -6,12 +6,12 @@ from collections import Counter
 from dataclasses import replace
 from random import Random
 
-from trials import Seen, Trial, expected, make_trial, show
+from trials import Seen, Trial, expected, make_trial, options_of, show
 
 from cepheus.language.tesla import parse_event_pattern
 from cepheus.runtime.network.faults import Faults, FaultyNetwork
 from cepheus.runtime.network.messages import Admitted, AttachSink, AttachSource, Deployed, DeployRules, Publish, Tick
-from cepheus.runtime.network.strategy import Options, Strategy
+from cepheus.runtime.network.strategy import Strategy
 
 _STEP = 500
 _PATIENCE = 400
@@ -39,7 +39,7 @@ def run_with_faults(trial: Trial) -> tuple[Seen, int]:
         checkpoint_every=random.choice((0, 0, 9, 50)),
         until=10**12,
     )
-    network = FaultyNetwork(trial.links, Options(trial.strategy), trial.processors, rates, trial.seed)
+    network = FaultyNetwork(trial.links, options_of(trial), trial.processors, rates, trial.seed)
     network.start()
     for name, (at, types) in trial.sources.items():
         network.post(1, at, AttachSource(name, types), name)

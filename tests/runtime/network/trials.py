@@ -29,7 +29,7 @@ from cepheus.runtime.network.messages import (
     Tick,
 )
 from cepheus.runtime.network.simulation import Network
-from cepheus.runtime.network.strategy import Options, Strategy
+from cepheus.runtime.network.strategy import Masters, Options, Strategy
 
 Seen = Counter[tuple[str, str]]
 """How often each sink received each event."""
@@ -126,9 +126,15 @@ def show(event: Event) -> str:
     return f"{event.type}@{event.time} {sorted(event.attributes.items())} {event.id} {event.rule} {event.made_of}"
 
 
+def options_of(trial: Trial) -> Options:
+    """Give the options of a trial: masters are chosen from the start, or over and over while events flow."""
+    masters = Masters.TOP if trial.seed % 2 else Masters.ADAPTIVE
+    return Options(trial.strategy, masters=masters, adapt_every=25)
+
+
 def run(trial: Trial) -> tuple[Seen, int]:
     """Run a trial; give what sinks received and by how much its times were shifted."""
-    network = Network(trial.links, Options(trial.strategy), trial.processors)
+    network = Network(trial.links, options_of(trial), trial.processors)
     random = Random(f"timing {trial.seed}")
     network.start()
     network.run()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
 from cepheus.core.event import Event
 from cepheus.core.time import MIN_TIME
@@ -110,12 +111,17 @@ class Evaluation:
             name = assigned.part.name
             old = before.get(name)
             if old is not None and old.part == assigned.part and (old.since is None) == (assigned.since is None):
-                old.pull = assigned.pull
                 self.filters[name] = old
             else:
-                self.filters[name] = PartialFilter(assigned.part, assigned.since, assigned.pull, self.exact)
+                self.filters[name] = PartialFilter(assigned.part, assigned.since, pull=False, exact=self.exact)
                 changed.append(self.filters[name])
+            self.filters[name].will_pull = assigned.pull and not self.filters[name].pull
         self._index()
+        for assigned in parts:
+            kept = self.filters[assigned.part.name]
+            if kept.pull and not assigned.pull:
+                kept.pull, kept.live = False, self.done
+                self.pull(kept, MIN_TIME, self.done)
         for changed_filter in changed:
             self.resend(changed_filter)
 
@@ -130,6 +136,7 @@ class Evaluation:
         for each in self.filters.values():
             if each.since is None:
                 each.activate(since, self.done)
+            each.settle_mode(self.done)
         self._index()
 
     def state(self) -> tuple[dict[str, int], frozenset[str], list[Pending]]:
@@ -265,6 +272,20 @@ class Evaluation:
         pending = [each for each in self.filters.values() if each.since is None]
         self._eager = frozenset(kind for each in pending for kind in _types_of(Assigned(each.part)))
         self._fed = frozenset(kind for hosted in self._rules.values() for kind in input_types(hosted.ordered.rule))
+
+    def take_counts(self) -> tuple[tuple[str, int], ...]:
+        """Give how many events matched the root of each partial rule since the last time."""
+        counts = tuple((name, each.count) for name, each in self.filters.items())
+        for each in self.filters.values():
+            each.count = 0
+        return counts
+
+    def remembered(self, event_type: str, since: int) -> list[Record]:
+        """Give the remembered events of a type from a time on, and those that wait to be evaluated."""
+        column = self.store.columns.get(event_type)
+        known = [] if column is None else column.records[bisect_left(column.times, since) :]
+        waiting = [record for _, _, records in sorted(self._pending, key=itemgetter(0, 1)) for record in records]
+        return [*known, *(record for record in waiting if record.type == event_type)]
 
     def _forget(self) -> None:
         """Drop what no rule can reach any more, now and then."""

@@ -46,6 +46,7 @@ class PartialFilter:
     pull: bool
     exact: bool
     matcher: Matcher = field(init=False)
+    will_pull: bool = False
     live: int | None = None
     openings: list[Opening] = field(default_factory=list)
     count: int = 0
@@ -59,13 +60,18 @@ class PartialFilter:
         selection = self.part.selection
         self._policy = None if selection is None else selection.policy
         self._window = 0 if selection is None else selection.window.duration
-        self._drops = not self.part.keeps_all and not (self.pull and self.part.chooses_one)
+        self._drops = not self.part.keeps_all
         self._joined = self.part.joined
 
     def activate(self, since: int, now: int) -> None:
         """From now on filter: up to here everything was sent, so the next dead event must follow."""
         self.since = self.matcher.since = since
         self.live = now
+
+    def settle_mode(self, now: int) -> None:
+        """Begin to wait to be asked, if that was decided: the father knows it by now."""
+        if self.will_pull:
+            self.pull, self.will_pull, self.live = True, False, now
 
     def waiting(self, record: Record) -> bool:
         """Tell whether an event that matches the root must wait to be asked for."""
@@ -81,7 +87,7 @@ class PartialFilter:
             return [event for match in matches for event in match.events.values()]
         alive = bool(self.matcher.matches(record, store, looked))
         found = [record, *looked]
-        if not self._drops:
+        if not self._drops or (self.pull and self._policy not in (None, Policy.EACH)):
             return found
         if alive:
             self.live = record.time

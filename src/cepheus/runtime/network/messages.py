@@ -333,28 +333,11 @@ class Pulled:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """To the father: how many events matched each partial rule since the last such message."""
+    """To the father: how many events matched each partial rule in the last period of ``seconds``."""
 
     tree: str
+    seconds: float
     counts: tuple[tuple[str, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Modes:
-    """To a child: which partial rules push and which wait to be asked; a change to push is answered by ``Pushing``."""
-
-    tree: str
-    number: int
-    pull: tuple[str, ...]
-    push: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Pushing:
-    """To the father: the changed modes hold, and all that was kept back has been sent."""
-
-    tree: str
-    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -395,7 +378,5 @@ Message = (
     | Awaken
     | Pulled
     | Rates
-    | Modes
-    | Pushing
     | Release
 )

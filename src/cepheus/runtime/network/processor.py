@@ -7,7 +7,9 @@ messages give the same answers, which is what recovery after a crash rests on.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import assert_never
 
 from cepheus.core.errors import CepheusError
@@ -22,6 +24,7 @@ from cepheus.runtime.network.election import Election
 from cepheus.runtime.network.evaluation import Evaluation
 from cepheus.runtime.network.filtering import Opening
 from cepheus.runtime.network.interests import matches, without_covered
+from cepheus.runtime.network.masters import choose_masters, top_masters
 from cepheus.runtime.network.messages import (
     Activate,
     Admitted,
@@ -45,12 +48,10 @@ from cepheus.runtime.network.messages import (
     Interests,
     LateEvents,
     Message,
-    Modes,
     Ordered,
     Program,
     Publish,
     Pulled,
-    Pushing,
     Rates,
     Refused,
     Release,
@@ -61,9 +62,9 @@ from cepheus.runtime.network.messages import (
     TreeAnswer,
     WithdrawRules,
 )
-from cepheus.runtime.network.sharing import RELAY, order_of, share_out
+from cepheus.runtime.network.sharing import RELAY, Origin, order_of, share_out
 from cepheus.runtime.network.store import Record
-from cepheus.runtime.network.strategy import Filter, Options, Order
+from cepheus.runtime.network.strategy import Filter, Masters, Options, Order
 from cepheus.runtime.network.tree import Basis, Child, Tree, Wave
 
 Outgoing = tuple[str, Message]
@@ -128,6 +129,10 @@ class Processor:
         self._out: list[Outgoing] = []
         self._dirty: set[str] = set()
         self._now = 0
+        self._adapts = self.options.strategy.pulls and self.options.masters is Masters.ADAPTIVE
+        self._next_adaption: int | None = None
+        self._local_counts: dict[str, int] = {}
+        self._local_rates: dict[str, float] = {}
 
     # ---- The way in ----------------------------------------------------------------------------------------------
 
@@ -137,8 +142,10 @@ class Processor:
         self._dispatch(message, sender)
         for name in sorted(self._dirty):
             self._progress(self.trees[name])
-        self._dirty.clear()
+        if self._adapts and isinstance(message, Events | Publish | Tick):
+            self._adapt()
         self._flush_events()
+        self._dirty.clear()
         out, self._out = self._out, []
         return out
 
@@ -186,8 +193,8 @@ class Processor:
                 self._on_request(message, sender)
             case Release():
                 self._on_release(message)
-            case Rates() | Modes() | Pushing():
-                pass
+            case Rates():
+                self._on_rates(message, sender)
             case Admitted() | LateEvents() | Deployed() | Refused() | Delivered():
                 pass  # for clients; a processor that gets one has nothing to do
             case _:
@@ -325,8 +332,8 @@ class Processor:
                 continue
             source.counter += 1
             source.latest = max(source.latest, event.time)
-            named = event if event.id is not None else replace(event, id=f"{message.source}:{source.counter}")
-            accepted.append((source.counter, named))
+            self._local_counts[event.type] = self._local_counts.get(event.type, 0) + 1
+            accepted.append((source.counter, _named(event, message.source, source.counter)))
         for name, tree in self.trees.items():
             if name not in source.since:
                 continue
@@ -334,11 +341,13 @@ class Processor:
             for counter, event in accepted:
                 if event.time >= since and tree.evaluation.wants(event.type):
                     self._arrive(tree, event.time, Record(event, message.source, counter))
-        if message.through is not None:
-            source.through = max(source.through, message.through)
+                    self._dirty.add(name)
+        if message.through is not None and message.through > source.through:
+            source.through = message.through
+            if self.options.order is Order.PROGRESS:
+                self._dirty.update(self.trees)
         if late:
             self._send(source.client, LateEvents(message.source, late))
-        self._dirty.update(self.trees)
 
     def _on_tick(self, message: Tick) -> None:
         if message.through is not None:
@@ -489,7 +498,8 @@ class Processor:
     def _install(self, tree: Tree, version: int, seen: int, program: Program) -> None:
         tree.version = version
         strategy = self.options.strategy
-        shared = share_out(program, tree.producers(self._local_types()), central=strategy.central, pulls=strategy.pulls)
+        choose = partial(self._choose, tree) if strategy.pulls else None
+        shared = share_out(program, tree.producers(self._local_types()), central=strategy.central, choose=choose)
         tree.evaluation.keep_only(shared.rules)
         tree.evaluation.expect(shared.rules, shared.parts)
         tree.wave = Wave(version, seen, program, shared, set(tree.children))
@@ -498,6 +508,35 @@ class Processor:
             child.program = shared.children.get(name, Program())
             self._send(name, Install(tree.name, version, basis.children.get(name, child.serial), child.program))
         self._check_installed(tree)
+
+    def _choose(self, tree: Tree, origins: Sequence[Origin]) -> Sequence[Origin]:
+        """Decide which partial rules wait to be asked."""
+        if self.options.masters is Masters.TOP:
+            return top_masters(origins)
+        return choose_masters(origins, tree.rates(self._local_rates))
+
+    def _on_rates(self, message: Rates, sender: str) -> None:
+        tree = self.trees[message.tree]
+        tree.children[sender].rates = {name: count / message.seconds for name, count in message.counts}
+
+    def _adapt(self) -> None:
+        """Once in a while tell the fathers how often partial rules matched, and at the root choose masters anew."""
+        every = self.options.adapt_every
+        if self._next_adaption is None:
+            self._next_adaption = self._now + every
+        if self._now < self._next_adaption:
+            return
+        seconds = (self._now - self._next_adaption + every) / 1_000_000
+        self._next_adaption = self._now + every
+        self._local_rates = {kind: count / seconds for kind, count in self._local_counts.items()}
+        self._local_counts.clear()
+        for tree in self.trees.values():
+            counts = tree.evaluation.take_counts()
+            if tree.father is not None:
+                if counts:
+                    self._send(tree.father, Rates(tree.name, seconds, counts))
+            else:
+                self._reconfigure(tree)
 
     def _on_installed(self, message: Installed, sender: str) -> None:
         tree = self.trees[message.tree]
@@ -513,10 +552,12 @@ class Processor:
         wave = tree.wave
         if wave is None or wave.waiting:
             return
+        self._dirty.add(tree.name)
         evaluation = tree.evaluation
         tree.shared = wave.shared
         tree.pulling.adopt(wave.shared)
         evaluation.adopt(wave.shared.rules, wave.shared.parts)
+        self._wake_again(tree)
         ready = max(wave.ready, evaluation.done)
         for name in tree.bases[wave.seen].sources:
             source = self._sources[name]
@@ -532,6 +573,14 @@ class Processor:
         tree.promised = evaluation.done if self._has_inputs(tree) else None
         self._flush_events()
         self._send(tree.father, Installed(tree.name, wave.version, ready, tree.promised))
+
+    def _wake_again(self, tree: Tree) -> None:
+        """Ask new slaves for what the master's events so far call for."""
+        since = tree.evaluation.done - tree.evaluation.horizon
+        for kind in tree.pulling.masters:
+            for record in tree.evaluation.remembered(kind, since):
+                for to, awaken in tree.pulling.wake(tree.name, record):
+                    self._send(to, awaken)
 
     def _settled(self, tree: Tree, since: int) -> tuple[Settled, ...]:
         done, tree.settling = tree.settling, []
@@ -617,7 +666,8 @@ class Processor:
         """Send to each father what was let through and promised since the last time, each event once."""
         entries: dict[str, dict[tuple[str, int, int], Entry]] = {}
         promises: dict[str, list[tuple[str, int | None]]] = {}
-        for tree in self.trees.values():
+        for name in sorted(self._dirty):
+            tree = self.trees[name]
             father = tree.father
             if father is None:
                 continue
@@ -676,6 +726,7 @@ class Processor:
 
     def _answer(self, tree: Tree, number: int, part: str, first: int, last: int) -> None:
         """Send what an awakening asks for, then say so."""
+        self._dirty.add(tree.name)
         each = tree.evaluation.filters.get(part)
         if each is not None:
             tree.evaluation.advance(tree.evaluation.done)
@@ -742,7 +793,7 @@ class Processor:
             return
         for name, child in tree.children.items():
             if name != came_from and child.interests:
-                wanted = tuple(e for e in events if any(matches(pattern, e) for pattern in child.interests))
+                wanted = tuple(event for event in events if child.wants(event))
                 if wanted:
                     self._send(name, Deliver(tree.name, wanted))
 
@@ -754,3 +805,21 @@ class Processor:
 
     def _on_deliver(self, message: Deliver, sender: str) -> None:
         self._route(self.trees[message.tree], message.events, sender)
+
+
+def _named(event: Event, source: str, counter: int) -> Event:
+    """Give an event an id that is its own in the whole network, if it has none."""
+    if event.id is not None:
+        return event
+    return Event(
+        event.type,
+        event.time,
+        event.attributes,
+        f"{source}:{counter}",
+        event.sequence,
+        event.probability,
+        event.errors,
+        event.start,
+        event.rule,
+        event.made_of,
+    )

@@ -93,14 +93,14 @@ class Pulling:
                         shared_values(origin.rule, origin.master, label),
                     )
                     for label, children in origin.labels.items()
-                    if label != origin.master
+                    if label in origin.waiting
                 ]
                 self.masters.setdefault(matcher.type, []).append(_Master(matcher, slaves))
 
     @property
     def holds(self) -> int:
         """The time from which evaluation must wait for answers; MAX_TIME if nothing is open."""
-        return min((request.holds for request in self.requests.values()), default=MAX_TIME)
+        return min([request.holds for request in self.requests.values()]) if self.requests else MAX_TIME
 
     def wake(self, tree: str, record: Record) -> list[tuple[str, Awaken]]:
         """Give the awakenings that an event of a master calls for."""

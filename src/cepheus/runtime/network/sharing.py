@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from cepheus.plan.partial import HERE, PartialRule, Producers, input_types, partition, seen_here, sole_child
@@ -19,8 +19,8 @@ class Origin:
     """A rule or partial rule that is evaluated here from partial rules of the children.
 
     ``labels`` gives, for each root of these, the children that have it; none for a position that only local sources
-    fill. ``possible`` are the roots that can be master. ``master`` is the root whose events open windows
-    for all others; None if all push. ``pulled`` says that the origin itself waits to be asked for.
+    fill. ``possible`` are the roots that can be master. ``master`` is the root whose events open windows for those
+    that are ``waiting`` to be asked; None if all push. ``pulled`` says that the origin itself waits to be asked.
     """
 
     name: str
@@ -30,7 +30,9 @@ class Origin:
     parts: Mapping[str, PartialRule]
     possible: tuple[str, ...] = ()
     master: str | None = None
+    waiting: frozenset[str] = frozenset()
     pulled: bool = False
+    since: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,51 +50,54 @@ def share_out(
     producers: Producers,
     *,
     central: bool = False,
-    pulls: bool = False,
-    masters: Mapping[str, str] | None = None,
+    choose: Callable[[Sequence[Origin]], Sequence[Origin]] | None = None,
 ) -> Shared:
     """Share a program out among a processor and its children.
 
     Rules that feed one another stay together. A child that sees all they need takes them over; otherwise they are
-    evaluated here, from the partial rules of the children. ``masters`` are the roots that have been found to be rare.
+    evaluated here, from the partial rules of the children. ``choose`` decides which of these wait to be asked.
     """
     taken: dict[str, list[Ordered]] = {}
-    given: dict[str, dict[str, Assigned]] = {}
     hosted: list[Ordered] = []
     origins: list[Origin] = []
-    masters = masters or {}
     for group in groups(program.rules):
         child = None if central else sole_child((ordered.rule for ordered in group), producers)
         if child is not None:
             taken.setdefault(child, []).extend(group)
             continue
         hosted += group
-        composites = {ordered.rule.composite.name for ordered in group}
-        feeding = {kind: producers.get(kind, frozenset()) | {HERE} for kind in composites}
-        seen = {**producers, **feeding}
-        for ordered in group:
-            parts = _raw(ordered.rule, producers) if central else partition(ordered.rule, seen)
-            top = ordered.rule.pattern.terminator.name
-            origin = _origin(str(ordered.rule.name), ordered.rule, top, parts, seen_here(ordered.rule, producers))
-            origin = replace(origin, possible=_possible(origin, composites))
-            origin = _with_master(origin, masters) if pulls else origin
-            origins.append(origin)
-            _give(given, parts, ordered.since, origin)
+        origins += _origins_of_group(group, producers, central=central)
     for assigned in program.parts:
         parts = partition(assigned.part, producers)
         local = seen_here(assigned.part, producers)
         origin = _origin(assigned.part.name, assigned.part.rule, assigned.part.root, parts, local)
-        origin = replace(origin, possible=_possible(origin, set()))
-        origin = replace(origin, pulled=True) if assigned.pull else _with_master(origin, masters) if pulls else origin
-        origins.append(origin)
-        _give(given, parts, assigned.since, origin)
-    names = dict.fromkeys([*taken, *given])
+        origins.append(
+            replace(origin, since=assigned.since, pulled=assigned.pull, possible=_possible(origin, frozenset()))
+        )
+    origins = list(choose(origins)) if choose is not None else origins
+    given = _give(origins)
     return Shared(
         rules=tuple(sorted(hosted, key=order_of)),
         parts=program.parts,
-        children={child: Program(tuple(taken.get(child, ())), tuple(given.get(child, {}).values())) for child in names},
+        children={
+            child: Program(tuple(taken.get(child, ())), tuple(given.get(child, {}).values()))
+            for child in dict.fromkeys([*taken, *given])
+        },
         origins=tuple(origins),
     )
+
+
+def _origins_of_group(group: Sequence[Ordered], producers: Producers, *, central: bool) -> list[Origin]:
+    """Partition rules that feed one another; the composite events they share are seen here alone."""
+    composites = frozenset(ordered.rule.composite.name for ordered in group)
+    seen = {**producers, **{kind: producers.get(kind, frozenset()) | {HERE} for kind in composites}}
+    found = []
+    for ordered in group:
+        rule = ordered.rule
+        parts = _raw(rule, producers) if central else partition(rule, seen)
+        origin = _origin(str(rule.name), rule, rule.pattern.terminator.name, parts, seen_here(rule, producers))
+        found.append(replace(origin, since=ordered.since, possible=_possible(origin, composites)))
+    return found
 
 
 def order_of(ordered: Ordered) -> tuple[int, str, int]:
@@ -147,7 +152,7 @@ def _origin(
     return Origin(name, rule, root, labels, patterns)
 
 
-def _possible(origin: Origin, composites: set[str]) -> tuple[str, ...]:
+def _possible(origin: Origin, composites: frozenset[str]) -> tuple[str, ...]:
     """Give the roots that can be master: the rule needs an event there, and all of them are seen coming."""
     return tuple(
         label
@@ -156,24 +161,13 @@ def _possible(origin: Origin, composites: set[str]) -> tuple[str, ...]:
     )
 
 
-def _with_master(origin: Origin, masters: Mapping[str, str]) -> Origin:
-    """Choose a master: the one found to be rare, or else the top of the pattern."""
-    if len(origin.labels) < 2 or not origin.possible:
-        return origin
-    wanted = masters.get(origin.name, origin.root)
-    return replace(origin, master=wanted if wanted in origin.possible else origin.possible[0])
-
-
-def _give(
-    given: dict[str, dict[str, Assigned]],
-    parts: Mapping[str, tuple[PartialRule, ...]],
-    since: int | None,
-    origin: Origin,
-) -> None:
-    for child, found in parts.items():
-        for part in found:
-            pull = origin.pulled or (origin.master is not None and part.root != origin.master)
-            before = given.setdefault(child, {}).get(part.name)
-            if before is not None:
-                pull = pull and before.pull
-            given[child][part.name] = Assigned(part, since, pull)
+def _give(origins: Sequence[Origin]) -> dict[str, dict[str, Assigned]]:
+    """Give each child its partial rules."""
+    given: dict[str, dict[str, Assigned]] = {}
+    for origin in origins:
+        for label, children in origin.labels.items():
+            part = origin.parts[label]
+            pull = origin.pulled or label in origin.waiting
+            for child in children:
+                given.setdefault(child, {})[part.name] = Assigned(part, origin.since, pull)
+    return given

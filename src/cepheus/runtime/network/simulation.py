@@ -17,6 +17,7 @@ from cepheus.runtime.network.strategy import Options
 from cepheus.runtime.network.traffic import Traffic, size_of
 
 Link = tuple[str, str]
+_Item = tuple[str, str, Message] | tuple[Callable[[int], None], int]
 
 
 @dataclass(slots=True)
@@ -53,7 +54,7 @@ class Network:
     on_told: Callable[[str, Message], None] | None = None
     processors: dict[str, Processor] = field(init=False)
     _links: dict[Link, LinkState] = field(init=False)
-    _queue: list[tuple[int, int, str, str, Message]] = field(default_factory=list)
+    _queue: list[tuple[int, int, _Item]] = field(default_factory=list)
     _count: int = 0
 
     def __post_init__(self) -> None:
@@ -70,8 +71,19 @@ class Network:
 
     def post(self, time: int, processor: str, message: Message, sender: str = "") -> None:
         """Hand a message of a client to a processor at a time."""
+        self._push(time, (processor, sender, message))
+
+    def call(self, time: int, action: Callable[[int], None], number: int) -> None:
+        """Call a function with a number when a time has come."""
+        self._push(time, (action, number))
+
+    def hand(self, processor: str, message: Message, sender: str = "") -> None:
+        """Hand a message to a processor now."""
+        self._deliver(processor, sender, message)
+
+    def _push(self, time: int, item: _Item) -> None:
         self._count += 1
-        heapq.heappush(self._queue, (time, self._count, processor, sender, message))
+        heapq.heappush(self._queue, (time, self._count, item))
 
     def start(self) -> None:
         """Tell all processors to begin."""
@@ -82,8 +94,12 @@ class Network:
         """Let time pass until nothing is under way, or up to a time."""
         queue = self._queue
         while queue and (until is None or queue[0][0] <= until):
-            self.now, _, name, sender, message = heapq.heappop(queue)
-            self._deliver(name, sender, message)
+            self.now, _, item = heapq.heappop(queue)
+            if len(item) == 3:
+                self._deliver(*item)
+            else:
+                action, number = item
+                action(number)
         if until is not None:
             self.now = max(self.now, until)
 
@@ -108,5 +124,4 @@ class Network:
             link.free_at = start
         arrival = max(start + link.delay, link.last_arrival)
         link.last_arrival = arrival
-        self._count += 1
-        heapq.heappush(self._queue, (arrival, self._count, to, name, message))
+        self._push(arrival, (to, name, message))

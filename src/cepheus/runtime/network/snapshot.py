@@ -40,6 +40,9 @@ _PARTS: dict[str, Any] = {
     "_known_changes": set[tuple[str, str]],
     "_declared": dict[str, EventType],
     "_now": int,
+    "_next_adaption": int | None,
+    "_local_counts": dict[str, int],
+    "_local_rates": dict[str, float],
 }
 """The plain state of a processor; its trees are written separately."""
 
@@ -107,6 +110,7 @@ def _evaluation_to_json(evaluation: Evaluation) -> Json:
                 "part": to_plain(each.part),
                 "since": each.since,
                 "pull": each.pull,
+                "will_pull": each.will_pull,
                 "exact": each.exact,
                 "live": each.live,
                 "openings": to_plain(each.openings),
@@ -123,7 +127,7 @@ def _evaluation_from_json(data: Json) -> Evaluation:
     filters = []
     for record in data["filters"]:
         each = PartialFilter(from_plain(PartialRule, record["part"]), record["since"], record["pull"], record["exact"])
-        each.live, each.count = record["live"], record["count"]
+        each.live, each.count, each.will_pull = record["live"], record["count"], record["will_pull"]
         each.openings = from_plain(list[Opening], record["openings"])
         filters.append(each)
     evaluation = Evaluation.from_state(

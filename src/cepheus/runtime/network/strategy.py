@@ -53,6 +53,17 @@ class Order(Enum):
     ARRIVAL = "arrival"
 
 
+class Masters(Enum):
+    """How push-pull strategies choose what pushes.
+
+    ``adaptive`` observes rates and lets partial rules wait where that saves traffic; ``top`` makes the top of each
+    pattern the master from the start.
+    """
+
+    ADAPTIVE = "adaptive"
+    TOP = "top"
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """What all processors of a network agree on; ``adapt_every`` is the period of choosing masters, in microseconds."""
@@ -60,4 +71,5 @@ class Options:
     strategy: Strategy = Strategy.ST
     filter: Filter = Filter.EXACT
     order: Order = Order.PROGRESS
-    adapt_every: int = 10_000_000
+    masters: Masters = Masters.ADAPTIVE
+    adapt_every: int = 30_000_000

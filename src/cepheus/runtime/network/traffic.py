@@ -11,11 +11,7 @@ from cepheus.runtime.network.messages import (
     Deliver,
     Events,
     Message,
-    Modes,
     Pulled,
-    Pushing,
-    Rates,
-    Release,
 )
 
 _HEADER = 24
@@ -72,9 +68,6 @@ class Traffic:
             case Awaken() | Pulled():
                 self.awakenings += 1
                 self.bytes[name, to] += size
-            case Rates() | Modes() | Pushing() | Release():
-                self.control += 1
-                self.other_bytes += size
             case _:
                 self.control += 1
                 self.other_bytes += size

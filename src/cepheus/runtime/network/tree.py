@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from cepheus.core.event import Event
 from cepheus.core.time import MAX_TIME, MIN_TIME
 from cepheus.plan.partial import HERE, Producers
 from cepheus.rules.expressions import EventPattern
 from cepheus.rules.model import Rule
 from cepheus.runtime.network.evaluation import Evaluation
+from cepheus.runtime.network.interests import matches
 from cepheus.runtime.network.messages import Program, Settled
 from cepheus.runtime.network.pulling import Pulling
 from cepheus.runtime.network.sharing import Shared
@@ -23,6 +26,11 @@ class Child:
     through: int | None = None
     program: Program = field(default_factory=Program)
     interests: tuple[EventPattern, ...] = ()
+    rates: dict[str, float] = field(default_factory=dict)
+
+    def wants(self, event: Event) -> bool:
+        """Tell whether a sink at or below the child has subscribed to an event."""
+        return any(pattern.type == event.type and matches(pattern, event) for pattern in self.interests)
 
 
 @dataclass(slots=True)
@@ -101,6 +109,19 @@ class Tree:
     def types(self, local: frozenset[str]) -> frozenset[str]:
         """Give all types produced at or below this processor."""
         return local.union(*(child.types or () for child in self.children.values()))
+
+    def rates(self, local: Mapping[str, float]) -> dict[str, float]:
+        """Give the observed rates of partial rules, in events per second: the children's and those of local types."""
+        found: dict[str, float] = {}
+        for child in self.children.values():
+            for name, rate in child.rates.items():
+                found[name] = found.get(name, 0.0) + rate
+        for origin in self.shared.origins:
+            for part in origin.parts.values():
+                rate = local.get(part.pattern.terminator.type, 0.0)
+                if rate:
+                    found[part.name] = found.get(part.name, 0.0) + rate
+        return found
 
     def children_through(self) -> int:
         """Give the time up to which all children have sent what they have; MAX_TIME if none has anything to send."""
