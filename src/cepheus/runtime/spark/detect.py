@@ -60,7 +60,8 @@ class Detection:
         return self.planned.composites
 
     def of(self, composite: str, rows: DataFrame | None = None) -> DataFrame:
-        """Give the composite events of one type: ``time``, with provenance ``id`` and ``from``, and its attributes.
+        """Give the composite events of one type and its attributes: ``time``, with provenance ``id`` and ``from``, with
+        networks ``probability``.
 
         ``rows`` are taken in place of ``dataframe``: the same rows, cached.
         """
@@ -70,7 +71,8 @@ class Detection:
         if composite not in composites:
             hint = did_you_mean(composite, composites) or f"the rules define {', '.join(composites)}"
             raise OptionError.of("type", f"no rule defines '{composite}'", hint=hint)
-        own = ["time", *(["id", "from"] if self.layout.provenance else [])]
+        own = ["time", *(["probability"] if self.layout.probability else [])]
+        own += ["id", "from"] if self.layout.provenance else []
         names = dict(zip(self.layout.columns, self.layout.names, strict=True))
         columns = [f.col(quoted(name)) for name in own]
         for attribute in composites[composite].attributes:

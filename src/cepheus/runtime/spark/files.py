@@ -71,6 +71,7 @@ def composites_of(detection: Detection) -> EventBatch:
         times=_one(table.column("time")).cast(pa.timestamp("us", tz="UTC")).cast(pa.int64()).to_numpy(),
         columns=columns,
         ids=table.column("id").to_pylist(),
+        probabilities=table.column("probability").to_numpy() if layout.probability else None,
         provenance=Provenance(("",), np.zeros(table.num_rows, np.int32), parts),
     )
 

@@ -161,7 +161,8 @@ def _numbers(column: pa.Array) -> np.ndarray:  # type: ignore[type-arg]
 
 @dataclass(frozen=True, slots=True)
 class CompositeLayout:
-    """The columns of composite events: type, time, on request id and parts, then attributes.
+    """The columns of composite events: type, time, where rules are weighed probability, on request id and parts, then
+    attributes.
 
     ``columns`` are named by attribute and type; ``names`` are their names in Spark, the attribute's own unless two
     composite types use it for values of different types.
@@ -170,9 +171,10 @@ class CompositeLayout:
     columns: tuple[ColumnKey, ...]
     names: tuple[str, ...]
     provenance: bool
+    probability: bool = False
 
     @classmethod
-    def of(cls, composites: Schema, *, provenance: bool) -> CompositeLayout:
+    def of(cls, composites: Schema, *, provenance: bool, probability: bool = False) -> CompositeLayout:
         """Lay out the composite types that rules define."""
         columns: dict[ColumnKey, None] = {}
         for event_type in composites.values():
@@ -180,12 +182,14 @@ class CompositeLayout:
                 columns[attribute.name, attribute.type or NO_TYPE] = None
         uses = [name for name, _ in columns]
         names = (name if uses.count(name) == 1 else f"{name} ({kind.value})" for name, kind in columns)
-        return cls(tuple(columns), tuple(names), provenance)
+        return cls(tuple(columns), tuple(names), provenance, probability)
 
     @property
     def sql(self) -> str:
         """The schema, as Spark takes it."""
-        own = ["type string", "time timestamp", *(["id string", "`from` array<string>"] if self.provenance else [])]
+        own = ["type string", "time timestamp"]
+        own += ["probability double"] if self.probability else []
+        own += ["id string", "`from` array<string>"] if self.provenance else []
         kinds = (f"{quoted(name)} {SQL_TYPES[kind]}" for name, (_, kind) in zip(self.names, self.columns, strict=True))
         return ", ".join([*own, *kinds])
 
@@ -194,6 +198,10 @@ class CompositeLayout:
         types = pa.DictionaryArray.from_arrays(pa.array(batch.codes), pa.array(batch.types, pa.string()))
         arrays = [types.cast(pa.string()), pa.array(batch.times).view(ValueType.TIMESTAMP.arrow)]
         names = ["type", "time"]
+        if self.probability:
+            certain = np.ones(len(batch)) if batch.probabilities is None else batch.probabilities
+            arrays.append(pa.array(certain, pa.float64()))
+            names.append("probability")
         if self.provenance:
             assert batch.provenance is not None
             arrays.append(pa.array(batch.id_list(), pa.string()))

@@ -12,7 +12,8 @@ from cepheus.engine.limits import DEFAULT_LIMIT
 from cepheus.engine.registry import AUTO, create
 from cepheus.plan.split import ByBand, Split, WayName, Whole, split
 from cepheus.rules.check import Checked, check
-from cepheus.rules.model import RuleSet
+from cepheus.rules.model import Rule, RuleSet
+from cepheus.rules.networks.model import Network
 from cepheus.rules.resolve import resolve
 from cepheus.runtime.spark.layout import CompositeLayout, EventLayout
 from cepheus.runtime.spark.placement import Placement
@@ -21,6 +22,7 @@ from cepheus.runtime.spark.pushdown import Condition, Pushdown, looks, settled_i
 from cepheus.runtime.spark.routing import Routed
 from cepheus.runtime.spark.shard import GroupJob, Job
 from cepheus.runtime.spark.sources import Naming, Source, kind_of, schema_of
+from cepheus.uncertainty.bayes.networks import networks_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +66,15 @@ class Planned:
                 one.shards,
                 (edges or {}).get(one.shards.start, ()),
                 isinstance(one.group.way, ByBand),
+                self._networks(one.group.rules),
             )
             for one in routed
         )
         return Job(self.events, self.composites, groups)
+
+    def _networks(self, rules: Sequence[Rule]) -> tuple[Network, ...]:
+        names = {rule.name for rule in rules}
+        return tuple(network for network in self.checked.rules.networks if network.rule in names)
 
 
 def plan(
@@ -90,7 +97,8 @@ def plan(
     places = looks(resolved)
     declared = {event_type.name for event_type in checked.rules.declarations}
     inputs = {event_type.name: event_type for event_type in settled_inputs(found.inputs, declared, places)}
-    create(options.engine, checked.rules.rules, Schema({**checked.composites, **inputs}.values()))  # or say why not
+    types = Schema({**checked.composites, **inputs}.values())
+    create(options.engine, checked.rules.rules, types, networks=networks_of(checked.rules))  # or say why not
     events = EventLayout.of(
         tuple(inputs.values()),
         ids=id_kind(sources, naming, wanted=options.provenance),
@@ -108,15 +116,17 @@ def plan(
         prepared = prepare(source, inputs, events, naming, conditions)
         if prepared is not None:
             rows.append(prepared)
-    composites = CompositeLayout.of(checked.composites, provenance=options.provenance)
+    composites = CompositeLayout.of(
+        checked.composites, provenance=options.provenance, probability=bool(checked.rules.networks)
+    )
     return Planned(checked, found, options, inputs, events, composites, tuple(rows), pushed)
 
 
 def _refuse_unsupported(rules: RuleSet) -> None:
-    if rules.interval_rules or rules.networks:
+    if rules.interval_rules:
         raise UnsupportedError.of(
             "spark",
-            "rules over intervals and networks do not run on Spark yet",
+            "rules over intervals do not run on Spark yet",
             hint="run them in the embedded engine: cepheus.compile(rules).detect(events)",
         )
 

@@ -12,10 +12,12 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.schema import Schema
 from cepheus.engine.interface import Engine
 from cepheus.engine.registry import create
-from cepheus.rules.model import Rule
+from cepheus.rules.model import Rule, RuleSet
+from cepheus.rules.networks.model import Network
 from cepheus.runtime.spark.homes import HOME_COLUMN, with_home, with_homes
 from cepheus.runtime.spark.layout import SHARD, CompositeLayout, EventLayout
 from cepheus.runtime.spark.order import settle_ties
+from cepheus.uncertainty.bayes.networks import networks_of
 
 FEED = 1 << 16
 """How many rows are gathered before an engine is fed: enough to make its work per batch small."""
@@ -26,7 +28,7 @@ class GroupJob:
     """What the shards of one group of rules run; ``shards`` are their numbers.
 
     ``edges`` are the times between which each shard keeps composite events, if the group is split by time. ``homes``
-    says that composite events know whether they are at home.
+    says that composite events know whether they are at home. ``networks`` are those of rules of the group.
     """
 
     rules: tuple[Rule, ...]
@@ -36,13 +38,15 @@ class GroupJob:
     shards: range
     edges: tuple[int, ...] = ()
     homes: bool = False
+    networks: tuple[Network, ...] = ()
 
     def start(self) -> Engine:
         """Start an engine with the rules of the group."""
         rules, schema = self.rules, self.schema
         if self.homes:
             rules, schema = tuple(map(with_home, rules)), with_homes(schema)
-        return create(self.engine, rules, schema, limit=self.limit)
+        networks = networks_of(RuleSet(rules=rules, networks=self.networks))
+        return create(self.engine, rules, schema, limit=self.limit, networks=networks)
 
     def kept(self, shard: int, composites: EventBatch) -> EventBatch:
         """Give the composite events that belong to a shard; the others are another's."""
