@@ -65,7 +65,7 @@ class Job:
             self._log.close()
 
 
-def run_with_kills(spark: SparkSession, folder: Path, seed: int, kills: int) -> None:
+def run_with_kills(request: pytest.FixtureRequest, folder: Path, seed: int, kills: int) -> None:
     random = Random(seed)
     events = make_events(40 * kills + 200, seed)
     for number, some in enumerate(arrivals(events, 4 * kills + 4, seed)):
@@ -82,17 +82,19 @@ def run_with_kills(spark: SparkSession, folder: Path, seed: int, kills: int) -> 
             break
         job.kill()
         done += 1
-    assert done == kills, f"seed {seed}: the job ended after {done} kills"
-    assert Job(folder).finish() == 0, (folder / "job.log").read_text(errors="replace")[-5000:]
+    log = folder / "job.log"
+    assert done == kills, f"seed {seed}: the job ended after {done} kills\n{log.read_text(errors='replace')[-5000:]}"
+    assert Job(folder).finish() == 0, log.read_text(errors="replace")[-5000:]
+    spark: SparkSession = request.getfixturevalue("spark")  # not before, so that it does not take from the job
     rows = spark.read.parquet(str(folder / "out")).select("type", f.unix_micros("time"), "id").collect()
     assert sorted(map(tuple, rows)) == expected(events), f"seed {seed}"
 
 
-def test_three_kills(spark: SparkSession, tmp_path: Path) -> None:
-    run_with_kills(spark, tmp_path, seed=1, kills=3)
+def test_three_kills(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    run_with_kills(request, tmp_path, seed=1, kills=3)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 8))
-def test_thirty_kills(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    run_with_kills(spark, tmp_path, seed, kills=5)
+def test_thirty_kills(request: pytest.FixtureRequest, tmp_path: Path, seed: int) -> None:
+    run_with_kills(request, tmp_path, seed, kills=5)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -62,6 +62,11 @@ class JobWork:
     def memory(self) -> int | None:
         """Microseconds that the rules can look back, or None."""
         return memory(self.job.group_of(self.shard).rules)
+
+    def known(self) -> Self:
+        """Find out now what is the same in every task, so that tasks do not have to."""
+        _ = self.fingerprint, self.memory
+        return self
 
     def engine(self) -> Engine:
         """Give a new engine with the rules of the shard."""
@@ -125,8 +130,7 @@ class ShardProcessor(StatefulProcessor):
     """Runs shards; ``slots`` tells which key stands for which shard, ``late`` whether late events are given."""
 
     def __init__(self, job: Job, slots: Sequence[int], *, late: bool) -> None:
-        self._job = job
-        self._shards = {slot: shard for shard, slot in enumerate(slots)}
+        self._works = {slot: JobWork(job, shard).known() for shard, slot in enumerate(slots)}
         self._late = late
 
     def init(self, handle: StatefulProcessorHandle) -> None:
@@ -160,7 +164,7 @@ class ShardProcessor(StatefulProcessor):
 
     def work(self, key: Any) -> JobWork:
         """Tell what the shard of a key does."""
-        return JobWork(self._job, self._shards[key[0]])
+        return self._works[key[0]]
 
     def answer(self, work: JobWork, outcome: Outcome, events: int) -> pd.DataFrame:
         """Give the rows for what a shard found."""
