@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from random import Random
 
+from cepheus.core.errors import RuleError
 from cepheus.core.event import Event
 from cepheus.core.values import Value, ValueType
 from cepheus.language.tesla import parse
@@ -23,6 +24,14 @@ _OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
 _INTS = (0, 1, 1, 2, 2, 3, -1, -2, 2**63 - 1, -(2**63), 10**9)
 _FLOATS = (0.0, -0.0, 0.5, 0.5, 1.0, 1.5, 1.5, -2.25, 0.1, 0.2, 1e300, -1e300, 1e-300, 2.0**70, 3.0)
 _TEXTS = ("a", "b", "ab", "B", "")
+_KINDS = {
+    "x": ValueType.INT,
+    "y": ValueType.FLOAT,
+    "s": ValueType.STRING,
+    "b": ValueType.BOOL,
+    "at": ValueType.TIMESTAMP,
+    "o": ValueType.INT,
+}
 _STEPS = (0, 0, 1, 1, 1, 2, 3, 7)
 
 
@@ -68,6 +77,11 @@ def _as_expected(events: tuple[Event, ...], checked: Checked) -> tuple[Event, ..
         for event_type in checked.inputs.values()
         for attribute in event_type.attributes
     }
+    for alike in checked.equal_types:
+        kinds = {_KINDS[name] for _, name in alike}
+        if len(kinds) > 1 and not kinds <= {ValueType.INT, ValueType.FLOAT}:
+            raise RuleError.of("case", "rules compare what this data has no one type for")
+        expected |= dict.fromkeys(alike, ValueType.FLOAT if ValueType.FLOAT in kinds else kinds.pop())
 
     def value(event: Event, name: str) -> Value | None:
         given = event.attributes[name]

@@ -9,7 +9,7 @@ from cepheus.engine.columns import intake
 from cepheus.engine.registry import names
 
 ENGINES = [name for name in names() if name != "reference"]
-CASES = 60
+CASES = 48
 
 
 @pytest.mark.parametrize("while_running", [False, True])
@@ -18,7 +18,10 @@ CASES = 60
 @pytest.mark.parametrize("block", range(4))
 def test_engines_agree(name: str, mode: str, while_running: bool, block: int) -> None:
     first = 1_000_000 * (1 + MODES.index(mode)) + 100_000 * while_running + CASES * block
-    found = [compare(seed, name, mode, while_running=while_running) for seed in range(first, first + CASES)]
+    found = [
+        compare(seed, name, mode, while_running=while_running, undeclared=seed % 6 == 0)
+        for seed in range(first, first + CASES)
+    ]
     assert sum(outcome >= 0 for outcome in found) > CASES // 2, "most cases must have run"
 
 

@@ -150,7 +150,8 @@ class ParallelEngine:
             blocks = together(partial(share.find, begin, end, lent=True) for share in shares)
             self._merge(merged, [found for found in blocks if found is not None], together)
             rate = max(merged.count / end, _LEAST_RATE)
-            merged.expect(int(rate * len(batch)))
+            if begin == 0:
+                merged.expect(int(1.2 * rate * len(batch)))
             begin, size = end, max(_FIRST_BLOCK, int(_BLOCK_COMPOSITES / rate))
         if merged.count == 0:
             return EventBatch.empty()
