@@ -58,6 +58,7 @@ class Evaluation:
     _fed: frozenset[str] = frozenset()
     _types: frozenset[str] = frozenset()
     _eager: frozenset[str] = frozenset()
+    _pulls: bool = False
     _pending: list[Pending] = field(default_factory=list)
     _arrivals: int = 0
     _forgotten: int = MIN_TIME
@@ -80,7 +81,7 @@ class Evaluation:
     @property
     def waits_to_be_asked(self) -> bool:
         """Whether a partial rule here is in pull mode."""
-        return any(each.pull for each in self.filters.values())
+        return self._pulls
 
     def expect(self, rules: Iterable[Ordered], parts: Iterable[Assigned]) -> None:
         """Remember from now on also what these need."""
@@ -122,6 +123,7 @@ class Evaluation:
             if kept.pull and not assigned.pull:
                 kept.pull, kept.live = False, self.done
                 self.pull(kept, MIN_TIME, self.done)
+        self._index()
         for changed_filter in changed:
             self.resend(changed_filter)
 
@@ -270,6 +272,7 @@ class Evaluation:
             if each.since is not None:
                 self._by_root.setdefault(each.matcher.type, []).append(each)
         pending = [each for each in self.filters.values() if each.since is None]
+        self._pulls = any(each.pull for each in self.filters.values())
         self._eager = frozenset(kind for each in pending for kind in _types_of(Assigned(each.part)))
         self._fed = frozenset(kind for hosted in self._rules.values() for kind in input_types(hosted.ordered.rule))
 

@@ -45,6 +45,8 @@ def matches(pattern: EventPattern, event: Event) -> bool:
     """
     if pattern.type != event.type:
         return False
+    if not pattern.constraints:
+        return True
     content = _Content(event)
     return all(test(content) for test in _tests(pattern))
 
@@ -63,12 +65,12 @@ def covers(wide: EventPattern, narrow: EventPattern) -> bool:
 
 def without_covered(patterns: Iterable[EventPattern]) -> tuple[EventPattern, ...]:
     """Leave out the subscriptions that others cover."""
-    kept: list[EventPattern] = []
+    by_type: dict[str, list[EventPattern]] = {}
     for pattern in dict.fromkeys(patterns):
+        kept = by_type.setdefault(pattern.type, [])
         if not any(covers(other, pattern) for other in kept):
-            kept = [other for other in kept if not covers(pattern, other)]
-            kept.append(pattern)
-    return tuple(kept)
+            by_type[pattern.type] = [*(other for other in kept if not covers(pattern, other)), pattern]
+    return tuple(pattern for kept in by_type.values() for pattern in kept)
 
 
 def _simple(constraint: Constraint) -> tuple[str, str, Value] | None:

@@ -162,6 +162,9 @@ class Matcher:
         return extended
 
     def _choose(self, step: _Step, choose: Choose, match: Match, store: Store) -> Sequence[Record]:
+        if not step.tests and choose.policy is Policy.LAST and choose.count is None and not self.resolved.consuming:
+            records, low, high = self._places(choose.type, choose.window, match, store)
+            return records[high - 1 : high] if high > low else []
         latest_first = choose.policy is Policy.LAST
         wanted = -1 if choose.policy is Policy.EACH else 1 if choose.count is None else choose.count
         chosen: list[Record] = []

@@ -100,6 +100,11 @@ class Sink:
 
     client: str
     patterns: list[EventPattern] = field(default_factory=list)
+    types: set[str] = field(default_factory=set)
+
+    def wants(self, event: Event) -> bool:
+        """Tell whether the sink has subscribed to an event."""
+        return event.type in self.types and any(matches(pattern, event) for pattern in self.patterns)
 
 
 class Processor:
@@ -741,6 +746,7 @@ class Processor:
         sink = self._sinks.setdefault(message.sink, Sink(sender))
         if message.pattern not in sink.patterns:
             sink.patterns.append(message.pattern)
+            sink.types.add(message.pattern.type)
         self._interests_changed()
 
     def _on_detach_sink(self, message: DetachSink) -> None:
@@ -748,6 +754,7 @@ class Processor:
         if sink is None:
             return
         sink.patterns = [p for p in sink.patterns if message.pattern is not None and p != message.pattern]
+        sink.types = {pattern.type for pattern in sink.patterns}
         if not sink.patterns:
             del self._sinks[message.sink]
         self._interests_changed()
@@ -779,7 +786,7 @@ class Processor:
 
     def _on_interests(self, message: Interests, sender: str) -> None:
         tree = self.trees[message.tree]
-        tree.children[sender].interests = message.patterns
+        tree.children[sender].subscribe(message.patterns)
         self._announce_interests(tree)
 
     def _route(self, tree: Tree, events: tuple[Event, ...], came_from: str) -> None:
@@ -799,7 +806,7 @@ class Processor:
 
     def _tell_sinks(self, events: tuple[Event, ...]) -> None:
         for name, sink in self._sinks.items():
-            wanted = tuple(event for event in events if any(matches(pattern, event) for pattern in sink.patterns))
+            wanted = tuple(event for event in events if sink.wants(event))
             if wanted:
                 self._send(sink.client, Delivered(name, wanted))
 

@@ -27,10 +27,20 @@ class Child:
     program: Program = field(default_factory=Program)
     interests: tuple[EventPattern, ...] = ()
     rates: dict[str, float] = field(default_factory=dict)
+    _by_type: dict[str, list[EventPattern]] | None = field(default=None, repr=False)
+
+    def subscribe(self, patterns: tuple[EventPattern, ...]) -> None:
+        """Take down what sinks at or below the child want."""
+        self.interests = patterns
+        self._by_type = None
 
     def wants(self, event: Event) -> bool:
         """Tell whether a sink at or below the child has subscribed to an event."""
-        return any(pattern.type == event.type and matches(pattern, event) for pattern in self.interests)
+        if self._by_type is None:
+            self._by_type = {}
+            for pattern in self.interests:
+                self._by_type.setdefault(pattern.type, []).append(pattern)
+        return any(matches(pattern, event) for pattern in self._by_type.get(event.type, ()))
 
 
 @dataclass(slots=True)
