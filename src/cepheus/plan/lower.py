@@ -374,6 +374,7 @@ class _RuleLowering:
         self._marks: dict[str, tuple[int, int]] = {}
         self._blurred_results: dict[str, bool] = {}
         self._banded: set[Reference] = set()
+        self._parents: dict[str, str] = {}
         self._coder = Coder(self._locate, self._results, lowering.strings)
         if len(self._positions) > MAX_POSITIONS:
             raise unsupported(Construct.LONG_PATTERNS, rule.composite.span)
@@ -443,9 +444,30 @@ class _RuleLowering:
     def _claim(self, found: Sequence[Band]) -> None:
         for band in found:
             references = {reference for reference, _ in band.terms}
-            if references & self._banded:
+            if any(self._may_be_same(one, other) for one in references for other in self._banded):
                 raise unsupported(Construct.UNCERTAIN_FORMS, band.constraints[0].span)
             self._banded |= references
+
+    def _may_be_same(self, one: Reference, other: Reference) -> bool:
+        """Tell whether two references may stand for the same quantity: two positions may take the same event.
+
+        They cannot if one hangs from the other, for it then lies strictly before it.
+        """
+        if not isinstance(one, AttributeRef) or not isinstance(other, AttributeRef):
+            return one == other
+        if one.name != other.name or one.event is None or other.event is None or one.event == other.event:
+            return one == other
+        if self._types[one.event] != self._types[other.event]:
+            return False
+        return other.event not in self._above(one.event) and one.event not in self._above(other.event)
+
+    def _above(self, name: str) -> set[str]:
+        """Give the events that an event hangs from."""
+        found = set()
+        while name in self._parents:
+            name = self._parents[name]
+            found.add(name)
+        return found
 
     def _lowered_band(self, band: Band, coder: Coder, locate: Callable[[str | None, str], Place]) -> LoweredBand:
         terms = tuple(self._term(reference, coefficient, locate) for reference, coefficient in band.terms)
@@ -509,6 +531,7 @@ class _RuleLowering:
 
     def _choose(self, step: Choose) -> LoweredStep:
         self._back[step.name] = min(self._back[step.window.reference] + step.window.duration, MAX_TIME)
+        self._parents[step.name] = step.window.reference
         column, keys, residual, since, blurs = self._enter(
             step.type, step.name, step.constraints, self._back[step.name], floor=self._rule.min_probability
         )

@@ -28,6 +28,10 @@ def error_of(
     if form is not None:
         if not form.coefficients:
             return None
+        ((key, coefficient), *others) = form.coefficients.items()
+        written = read[key].written
+        if not others and coefficient == 1.0 and written is not None:
+            return written
         errors = [read[key].error.moved(c, 0.0) for key, c in form.coefficients.items()]
         return _summed(errors, calculus)
     results = [float(value) - drawn for drawn in _drawn(expression, situation, read, calculus)]

@@ -32,17 +32,19 @@ Key = Hashable
 class Quantity:
     """A number that is not known for certain; quantities of different keys are independent of one another.
 
-    ``law`` is how the true value is distributed, ``error`` what the observed one is off by.
+    ``law`` is how the true value is distributed, ``error`` what the observed one is off by, ``written`` that error as
+    the event has it.
     """
 
     key: Key
     law: Law
     error: Law
+    written: Distribution | None = None
 
     @classmethod
     def observed(cls, key: Key, value: float, error: Distribution) -> Quantity:
         """Give the quantity of a measured value."""
-        return cls(key, law_of(error, value), law_of(error, 0.0).moved(-1.0, 0.0))
+        return cls(key, law_of(error, value), law_of(error, 0.0).moved(-1.0, 0.0), error)
 
     @classmethod
     def computed(cls, key: Key, value: float, law: Law) -> Quantity:
