@@ -50,9 +50,39 @@ def test_statements_around_networks_need_no_semicolons() -> None:
     assert len(found.declarations) == 1
 
 
-def test_comments_in_networks_are_kept() -> None:
-    text = "define A() from B()\n\n# why\nnetwork A {\n  -- jams\n  node J {X: 1}\n}\n"
-    assert reformat(text) == "define A()\nfrom   B()\n\n# why\n-- jams\nnetwork A {\n  node J {X: 1}\n}\n"
+def test_comments_in_networks_stay_at_their_nodes() -> None:
+    text = """define A() from B()
+# why
+network A { -- lorries
+  node J {X: .5,  # half
+          Y: .5}  // and half
+
+  # as told by the police
+  observe J = X
+  node K {X: 1} -- unused
+  # the end
+} # done
+"""
+    expected = """define A()
+from   B()
+
+# why
+# done
+network A {
+  -- lorries
+  # half
+  // and half
+  node J {X: 0.5, Y: 0.5}
+  -- unused
+  node K {X: 1}
+  # as told by the police
+  observe J = X
+  # the end
+}
+"""
+    assert reformat(text) == expected
+    assert reformat(expected) == expected
+    assert parse(expected) == parse(text)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from cepheus.language.etalis.print import (
     format_rule,
 )
 from cepheus.language.etalis.scan import scan
-from cepheus.language.tesla.reformat import belongs, lay_out
+from cepheus.language.tesla.comments import belongs, lay_out
 from cepheus.rules.interval.model import Deduction, Fact, IntervalRule
 
 _SHORT = (Fact, EventType, FilePolicy, FileUnit, Deduction)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cepheus.core.distribution import Distribution
-from cepheus.rules.networks.model import Bands, Chances, Network, Node, Row
+from cepheus.rules.networks.model import Bands, Chances, Network, Node, Observation, Row
 from cepheus.rules.networks.periods import format_period
 
-_INDENT = "  "
+INDENT = "  "
+"""How far what stands in a network is indented."""
 
 
 def format_network(network: Network) -> str:
@@ -22,8 +23,8 @@ def format_network(network: Network) -> str:
     }
     """
     lines = [f"network {network.rule} {{"]
-    lines += [f"{_INDENT}{line}" for node in network.nodes for line in format_node(node).split("\n")]
-    lines += [f"{_INDENT}observe {known.node} = {known.state}" for known in network.observations]
+    lines += [f"{INDENT}{line}" for node in network.nodes for line in format_node(node).split("\n")]
+    lines += [f"{INDENT}{format_observation(known)}" for known in network.observations]
     return "\n".join([*lines, "}"])
 
 
@@ -34,8 +35,13 @@ def format_node(node: Node) -> str:
     lines = [f"node {node.name}{bands}{given}{_table(node.rows, '')}"]
     for season in node.seasons:
         start, end = format_period(season.period)
-        lines.append(f"{_INDENT}from '{start}' to '{end}'{_table(season.rows, _INDENT)}")
+        lines.append(f"{INDENT}from '{start}' to '{end}'{_table(season.rows, INDENT)}")
     return "\n".join(lines)
+
+
+def format_observation(known: Observation) -> str:
+    """Write what is known of a node."""
+    return f"observe {known.node} = {known.state}"
 
 
 def format_bands(bands: Bands) -> str:
@@ -69,5 +75,5 @@ def _table(rows: tuple[Row, ...], indent: str) -> str:
     if len(rows) == 1 and not rows[0].given:
         value = rows[0].value
         return f" {format_value(value)}" if isinstance(value, tuple) else f" ~ {format_value(value)}"
-    lines = [f"{indent}{_INDENT}{format_given(row.given)}: {format_value(row.value)}" for row in rows]
+    lines = [f"{indent}{INDENT}{format_given(row.given)}: {format_value(row.value)}" for row in rows]
     return "\n".join([" {", *lines, f"{indent}}}"])
