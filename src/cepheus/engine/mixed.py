@@ -246,3 +246,15 @@ def _of_types(batch: EventBatch, types: frozenset[str]) -> EventBatch:
 def _reads(rule: AnyRule) -> frozenset[str]:
     nodes = walk(rule)  # a rule of TESLA may also aggregate in its assignments
     return frozenset(node.type for node in nodes if isinstance(node, Atom | EventPattern))
+
+
+def feed_each_other(rules: Sequence[AnyRule]) -> bool:
+    """Tell whether each family looks at events that the other makes."""
+    made = {family: {rule.composite.name for rule in rules if isinstance(rule, family)} for family in _FAMILIES}
+    return all(
+        any(not _reads(rule).isdisjoint(made[other]) for rule in rules if isinstance(rule, family))
+        for family, other in zip(_FAMILIES, reversed(_FAMILIES), strict=True)
+    )
+
+
+_FAMILIES: tuple[type[Rule], type[IntervalRule]] = (Rule, IntervalRule)

@@ -109,7 +109,7 @@ def _mixed(
     threads: int,
 ) -> Engine:
     """Make an engine for rules of both families; ``name`` is that of either engine, or of both as in columns+goals."""
-    from cepheus.engine.mixed import MixedEngine
+    from cepheus.engine.mixed import MixedEngine, feed_each_other
 
     def make_tesla(tesla: str, rules: Sequence[AnyRule], schema: Schema) -> Engine:
         return create(tesla, rules, schema, limit=limit, calculus=calculus, observe=observe, threads=threads)
@@ -121,6 +121,8 @@ def _mixed(
     if not plus:
         intervals = name if name in _INTERVAL_ENGINES else "figure2" if name == "reference" else AUTO
         tesla = "reference" if name == "figure2" else AUTO if name in _INTERVAL_ENGINES else name
+    if tesla == AUTO and feed_each_other(rules):
+        tesla = "reference"  # the compiled engines take every event they are fed for an instant
     for given in (tesla, intervals):
         if given not in (AUTO, *_ENGINES, *_INTERVAL_ENGINES):
             raise _no_such_engine(given)

@@ -8,7 +8,7 @@ from threading import RLock
 import numpy as np
 from numpy.typing import NDArray
 
-from cepheus.core.event import text_digest
+from cepheus.core.event import id_word
 from cepheus.core.values import Value
 from cepheus.plan.program import UNDEFINED_ENTRY, UNFILLED, Words
 
@@ -113,7 +113,7 @@ class StringTable:
             if len(self._texts) > len(self._digests):
                 self._digests = np.resize(self._digests, 2 * len(self._texts))
             for code in self._undigested:
-                self._digests[code] = text_digest(self.text(code))
+                self._digests[code] = id_word(self.text(code))
             self._undigested = []
             return self._digests.view(np.int64)
 
