@@ -8,7 +8,7 @@ from cepheus.bench import footprint, scaling, startup
 from cepheus.bench.scaling import CONCERNED, events_by_value, rules_by_type, rules_by_value
 from cepheus.bench.sequences import chapter_rules, rule_text, types_of
 from cepheus.bench.streams import chapter
-from cepheus.bench.subject import Subject, offers_threads
+from cepheus.bench.subject import Subject
 from cepheus.core.batch import EventBatch
 
 TINY = scaling.Scale(few=20, many=100, events=400, deployed=30, singly=100)
@@ -36,7 +36,10 @@ def test_more_rules_of_which_an_event_concerns_as_many() -> None:
     assert measured.deployment.rules == 30
     assert measured.deployment.text.wall > 0
     assert measured.latency.p50 <= measured.latency.p99 <= measured.latency.worst
-    assert [row.threads for row in measured.threads] == ([1, 2, 1, 2] if offers_threads() else [])
+    assert [(row.workload, row.threads) for row in measured.threads] == [
+        (name, threads) for name in ("F-each", "S3-last", "S3-each") for threads in (1, 2)
+    ]
+    assert [row.speedup for row in measured.threads if row.threads == 1] == [1.0, 1.0, 1.0]
     assert said[0] == "20 rules, told by type"
 
 

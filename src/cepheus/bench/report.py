@@ -329,10 +329,7 @@ def _growth(growth: Growth, *, judged: bool) -> Section:
         [*scaling_bars(scaling), *footprint_bars(footprint), *startup_bars(startup)],
         judged=judged,
     )
-    tables = [_rules_table(growth), _steps_table(growth), _memory_table(growth)]
-    if scaling.threads:
-        tables.append(_threads_table(growth))
-    threads = () if scaling.threads else ("The engine does not offer more than one thread yet.",)
+    tables = [_rules_table(growth), _steps_table(growth), _memory_table(growth), _threads_table(growth)]
     return Section(
         Part.SCALING,
         "Growth: rules, single events, memory, start-up",
@@ -341,7 +338,6 @@ def _growth(growth: Growth, *, judged: bool) -> Section:
             "are ten times as many types (or values) that tell them apart, each as much rarer, and windows are as much "
             f"longer: an event does the same work. A stored event stands in {footprint.entries:.1f} positions of rules "
             "on average; its bytes are the growth of resident memory while windows fill and no terminator comes.",
-            *threads,
         ),
         tuple(tables),
         bars,
@@ -401,14 +397,15 @@ def _memory_table(growth: Growth) -> Table:
 def _threads_table(growth: Growth) -> Table:
     cells = tuple(
         (
-            f"S3-{row.selection}",
+            row.workload,
             str(row.threads),
             f"{row.composites:,}",
             seconds(row.timing.wall),
             seconds(row.timing.cpu),
             amount(row.events / row.timing.wall),
+            f"{row.speedup:.2f}x",
         )
         for row in growth.scaling.threads
     )
-    columns = ("<workload", "threads", "composite events", "wall", "CPU", "events/s of wall")
+    columns = ("<workload", "threads", "composite events", "wall", "CPU", "events/s of wall", "as fast as one")
     return Table("Threads", columns, cells)

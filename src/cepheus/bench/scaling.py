@@ -20,8 +20,9 @@ from cepheus.bench.sequences import (
 )
 from cepheus.bench.singly import feed_singly
 from cepheus.bench.streams import Coding, chapter, type_column
-from cepheus.bench.subject import Subject, offers_threads
+from cepheus.bench.subject import Subject
 from cepheus.bench.timing import Spread, Timing, best, best_spread, spread, timed
+from cepheus.bench.workloads import WORKLOADS
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import CepheusError
 from cepheus.engine.interface import Engine
@@ -83,13 +84,14 @@ class Deployment:
 
 @dataclass(frozen=True, slots=True)
 class ThreadRow:
-    """The time of a workload on so many threads."""
+    """The time of a workload on so many threads, and how many times as fast that is as on one, by the wall clock."""
 
-    selection: str
+    workload: str
     threads: int
     events: int
     composites: int
     timing: Timing
+    speedup: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,16 +231,17 @@ def _latency(repeat: int, scale: Scale) -> tuple[Spread, float]:
 
 
 def _threads(repeat: int, say: Say, scale: Scale) -> Iterator[ThreadRow]:
-    if not offers_threads():
-        return
-    events = chapter(scale.events)
-    for selection in ("last", "each"):
-        subject = Subject.of(rule_text(chapter_rules(scale.deployed), selection))
-        counts = set()
+    """Measure one rule that is spread over threads by key, and many that are spread one by one."""
+    for name, size in (("F-each", 5 * scale.events), ("S3-last", scale.events), ("S3-each", scale.events)):
+        workload = WORKLOADS[name]
+        subject = Subject.of(workload.rules(scale.deployed))
+        events = workload.events(size)
+        rows: list[ThreadRow] = []
         for threads in (1, 2):
-            say(f"{threads} threads, S3-{selection}")
+            say(f"{threads} threads, {name}")
             timing, count = _feed(subject, events, repeat, threads)
-            counts.add(count)
-            yield ThreadRow(selection, threads, scale.events, count, timing)
-        if len(counts) > 1:
-            raise CepheusError.of("measurement", f"S3-{selection} on 1 and 2 threads: {sorted(counts)}")
+            speedup = rows[0].timing.wall / timing.wall if rows else 1.0
+            rows.append(ThreadRow(name, threads, size, count, timing, speedup))
+        if len({row.composites for row in rows}) > 1:
+            raise CepheusError.of("measurement", f"{name} on 1 and 2 threads: {[row.composites for row in rows]}")
+        yield from rows

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from inspect import signature
-from typing import Any
 
 import pyarrow as pa
 
@@ -38,8 +36,7 @@ class Subject:
 
     def engine(self, name: str, threads: int = 1) -> Engine:
         """Give an engine, with the rules deployed, that has got ready for events."""
-        options: dict[str, Any] = {} if threads == 1 else {"threads": threads}
-        engine = create(name, self.checked.rules.rules, self.schema, **options)
+        engine = create(name, self.checked.rules.rules, self.schema, threads=threads)
         engine.feed(EventBatch.empty())  # an engine may leave the end of the deployment to the first feeding
         return engine
 
@@ -62,8 +59,3 @@ class Subject:
         except UnsupportedError:
             return False
         return True
-
-
-def offers_threads() -> bool:
-    """Tell whether engines can spread their work over several threads."""
-    return "threads" in signature(create).parameters
