@@ -24,7 +24,7 @@ network Fire {{
   }}
 }}
 """
-ENGINE = "reference"
+ENGINES = ("reference", "columns", "automata")
 QUIET, BUSY = 1 / 1.25, 1 / 1.5
 
 
@@ -40,19 +40,23 @@ def expected(hour: float) -> float:
     return BUSY if 7 <= hour % 24 < 9 else QUIET
 
 
-@settings(max_examples=30)
-@given(st.lists(st.integers(0, 200).map(lambda quarter: quarter / 4), unique=True, min_size=1, max_size=8), st.data())
+@pytest.mark.parametrize("engine", ENGINES)
+@settings(max_examples=12)
+@given(
+    hours=st.lists(st.integers(0, 200).map(lambda quarter: quarter / 4), unique=True, min_size=1, max_size=8),
+    data=st.data(),
+)
 def test_a_composite_event_has_the_factor_of_its_time_however_the_stream_is_cut(
-    hours: list[float], data: st.DataObject
+    engine: str, hours: list[float], data: st.DataObject
 ) -> None:
     program = cepheus.compile(RULE + NETWORK)
     events = stream(hours)
-    whole = program.detect(events, engine=ENGINE)
+    whole = program.detect(events, engine=engine)
     assert [event.time for event in whole.to_events()] == [int(hour * HOUR) for hour in sorted(hours)]
     assert [event.probability for event in whole.to_events()] == pytest.approx(
         [expected(hour) for hour in sorted(hours)]
     )
-    session = program.start(engine=ENGINE)
+    session = program.start(engine=engine)
     pieces: list[cepheus.Event] = []
     place = 0
     while place < len(events):
@@ -63,12 +67,13 @@ def test_a_composite_event_has_the_factor_of_its_time_however_the_stream_is_cut(
             pieces += session.feed(events[place : place + size]).to_events()
         place += size
         if data.draw(st.booleans()):
-            session = program.start(engine=ENGINE, snapshot=session.snapshot())
+            session = program.start(engine=engine, snapshot=session.snapshot())
     assert pieces == whole.to_events()
 
 
-def test_networks_are_edited_while_events_flow() -> None:
-    with cepheus.compile(RULE).start(engine=ENGINE) as session:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_networks_are_edited_while_events_flow(engine: str) -> None:
+    with cepheus.compile(RULE).start(engine=engine) as session:
 
         def worth(hour: float) -> list[float]:
             return [event.probability for each in stream([hour]) for event in session.feed(each)]
@@ -96,19 +101,34 @@ def test_networks_are_edited_while_events_flow() -> None:
         assert worth(13) == [1.0]
 
 
-def test_min_probability_counts_the_network() -> None:
+def test_why_tells_what_the_network_adds() -> None:
+    program = cepheus.compile(RULE + NETWORK)
+    uncertain = {"value": 46.0, "error": "N(0, 1)"}
+    events: list[dict[str, Any]] = [{"type": "Temp", "time": 0, "value": uncertain}, {"type": "Smoke", "time": 1}]
+    (fire,) = program.detect(events, engine="reference").to_events()
+    verdict = program.why(events, fire.id or "")
+    assert fire.probability == pytest.approx(0.8413447460685429 * QUIET)
+    told = str(verdict).splitlines()
+    assert told[0].startswith("0.841345  constraint: ")
+    assert told[1] == "0.800000  network: rule Fire"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_min_probability_counts_the_network(engine: str) -> None:
     program = cepheus.compile(RULE + "min probability 0.7" + NETWORK)
-    assert [event.time // HOUR for event in program.detect(stream([6, 8, 10]), engine=ENGINE).to_events()] == [6, 10]
+    assert [event.time // HOUR for event in program.detect(stream([6, 8, 10]), engine=engine).to_events()] == [6, 10]
 
 
-def test_attributes_are_not_touched() -> None:
-    fire = cepheus.compile(RULE + NETWORK).detect(stream([8]), engine=ENGINE).to_events()[0]
+@pytest.mark.parametrize("engine", ENGINES)
+def test_attributes_are_not_touched(engine: str) -> None:
+    fire = cepheus.compile(RULE + NETWORK).detect(stream([8]), engine=engine).to_events()[0]
     assert (fire["t"], fire.errors) == (50.0, {})
 
 
-def test_a_wrong_network_changes_nothing() -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_wrong_network_changes_nothing(engine: str) -> None:
     impossible = "network Fire { node Temp given Fire { *: {YES: 0, NO: 1} } }"
-    with cepheus.compile(RULE + NETWORK).start(engine=ENGINE) as session:
+    with cepheus.compile(RULE + NETWORK).start(engine=engine) as session:
         before = session.rules
         with pytest.raises(cepheus.RuleError, match="cannot be"):
             session.deploy(impossible)
