@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from cepheus.cli import app
 from cepheus.core.errors import OptionError
+from cepheus.demo import on_spark
 
 
 def demo(*arguments: str) -> str:
@@ -28,6 +29,18 @@ def test_it_finds_the_incidents_says_why_and_draws(tmp_path: Path, monkeypatch: 
         "tunnel-timeline.svg",
     ]
     assert demo("--scenario", "tunnel", "--events", "5000", "--seed", "3", "--out", "pictures") == printed
+
+
+def test_without_spark_it_says_so_and_runs_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_spark, "what_is_missing", lambda: "there is no Java 17 or newer")
+    arguments = ["demo", "--scenario", "museum", "--events", "5000", "--out", str(tmp_path)]
+    printed = CliRunner().invoke(app, arguments, catch_exceptions=False).output
+    assert printed.startswith(
+        "Spark cannot run here, because there is no Java 17 or newer: the rules run in this process."
+    )
+    assert "as it should be" in printed
+    with pytest.raises(OptionError, match="the demo cannot run on Spark here: there is no Java"):
+        CliRunner().invoke(app, [*arguments, "--on", "spark"], catch_exceptions=False)
 
 
 def test_too_few_events_are_refused() -> None:
