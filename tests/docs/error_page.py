@@ -27,6 +27,7 @@ class Case:
     rules: str | None = None
     events: str | None = None
     file: str = "events.jsonl"
+    language: str = "tesla"
 
 
 def cases() -> list[Case]:
@@ -37,7 +38,7 @@ def cases() -> list[Case]:
 def findings(case: Case, folder: Path) -> list[Diagnostic]:
     """Give what Cepheus says to the example of a case."""
     assert case.rules is not None
-    rules = folder / "rules.tesla"
+    rules = folder / f"rules.{case.language}"
     rules.write_text(case.rules, encoding="utf-8")
     try:
         program = cepheus.compile(rules)
@@ -74,6 +75,7 @@ def codes_in_source() -> set[str]:
 _SECTIONS = {
     "text": ("The text of rules", "Found while reading a rule file."),
     "rules": ("The meaning of rules", "Found by `cepheus check`; errors stop, warnings do not."),
+    "intervals": ("Rules over intervals", "Of the ETALIS language for events; found by `cepheus check`."),
     "networks": ("The networks of rules", "Found by `cepheus check`, and when a network is edited or read."),
     "events": ("Events", "A bad event stops the run, or is skipped and counted under `--on-bad-event skip`."),
     "running": ("Options, sessions, snapshots", "Wrong use of a command or of the API, and limits."),
