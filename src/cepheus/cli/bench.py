@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cepheus.cli.bench_deployment import bench_deployment
 from cepheus.core.errors import OptionError
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class What(Enum):
     SPARK = "spark"
     STREAMING = "streaming"
     ETALIS = "etalis"
+    DEPLOYMENT = "deployment"
 
 
 def bench(
@@ -45,6 +47,15 @@ def bench(
     quick: Annotated[bool, typer.Option("--quick", help="Next to nothing, to see that it runs.")] = False,
     write_docs: Annotated[bool, typer.Option("--write-docs", help="Write benchmarks.md and its pictures.")] = False,
     docs: Annotated[Path, typer.Option(help="The folder of the documentation.")] = Path("docs"),
+    figure: Annotated[
+        list[str] | None, typer.Option(help="For deployment: only this figure, 10 to 20 or rules; may be repeated.")
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="For deployment: how many seeds a point is the mean of.")] = 3,
+    duration: Annotated[str | None, typer.Option(help="For deployment: simulated time of a run, such as 2min.")] = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="For deployment: exact filters and order, not those of the papers.")
+    ] = False,
+    spark: Annotated[bool, typer.Option("--spark", help="For deployment: run as a Spark job.")] = False,
 ) -> None:
     """Measure Cepheus beside DuckDB and Polars, as the papers did, and as rules, events, windows and networks grow."""
     from rich.console import Console
@@ -61,6 +72,10 @@ def bench(
             "file", f"there is no folder '{docs}'", hint="run this in the project's root, or name a folder with --docs"
         )
     console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=_PIPE_WIDTH)
+    if what is What.DEPLOYMENT:
+        page = docs if write_docs else None
+        bench_deployment(figure or [], seeds, duration, console, page, quick=quick, exact=exact, spark=spark)
+        return
     parts = list(Part) if what is What.ALL else [Part(what.value)]
     bars: list[Bar] = []
     for part in parts:  # one by one, so that an interruption loses only the part under way

@@ -1,0 +1,1 @@
+"""The evaluation of the deployment strategies, run again in the simulator."""
