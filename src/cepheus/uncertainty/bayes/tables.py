@@ -34,14 +34,17 @@ def tabulate(node: Node, rows: tuple[Row, ...], states: Mapping[str, tuple[str, 
         else:
             assert node.bands is not None
             numbers = band_chances(row.value, node.bands)
-        for place in _places(row.given, steps):
-            found[place] = numbers
+        if None in row.given:
+            for place in _places(row.given, steps):
+                found[place] = numbers
+        else:
+            found[sum([step[state] for state, step in zip(row.given, steps, strict=True)])] = numbers
     return np.array(found, np.float64).reshape([*map(len, axes), len(own)])
 
 
-def _steps(axes: list[tuple[str, ...]]) -> list[dict[str, int]]:
+def _steps(axes: list[tuple[str, ...]]) -> list[dict[str | None, int]]:
     """Give, for each axis, how far into a flat table each of its states leads."""
-    steps: list[dict[str, int]] = []
+    steps: list[dict[str | None, int]] = []
     width = 1
     for axis in reversed(axes):
         steps.insert(0, {state: number * width for number, state in enumerate(axis)})
@@ -49,8 +52,8 @@ def _steps(axes: list[tuple[str, ...]]) -> list[dict[str, int]]:
     return steps
 
 
-def _places(given: tuple[str | None, ...], steps: list[dict[str, int]]) -> list[int]:
-    """Give the places in a flat table that a row is for."""
+def _places(given: tuple[str | None, ...], steps: list[dict[str | None, int]]) -> list[int]:
+    """Give the places in a flat table that a row for any state of some parent is for."""
     places = [0]
     for state, step in zip(given, steps, strict=True):
         if state is None:
