@@ -62,7 +62,8 @@ def test_batch(spark: SparkSession, group: Together) -> None:
     )
     found = []
     for row in detection.dataframe.collect():
-        record = {**row.asDict(), "from": [id_of_text(part) for part in row["from"]]}
+        record = {name.partition(" (")[0]: value for name, value in row.asDict().items() if value is not None}
+        record["from"] = [id_of_text(part) for part in row["from"]]
         record["time"] = int(row["time"].timestamp() * 1_000_000)
         found.append(record)
     assert plain(found) == plain(group.expected)
