@@ -44,7 +44,13 @@ def _filtered(scenario: Scenario, count: float) -> Scenario:
 def _pull(scenario: Scenario, length: float) -> Scenario:
     """The scenario for pull notifications: 50 processors, windows of 1 s, each rule with types of its own."""
     return replace(
-        scenario, processors=50, neighbours=5.0, length=int(length), window=SECOND, apart=True, rules=40, types=0
+        scenario,
+        processors=50,
+        length=int(length),
+        window=SECOND,
+        apart=True,
+        rules=40,
+        subscriptions=0.1 * 40,
     )
 
 

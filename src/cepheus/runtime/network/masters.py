@@ -1,25 +1,29 @@
 """Chooses masters: which partial rules push, and which wait to be asked because their events are seldom of use.
 
-A partial rule that waits saves its events and costs an awakening, and its answer, for every event of the master. Events
-that some other rule has pushed anyway are not saved. So types are looked at together, the most frequent first, and made
-to wait where that pays.
+A partial rule that waits saves the events outside of open windows, and costs an awakening for every event of the
+master. Events that some other rule has pushed anyway are not saved. So types are looked at together, the most frequent
+first, and made to wait where that pays.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from cepheus.plan.partial import span_around
 from cepheus.runtime.network.sharing import Origin
 
-_ROUND_TRIP = 2.0
 _MARGIN = 1.2
 
 
-def choose_masters(origins: Sequence[Origin], rates: Mapping[str, float]) -> list[Origin]:
+def choose_masters(
+    origins: Sequence[Origin], rates: Mapping[str, float], pushed: frozenset[tuple[str, str]] = frozenset()
+) -> list[Origin]:
     """Decide for each origin what pushes and what waits; ``rates`` are events per second by partial rule.
 
-    A partial rule without a rate has not been observed and pushes.
+    A partial rule without a rate has not been observed and pushes. ``pushed`` are children and types whose events come
+    anyway, for another tree.
     """
     waiting: dict[str, set[str]] = {origin.name: set() for origin in origins}
     master: dict[str, str] = {}
@@ -30,6 +34,8 @@ def choose_masters(origins: Sequence[Origin], rates: Mapping[str, float]) -> lis
         gain = max(part_rate(origin, label, rates) or 0.0 for origin, label in concerned)
         found = {origin.name: _master(origin, kind, waiting, master, rates) for origin, _ in concerned}
         if any(name is None for name in found.values()) or any(origin.pulled for origin, _ in concerned):
+            continue
+        if any((child, kind) in pushed for origin, label in concerned for child in origin.labels[label]):
             continue
         cost = sum(_cost(origin, str(found[origin.name]), label, rates) for origin, label in concerned)
         if gain > _MARGIN * cost:
@@ -98,5 +104,8 @@ def _master(
 
 
 def _cost(origin: Origin, master: str, label: str, rates: Mapping[str, float]) -> float:
-    """Give the messages per second that waking one partial rule takes."""
-    return _ROUND_TRIP * (part_rate(origin, master, rates) or 0.0) * len(origin.labels[label])
+    """Give the messages per second that waking one partial rule takes: awakenings, and the events in open windows."""
+    wakes = part_rate(origin, master, rates) or 0.0
+    span = span_around(origin.rule, master, label)
+    share_open = 1.0 - math.exp(-wakes * (span.past + span.future) / 1_000_000)
+    return wakes * len(origin.labels[label]) + share_open * (part_rate(origin, label, rates) or 0.0)

@@ -345,7 +345,7 @@ class Processor:
             since = MIN_TIME if name in source.holding else source.since[name]
             for counter, event in accepted:
                 if event.time >= since and tree.evaluation.wants(event.type):
-                    self._arrive(tree, event.time, Record(event, message.source, counter))
+                    self._arrive(tree, event.time, [Record(event, message.source, counter)])
                     self._dirty.add(name)
         if message.through is not None and message.through > source.through:
             source.through = message.through
@@ -518,7 +518,15 @@ class Processor:
         """Decide which partial rules wait to be asked."""
         if self.options.masters is Masters.TOP:
             return top_masters(origins)
-        return choose_masters(origins, tree.rates(self._local_rates))
+        pushed = frozenset(
+            (child, assigned.part.pattern.terminator.type)
+            for other in self.trees.values()
+            if other is not tree
+            for child, known in other.children.items()
+            for assigned in known.program.parts
+            if not assigned.pull
+        )
+        return choose_masters(origins, tree.rates(self._local_rates), pushed)
 
     def _on_rates(self, message: Rates, sender: str) -> None:
         tree = self.trees[message.tree]
@@ -614,23 +622,28 @@ class Processor:
 
     # ---- Events --------------------------------------------------------------------------------------------------
 
-    def _arrive(self, tree: Tree, at: int, record: Record) -> None:
-        if tree.pulling.masters and record.time == at:
-            for to, awaken in tree.pulling.wake(tree.name, record):
-                self._send(to, awaken)
+    def _arrive(self, tree: Tree, at: int, records: list[Record]) -> None:
+        """Take in events that come to be known at one moment."""
+        if tree.pulling.masters:
+            for record in records:
+                if record.time == at:
+                    for to, awaken in tree.pulling.wake(tree.name, record):
+                        self._send(to, awaken)
         if self.options.order is Order.ARRIVAL and at < tree.pulling.holds:
-            tree.evaluation.instant(at, [record])
+            tree.evaluation.instant(at, records)
         else:
-            tree.evaluation.arrive(at, [record])
+            tree.evaluation.arrive(at, records)
 
     def _on_events(self, message: Events, sender: str) -> None:
+        together: dict[tuple[str, int], list[Record]] = {}
         for entry in message.entries:
-            record_of = entry.event
             for name in entry.trees:
-                tree = self.trees[name]
-                if tree.evaluation.wants(record_of.type):
-                    self._arrive(tree, entry.at, Record(record_of, entry.source, entry.counter))
+                if self.trees[name].evaluation.wants(entry.event.type):
+                    record = Record(entry.event, entry.source, entry.counter)
+                    together.setdefault((name, entry.at), []).append(record)
                 self._dirty.add(name)
+        for (name, at), records in together.items():
+            self._arrive(self.trees[name], at, records)
         for name, through in message.through:
             tree = self.trees[name]
             tree.children[sender].through = through

@@ -42,8 +42,8 @@ class Traffic:
     """Counts by direction of a link.
 
     ``notifications`` are events, primitive or composite, each time they cross a link; ``awakenings`` the questions of
-    pull mode and their answers; ``heartbeats`` messages that only carry promises; ``control`` all others. ``bytes``
-    are of notifications and awakenings, ``other_bytes`` of the rest.
+    pull mode; ``heartbeats`` messages that only carry promises, or say that a question has been answered; ``control``
+    all others. ``bytes`` are of notifications and awakenings, ``other_bytes`` of the rest.
     """
 
     notifications: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -65,9 +65,12 @@ class Traffic:
             case Deliver(events=events):
                 self.notifications[name, to] += len(events)
                 self.bytes[name, to] += size
-            case Awaken() | Pulled():
+            case Awaken():
                 self.awakenings += 1
                 self.bytes[name, to] += size
+            case Pulled():
+                self.heartbeats += 1
+                self.other_bytes += size
             case _:
                 self.control += 1
                 self.other_bytes += size
