@@ -12,6 +12,7 @@ from blocks import PAGES, ROOT, Block, agrees, blocks, prepare, run, steps
 
 import cepheus
 from cepheus.cli import app
+from cepheus.language import etalis
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 
@@ -51,6 +52,11 @@ def test_rules_shown_are_right(block: Block) -> None:
     rules = parse(block.text, block.place)
     assert rules.rules or rules.declarations
     check(rules, closed=False)
+
+
+@pytest.mark.parametrize("block", of_language("etalis"), ids=lambda block: block.place)
+def test_etalis_rules_shown_are_right(block: Block) -> None:
+    check(etalis.parse(block.text, block.place), closed=False)
 
 
 @pytest.mark.parametrize("name", ["quickstart.py", "subscriptions.py"])
