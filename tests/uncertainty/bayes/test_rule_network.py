@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import pytest
 from scipy import stats
 
@@ -121,6 +124,12 @@ def test_edits_give_new_networks() -> None:
     assert both.observe("Jam", "LOW").observe("Jam", None) == both
     assert both.remove("Temp").remove("Oxygen").remove("Jam") == plain
     assert plain.write(both.text().split("\n", 1)[1].rsplit("\n", 1)[0]) == both
+
+
+def test_networks_travel_between_processes() -> None:
+    network = network_of(R1 + JAMS)
+    assert network.probability() == pickle.loads(pickle.dumps(network)).probability()  # noqa: S301  # our own
+    assert pickle.loads(pickle.dumps(network)) == network == copy.deepcopy(network)  # noqa: S301
 
 
 def test_edges_can_be_reversed() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -55,6 +55,10 @@ class RuleNetwork:
         added = Network(str(rule.name)) if added is None else added
         whole = enrich(translated, added)
         return cls(rule, added, translated, whole, Structure.of(whole, states_of(translated, whole)))
+
+    def __reduce__(self) -> tuple[Callable[..., RuleNetwork], tuple[Rule, Network]]:
+        """Travel without what was worked out for it, which the other side works out again."""
+        return RuleNetwork.of, (self.rule, self.added)
 
     # ---- What it is ----------------------------------------------------------------------------------------------
 
