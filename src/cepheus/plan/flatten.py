@@ -10,7 +10,8 @@ import numpy as np
 
 from cepheus.plan.code import Instruction, LoweredConstraint
 from cepheus.plan.content_index import Indexes, Listener, index_listeners
-from cepheus.plan.lower import LoweredRule, LoweredStep, Lowering
+from cepheus.plan.lower import Lowering
+from cepheus.plan.lowered import LoweredRule, LoweredStep
 from cepheus.plan.program import (
     ColumnField,
     ConstraintField,

@@ -15,7 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from cepheus.plan.code import LoweredConstraint
-from cepheus.plan.lower import Column, LoweredRule, LoweredStep
+from cepheus.plan.columns import Column
+from cepheus.plan.lowered import LoweredRule, LoweredStep
 from cepheus.plan.program import MAX_KEYS, OPERATOR_CODES, ConstraintKind, Op, PolicyCode, StepKind
 
 TERMINATOR = 0

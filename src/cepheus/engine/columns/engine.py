@@ -35,7 +35,9 @@ from cepheus.engine.columns.texts import TextCensus, mark_texts
 from cepheus.engine.families import tesla_rules
 from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites
 from cepheus.plan.flatten import flatten
-from cepheus.plan.lower import LoweredRule, Lowering, TypeLayout
+from cepheus.plan.layouts import TypeLayout
+from cepheus.plan.lower import Lowering
+from cepheus.plan.lowered import LoweredRule
 from cepheus.plan.program import HEADER, Program, TypeField, Words
 from cepheus.plan.strings import StringTable
 from cepheus.rules.model import AnyRule
@@ -340,10 +342,14 @@ class ColumnsEngine:
         state[TypeState.FIRST] = state[TypeState.NEXT] = stored.first
         self._context[At.INPUT_NEXT] = 0
         while True:
-            status = Status(replay(self._context.address, layout.index, address(rows), len(rows), address(born)))
+            status = self._replay(layout.index, rows, born)
             if status is Status.DONE:
                 return
             self._provide(status)
+
+    def _replay(self, kind: int, rows: Words, born: Words) -> Status:
+        """Put rows of a type back into the columns until they are all there or something is missing."""
+        return Status(replay(self._context.address, kind, address(rows), len(rows), address(born)))
 
 
 class _SingleInput:

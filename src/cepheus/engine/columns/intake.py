@@ -15,7 +15,8 @@ from cepheus.core.event import EventId
 from cepheus.core.values import INT_MAX, ValueType, from_arrow
 from cepheus.engine.columns.state import Input
 from cepheus.plan.code import LoweredConstraint
-from cepheus.plan.lower import Lowering, TypeLayout
+from cepheus.plan.layouts import TypeLayout
+from cepheus.plan.lower import Lowering
 from cepheus.plan.program import ConstraintKind, Words
 from cepheus.plan.strings import StringTable
 

@@ -18,7 +18,7 @@ from cepheus.engine.columns.emit import name_events
 from cepheus.engine.columns.intake import id_of_word
 from cepheus.engine.columns.memory import address
 from cepheus.engine.columns.state import COMPOSITE_ID_BASE, OUTPUT_HEADER, STRING_ID_FLOOR, OutputHeader
-from cepheus.plan.lower import LoweredRule
+from cepheus.plan.lowered import LoweredRule
 from cepheus.plan.program import Words
 from cepheus.plan.strings import StringTable
 

@@ -16,7 +16,8 @@ from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.values import TYPE_NAMES, ValueType
 from cepheus.engine.columns.state import TypeState
 from cepheus.engine.snapshot import pack, unpack
-from cepheus.plan.lower import LoweredRule, TypeLayout
+from cepheus.plan.layouts import TypeLayout
+from cepheus.plan.lowered import LoweredRule
 from cepheus.plan.program import Words
 from cepheus.rules.json_form import from_json, to_json
 from cepheus.rules.model import Rule, RuleSet

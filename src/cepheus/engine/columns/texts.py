@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from cepheus.core.values import ValueType
 from cepheus.engine.columns.state import STRING_ID_FLOOR, LaneState, State, TypeState
-from cepheus.plan.lower import Lowering, TypeLayout
+from cepheus.plan.layouts import TypeLayout
+from cepheus.plan.lower import Lowering
 from cepheus.plan.program import MAX_KEYS, SLOT_ID, Words
 from cepheus.plan.strings import StringTable
 

@@ -14,7 +14,7 @@ from cepheus.engine.columns.intake import id_of_word
 from cepheus.engine.columns.snapshot import Saved, StoredType
 from cepheus.engine.columns.state import COMPOSITE_ID_BASE, STRING_ID_FLOOR
 from cepheus.engine.past import Past, Seen
-from cepheus.plan.lower import DOUBT, ERROR_MARKS
+from cepheus.plan.layouts import DOUBT, ERROR_MARKS
 from cepheus.plan.program import SLOT_ID, SLOT_START, SLOT_TIME, Words
 from cepheus.plan.strings import StringTable
 

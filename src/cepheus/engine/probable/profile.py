@@ -14,7 +14,7 @@ from cepheus.core.error_column import ErrorColumn, ErrorKind
 from cepheus.engine.probable.state import MOST_TERMS
 from cepheus.plan.bands import LoweredTerm
 from cepheus.plan.constructs import Construct, unsupported
-from cepheus.plan.lower import LoweredRule
+from cepheus.plan.lowered import LoweredRule
 from cepheus.rules.expressions import AttributeRef, Parameter
 from cepheus.rules.resolve import Compute, ResolvedRule
 from cepheus.rules.walk import walk

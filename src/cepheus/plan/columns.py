@@ -1,0 +1,151 @@
+"""Columns, and what all rules of an engine have in common: the layouts of event types and the columns themselves.
+
+A column is what CDP calls so: the events of one type that satisfy the constraints a position puts on them alone, here
+kept apart by the attributes that must equal something already bound (the key). Positions of any rules that ask for
+the same column share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
+
+from cepheus.core.errors import EventError
+from cepheus.core.values import ValueType
+from cepheus.plan.bands import (
+    LoweredBand,
+)
+from cepheus.plan.code import LoweredConstraint
+from cepheus.plan.layouts import TypeLayout
+from cepheus.plan.program import (
+    ValueKind,
+)
+from cepheus.plan.strings import StringTable
+from cepheus.rules.expressions import (
+    Constraint,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnKey:
+    """What makes two positions share a column."""
+
+    type: int
+    constraints: frozenset[Constraint]
+    key_slots: tuple[int, ...]
+    float_keys: int = 0
+    sum_kind: ValueKind = ValueKind.NONE
+    sum_slot: int = 0
+    sum_window: int = -1
+    since: int = 0
+    blurred: frozenset[Constraint] = frozenset()
+    floor: float = 0.0
+
+
+@dataclass(slots=True)
+class Column:
+    """A column and the rules that use it."""
+
+    index: int
+    key: ColumnKey
+    filters: tuple[LoweredConstraint, ...]
+    born: int
+    bands: tuple[LoweredBand, ...] = ()
+    reaches: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def reach(self) -> int:
+        """How long, in microseconds, an entry may still be looked at."""
+        return max(self.reaches.values(), default=0)
+
+
+class SharedColumns:
+    """The layouts of event types and the columns of all rules.
+
+    ``uncertain`` are, by event type, the attributes that may have errors; None where nothing is uncertain.
+    """
+
+    def __init__(self, strings: StringTable, uncertain: Mapping[str, Set[str]] | None = None) -> None:
+        self.strings = strings
+        self.uncertain = {} if uncertain is None else uncertain
+        self.doubtful = uncertain is not None
+        self.types: dict[str, TypeLayout] = {}
+        self.columns: dict[ColumnKey, Column] = {}
+        self.compared: dict[tuple[str, str], set[tuple[str, str]]] = {}
+        self._free_columns: list[int] = []
+        self._column_count = 0
+        self._widths: list[int] = []
+
+    @property
+    def column_count(self) -> int:
+        """How many column numbers are in use or free."""
+        return self._column_count
+
+    def fix_type(self, layout: TypeLayout, attribute: str, value_type: ValueType) -> None:
+        """Take the type of an attribute from the data, and with it that of all attributes compared with it."""
+        waiting = [(layout.name, attribute)]
+        while waiting:
+            type_name, name = waiting.pop()
+            current = self.types[type_name]
+            known = current.types.get(name)
+            if known is value_type:
+                continue
+            if known is not None:
+                raise EventError.of(
+                    "type-mismatch",
+                    f"{layout.name}.{attribute} is of type {value_type.value} in the data, but rules compare it with "
+                    f"{type_name}.{name}, which is of type {known.value}",
+                    hint=f"declare both: event {layout.name}({attribute}: ..), event {type_name}({name}: ..)",
+                )
+            current.types[name] = value_type
+            current.told_by_data.add(name)
+            waiting += self.compared.get((type_name, name), ())
+
+    def stored_width(self, kind: int) -> int:
+        """Give the width that rows of a type had when they were last laid out."""
+        return self._widths[kind]
+
+    def note_widths(self) -> None:
+        """Remember that rows are laid out as the types say now."""
+        self._widths = [layout.width for layout in self.types.values()]
+
+    def compare(self, one: tuple[str, str], other: tuple[str, str]) -> None:
+        """Note that two attributes, given by event type and name, are compared as they come."""
+        self.compared.setdefault(one, set()).add(other)
+        self.compared.setdefault(other, set()).add(one)
+
+    def layout(self, name: str) -> TypeLayout:
+        """Give the layout of a type, a new one if it has none."""
+        if name not in self.types:
+            self.types[name] = TypeLayout(name, len(self.types))
+            if self.doubtful:
+                self.types[name].doubt_slot()
+        return self.types[name]
+
+    def column(
+        self, key: ColumnKey, filters: tuple[LoweredConstraint, ...], stored: int, bands: tuple[LoweredBand, ...] = ()
+    ) -> Column:
+        """Give the column of a key, a new one if there is none; ``stored`` rows of its type came before it."""
+        if key in self.columns:
+            return self.columns[key]
+        if self._free_columns:
+            index = self._free_columns.pop()
+        else:
+            index = self._column_count
+            self._column_count += 1
+        self.columns[key] = Column(index, key, filters, stored, bands)
+        return self.columns[key]
+
+    def release(self, name: str) -> list[int]:
+        """Let a rule go: give the columns that nothing uses any more; their numbers may be used again."""
+        for layout in self.types.values():
+            for rules in layout.readers.values():
+                rules.discard(name)
+        dropped = []
+        for key, column in list(self.columns.items()):
+            column.reaches.pop(name, None)
+            if not column.reaches:
+                dropped.append(column.index)
+                del self.columns[key]
+        self._free_columns += dropped
+        return dropped
