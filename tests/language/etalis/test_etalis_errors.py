@@ -1,0 +1,103 @@
+"""Mistakes in ETALIS text: what is said, where, and what to do about it."""
+
+from __future__ import annotations
+
+import pytest
+
+from cepheus.core.errors import RuleError
+from cepheus.core.time import TimeUnit
+from cepheus.language.etalis import parse
+from cepheus.rules.interval.model import Combined, Lasting, Operator, TimePoint
+
+ONE = [
+    ("e(X) <- a(X) b(X).", "syntax", "b", "an operator is missing before it"),
+    ("e(X) <- a(X) SQE b(X).", "syntax", "SQE", "did you mean 'SEQ'?"),
+    ("e <- (a SEQ b.", "syntax", ".", "the '(' before it is not closed"),
+    ("e <- a SEQ b).", "syntax", ")", "nothing is open here that it could close"),
+    ("e <- a SEQ", "syntax", "SEQ", "end the statement with a full stop"),
+    ("e <- a WHERE X > 3 SEQ b.", "syntax", "SEQ", None),
+    ("rise: e <- a.", "syntax", ":", "a rule's name is written LABEL name:"),
+    ("e <- (a SEQ b).20 fortnights.", "unit", "20 fortnights", "write one of us, ms, s, min, h, day, week"),
+    ("unit fortnight. e <- a.", "unit", "fortnight", "write one of us, ms, s, min, h, day, week"),
+    ("e <- (a SEQ b).0.5 us.", "duration", "0.5 us", None),
+    ("e(X) <- a(X) WHERE X > foo(3).", "function", "foo(3)", "did you mean 'floor'?"),
+    (
+        "e(A) <- a(P) WHERE A = AVG(P).",
+        "function",
+        "AVG(P)",
+        "an aggregate needs a window: AVG(P, stock(X, P, _) WITHIN 10 s)",
+    ),
+    (
+        "e(N) <- a WHERE N = COUNT(3, a WITHIN 5 s).",
+        "aggregate",
+        "COUNT(3, a WITHIN 5 s)",
+        "write COUNT(stock(X, _, _) WITHIN 10 s)",
+    ),
+    ("policy newest. e <- a.", "policy", "newest", "write one of unrestricted, recent, chronological"),
+    ("e <- a POLICY recent, greatest.", "policy", "greatest", "write greatest Volume, with a variable of the rule"),
+    ("e <- a POLICY unrestricted, once.", "policy", "unrestricted, once", "write policy unrestricted"),
+    ("policy recent. policy recent. e <- a.", "repeated", "policy recent.", "keep one of the two"),
+    ("e(X) <- a(X + 1).", "argument", "X + 1", "name it with a variable and say in WHERE what that equals"),
+    ("e <- (a AND b) CNOT c.", "negation", "CNOT", "write (q SEQ r) CNOT p"),
+    ("near(X, b).", "fact", "X", "a rule is written head <- pattern, or head :- conditions"),
+    ("e <- a; f <- b.", "character", ";", "statements end with a full stop"),
+    ("e($x) <- a.", "character", "$", "variables begin with a capital letter, without a dollar sign"),
+    ('e <- a("GO).', "string", '"GO).', 'close it with ", or write \\n for a new line'),
+    ("e <- a. /* never", "comment", "/*", "write */"),
+    ("event a(x: number).", "type", "number", "write int, double, string, bool or timestamp"),
+]
+
+
+@pytest.mark.parametrize(("text", "code", "place", "hint"), ONE)
+def test_one_mistake(text: str, code: str, place: str, hint: str | None) -> None:
+    with pytest.raises(RuleError) as raised:
+        parse(text)
+    (finding,) = raised.value.diagnostics
+    assert finding.span is not None
+    assert (finding.code, finding.span.text, finding.hint) == (code, place, hint)
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    with pytest.raises(RuleError) as raised:
+        parse("e(X) <- a(X) b(X).\nf <- c.\ng <- (a SEQ b.\nh(X) <- a(X) WHERE foo(X) > 3.")
+    assert [finding.span and finding.span.line for finding in raised.value.diagnostics] == [1, 3, 4]
+
+
+def test_deep_nesting_is_refused_not_overflown() -> None:
+    with pytest.raises(RuleError, match="nested more than 100 deep"):
+        parse(f"e <- {'(' * 5000}a{')' * 5000}.")
+
+
+def test_a_comparison_with_a_negative_number_is_no_arrow() -> None:
+    (rule,) = parse("e(X) <- a(X) WHERE X <-3.").interval_rules
+    assert "'<'" in repr(rule.pattern)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "duration"),
+    [
+        ("(a SEQ b).20", TimeUnit.S, 20_000_000),
+        ("(a SEQ b).20", TimeUnit.US, 20),
+        ("(a SEQ b).20 ms", TimeUnit.S, 20_000),
+        ("(a SEQ b).1.5 min", TimeUnit.US, 90_000_000),
+    ],
+)
+def test_units(text: str, unit: TimeUnit, duration: int) -> None:
+    pattern = parse(f"e <- {text}.", unit=unit).interval_rules[0].pattern
+    assert isinstance(pattern, Lasting)
+    assert pattern.duration == duration
+
+
+def test_the_unit_of_a_file_goes_before_that_of_the_command() -> None:
+    pattern = parse("e <- 0 SEQ 6. unit min.", unit=TimeUnit.S).interval_rules[0].pattern
+    assert pattern == Combined(Operator.SEQ, TimePoint(0), TimePoint(360_000_000))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("a SEQ b", "b AFTER a"), ("a SEQ b", "a before b"), ("a MEETS b", "b MET BY a"), ("a DURING b", "b contains a"),
+     ("a STARTS b", "b Started By a"), ("a FINISHES b", "b finished_by a"), ("a OVERLAPS b", "b OVERLAPPED BY a"),
+     ("NOT(c).[a, b]", "(a SEQ b) CNOT c"), ("NOT(c)[a, b]", "NOT(c).[a, b]"), ("a SEQ b AND c", "((a SEQ b) AND c)")],
+)  # fmt: skip
+def test_two_ways_to_write_one_thing(one: str, other: str) -> None:
+    assert parse(f"e <- {one}.").interval_rules == parse(f"e <- {other}.").interval_rules

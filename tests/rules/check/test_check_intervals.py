@@ -1,0 +1,164 @@
+"""Checks on interval rules: what is refused, what is warned of, what is found out."""
+
+from __future__ import annotations
+
+import pytest
+
+from cepheus.core.errors import RuleError
+from cepheus.core.schema import Attribute, EventType, Schema
+from cepheus.core.values import ValueType
+from cepheus.language.etalis import parse
+from cepheus.rules.check import Checked, check
+from cepheus.rules.interval.model import Knowledge, Relation
+from cepheus.rules.json_form import from_json, to_json
+from cepheus.rules.model import RuleSet
+
+
+def _checked(text: str, schema: Schema | None = None) -> Checked:
+    return check(parse(text), schema=schema)
+
+
+REFUSED = [
+    ("e(X, Y) <- a(X) SEQ b(X).", "unbound-variable", "Y"),
+    ("e(X) <- a(X) OR b.", "unbound-variable", "X"),
+    ("e(X) <- NOT(c(X)).[a, b].", "negated-variable", "NOT(c(X)).[a, b]"),
+    ("e <- a(X) WHERE X > Y.", "unsafe-variable", "Y"),
+    ("e <- a(X) WHERE Y > 3, Y = X.", "unsafe-variable", "Y"),
+    ("near(a, b). e <- a(X) WHERE NOT near(X, Y).", "unsafe-variable", "Y"),
+    ("e <- (NOT(c(X)).[a, b]) SEQ d(X).", "negated-variable", "(NOT(c(X)).[a, b])"),
+    ("e <- a(X) SEQ b. f <- a.", "arity", "a"),
+    ("event a(x: int). e <- a.", "arity", "a"),
+    ("e <- a WHERE near(a).", "unknown-relation", "near(a)"),
+    ("near(a, b). e <- a WHERE near(a).", "arity", "near(a)"),
+    ("near(a, b). near(c).", "arity", "near(c)."),
+    ("near(a, b). e <- near(X, Y).", "guard", "near(X, Y)"),
+    ("near(a). near(X) <- b(X).", "ambiguous-name", "near(a)."),
+    ("p(X) :- q(X), NOT p(X). q(1).", "unstratified", "NOT p(X)"),
+    ("p(X) :- q(X), NOT r(X). r(X) :- p(X). q(1).", "unstratified", "NOT r(X)"),
+    ("p(X) :- q(Y). q(1).", "unbound-variable", "X"),
+    ("n(N) <- n(K) WHERE N = COUNT(n(_) WITHIN 1 s).", "unstratified", "COUNT(n(_) WITHIN 1 s)"),
+    ("p <- a SEQ p. p <- a. q <- NOT(c).[a, q]. q <- p.", "unstratified", "NOT(c).[a, q]"),
+    ("e <- a POLICY recent, least V.", "policy", "recent, least V"),
+    ("event a(x: int). e <- b.", "unknown-type", "b"),
+    ("LABEL r: e <- a. LABEL r: f <- a.", "duplicate-rule", None),
+]
+
+
+@pytest.mark.parametrize(("text", "code", "place"), REFUSED)
+def test_refused(text: str, code: str, place: str | None) -> None:
+    with pytest.raises(RuleError) as raised:
+        _checked(text)
+    found = {(finding.code, finding.span and finding.span.text) for finding in raised.value.diagnostics}
+    assert code in {each for each, _ in found}
+    if place is not None:
+        assert (code, place) in found
+
+
+def test_rules_that_count_up_without_an_end_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cepheus.rules.check.intervals.knowledge.MAX_ROWS", 50)
+    with pytest.raises(RuleError, match="more than 50 rows"):
+        _checked("n(1). n(Y) :- n(X), Y is X + 1.")
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("e <- a AND b.", ["unbounded-state"]),
+        ("e <- (a AND b).5 s.", []),
+        ("e <- a AND b POLICY recent.", []),
+        ("e <- a EQUALS b.", []),
+        ("e(A) <- s(X, P) WHERE A = AVG(P, s(X, P) WITHIN 1 s).", ["aggregate-of-one-value"]),
+        ("e(A) <- s(X, P) WHERE A = AVG(Q, s(X, Q) WITHIN 1 s).", []),
+    ],
+)
+def test_warnings(text: str, codes: list[str]) -> None:
+    assert [warning.code for warning in _checked(text).warnings] == codes
+
+
+def test_types_of_heads_follow_from_what_is_declared() -> None:
+    checked = _checked(
+        """
+        event s(name: string, price: int, part: double).
+        size(a, 7).
+        e(X, P * 2, P / 2, P + F, length(X), 3.5, true) <- s(X, P, F).
+        f(N, A, S, Z) <- s(X, _, _) WHERE N = COUNT(s(X, _, _) WITHIN 1 s), A = AVG(P, s(X, P, _) WITHIN 1 s),
+            S = SUM(Q, s(X, Q, _) WITHIN 1 s), size(_, Z).
+        g(X) <- e(_, X, _, _, _, _, _). g(X) <- h(X).
+        k(1) <- s(_, _, _). k(F) <- s(_, _, F).
+        event h(x: int).
+        """
+    )
+    kinds = {name: [attribute.type for attribute in kind.attributes] for name, kind in checked.composites.items()}
+    string, integer, double, truth = ValueType.STRING, ValueType.INT, ValueType.FLOAT, ValueType.BOOL
+    assert kinds["e"] == [string, integer, double, double, integer, double, truth]
+    assert kinds["f"] == [integer, double, integer, integer]
+    assert kinds["g"] == [integer]
+    assert kinds["k"] == [double]
+
+
+def test_arguments_are_the_attributes_of_declarations_and_data() -> None:
+    data = Schema([EventType("b", (Attribute("left", ValueType.INT), Attribute("right", None)))])
+    checked = check(parse("e(X) <- a(X, _) SEQ b(X, _)."), schema=data)
+    assert [attribute.name for attribute in checked.inputs["b"].attributes] == ["left", "right"]
+    assert [attribute.name for attribute in checked.inputs["a"].attributes] == ["arg1", "arg2"]
+    declared = _checked("event e(pair: int). event a(x: int). e(X) <- a(X).")
+    assert declared.rules.interval_rules[0].head.attributes[0].name == "pair"
+
+
+def test_an_attribute_may_be_called_id() -> None:
+    checked = _checked("event stock(id: string, price: int). e(X) <- stock(X, _).")
+    assert [attribute.name for attribute in checked.inputs["stock"].attributes] == ["id", "price"]
+
+
+def test_rules_that_need_all_of_an_instant_come_after_what_they_look_at() -> None:
+    checked = _checked(
+        """
+        p <- a SEQ b.
+        q <- NOT(c).[a, p].
+        n(N) <- a WHERE N = COUNT(q WITHIN 5 s).
+        m <- n(_) SEQ a.
+        i <- NOT(c).[a, b].
+        r <- NOT(c).[a, p] POLICY recent.
+        """
+    )
+    late = {str(rule.name): rule.decided_late for rule in checked.rules.interval_rules}
+    assert late == {"p": 0, "q": 1, "n": 2, "m": 2, "i": 0, "r": 0}
+
+
+def test_background_knowledge_is_complete() -> None:
+    text = """
+    near(X, Y) :- road(X, Y).
+    near(X, Z) :- near(X, Y), road(Y, Z), NOT closed(Z).
+    closed(c).
+    e(X) <- a(X) WHERE near(X, _).
+    """
+    tables = Knowledge(tables=(Relation("road", 2, (("a", "b"), ("b", "c"), ("b", "d"))),))
+    (rule,) = check(parse(text) + RuleSet(knowledge=tables)).rules.interval_rules
+    assert {relation.name: set(relation.rows) for relation in rule.relations} == {
+        "near": {("a", "b"), ("b", "c"), ("b", "d"), ("a", "d")}
+    }
+
+
+def test_json_form() -> None:
+    text = """
+    event s(id: string, price: int). near(a, b). near(X, Z) :- near(X, Y), near(Y, Z), NOT far(X). far(z).
+    LABEL r: e(X, P + 1) <- ((s(X, P) SEQ s(X, _)).5 s OR (s(X, P) DURING (1 SEQ 9)))
+        WHERE P > 3, near(X, _), X in [a, b] POLICY recent, once, longer.
+    f(N) <- NOT(s(_, _)).[s(_, 1), s(_, 2)] WHERE N = COUNT(s(_, _) WITHIN 3 s), NOT (N > 3 OR N = 1).
+    """
+    rules = parse(text)
+    assert from_json(to_json(rules)) == rules
+    checked = check(rules, closed=False).rules
+    assert check(from_json(to_json(checked)), closed=False).rules == checked
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [({"is": "Rule"}, "there is no node 'Rule'"), ({"extra": 1}, "the field 'extra' is unknown"),
+     ({"is": "Fact"}, "field")],
+)  # fmt: skip
+def test_json_that_is_no_rule(change: dict[str, object], message: str) -> None:
+    data = to_json(parse("e <- a."))
+    data["interval_rules"][0] |= change
+    with pytest.raises(RuleError, match=message):
+        from_json(data)
