@@ -61,6 +61,7 @@ def _findings() -> Iterator[Finding]:
         yield _package(name, required=False, remedy=f"needed only for {use}: pip install {name}")
     yield from _engines()
     yield from _spark()
+    yield from _uncertainty()
     yield _cache()
     yield Finding("cores", str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()))
     yield Finding("memory", _memory())
@@ -90,6 +91,13 @@ def _spark() -> Iterator[Finding]:
         yield Finding("java", "not found", remedy, required=False)
     else:
         yield Finding("java", f"{java.version} ({java.origin})")
+
+
+def _uncertainty() -> Iterator[Finding]:
+    """Tell whether what few uses of uncertainty need is there."""
+    install = "pip install 'cepheus-cep[uncertainty]'"
+    yield _package("scipy", required=False, remedy=f"needed only for distributions of SciPy: {install}")
+    yield _package("pyagrum", required=False, remedy=f"needed only for networks in BIF files: {install}")
 
 
 def _cache() -> Finding:
