@@ -25,6 +25,7 @@ from cepheus.cli.doctor import doctor
 from cepheus.cli.explain import explain
 from cepheus.cli.fmt import fmt
 from cepheus.cli.run import run
+from cepheus.cli.simulate import simulate
 from cepheus.core.errors import CepheusError
 
 app = typer.Typer(
@@ -33,7 +34,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (check, detect, run, explain, fmt, demo, bench, doctor):
+for command in (check, detect, run, explain, fmt, demo, simulate, bench, doctor):
     app.command()(command)
 app.add_typer(bayes)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 
 from cepheus.core.event import Event
-from cepheus.rules.expressions import EventPattern
+from cepheus.core.values import Value
+from cepheus.language.tesla import parse_event_pattern
 from cepheus.runtime.network.messages import AttachSink, AttachSource, DeployRules, Publish, Tick
-from cepheus.runtime.network.scenario import Plan, Scenario, draw
+from cepheus.runtime.network.scenario import Draw, Plan, Scenario, draw
 from cepheus.runtime.network.simulation import Network
 from cepheus.runtime.network.strategy import Order
 from cepheus.runtime.network.traffic import Traffic
@@ -42,7 +43,6 @@ class Run:
     plan: Plan
     network: Network
     outcome: Outcome
-    links: dict[tuple[str, str], int] = field(default_factory=dict)
 
 
 def run_scenario(scenario: Scenario, seed: int) -> Run:
@@ -92,7 +92,7 @@ def _set_up(plan: Plan, network: Network) -> None:
     network.post(network.now, plan.processors[0], DeployRules("rules", plan.rules, plan.declarations), "deployer")
     network.run()
     for sink, processor, kind in plan.sinks:
-        network.post(network.now, processor, AttachSink(sink, EventPattern(kind)), sink)
+        network.post(network.now, processor, AttachSink(sink, parse_event_pattern(kind)), sink)
     network.run()
 
 
@@ -116,9 +116,9 @@ class _Feed:
             network.call(self.start + scenario.heartbeat, self._beat, 0)
 
     def _publish(self, number: int) -> None:
-        network, scenario = self._network, self._plan.scenario
+        network = self._network
         source = self._plan.sources[number]
-        attributes = {"value": self._random.randrange(scenario.values)} if scenario.values > 1 else {}
+        attributes = {name: self._value(values) for name, values in source.attributes}
         event = Event(source.type, network.now, attributes)
         self.published += 1
         network.hand(source.processor, Publish(source.name, (event,), network.now))
@@ -130,6 +130,13 @@ class _Feed:
         for name in sorted({source.processor for source in self._plan.sources}):
             network.hand(name, tick)
         network.call(network.now + self._plan.scenario.heartbeat, self._beat, number)
+
+    def _value(self, values: Draw) -> Value:
+        """Draw a value: between two floats, or one of several."""
+        if len(values) == 2 and all(isinstance(value, float) for value in values):
+            low, high = values
+            return self._random.uniform(float(low), float(high))
+        return self._random.choice(values)
 
     def _gap(self, rate: float) -> int:
         return round(self._random.expovariate(rate) * 1_000_000)

@@ -9,12 +9,12 @@ from random import Random
 
 from cepheus.core.schema import EventType
 from cepheus.core.time import MILLISECOND, MINUTE, SECOND
-from cepheus.core.values import ValueType
+from cepheus.core.values import Value, ValueType
 from cepheus.rules.expressions import AttributeRef, Comparison, Constant, EventPattern, Within
 from cepheus.rules.model import Pattern, Policy, Rule, Selection
 from cepheus.runtime.network.simulation import Link
 from cepheus.runtime.network.strategy import Options
-from cepheus.runtime.network.topology import random_topology
+from cepheus.runtime.network.topology import Links, random_topology
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +48,19 @@ class Scenario:
     duration: int = 5 * MINUTE
 
 
+Draw = tuple[Value, ...]
+"""What an attribute is drawn from: one of these values; of two floats, any number between them."""
+
+
 @dataclass(frozen=True, slots=True)
 class SourcePlan:
-    """A source: where it is, what it publishes and how often (events per second)."""
+    """A source: where it is, what it publishes, how often (events per second) and with which attributes."""
 
     name: str
     processor: str
     type: str
     rate: float
+    attributes: tuple[tuple[str, Draw], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,22 +78,25 @@ class Plan:
     """Names, processors and types of the sinks' subscriptions."""
 
 
-def draw(scenario: Scenario, seed: int) -> Plan:
-    """Draw a scenario.
+def draw(scenario: Scenario, seed: int, links: Links | None = None) -> Plan:
+    """Draw a scenario; the network may be given.
 
     >>> plan = draw(Scenario(processors=3, types=4, rules=2), seed=1)
     >>> len(plan.sources), len(plan.rules), [processor for processor in plan.processors]
     (4, 2, ['p0', 'p1', 'p2'])
     """
     random = Random(f"scenario {seed}")
-    links = random_topology(
-        scenario.topology, scenario.processors, scenario.neighbours, scenario.delay, Random(f"topology {seed}")
-    )
+    if links is None:
+        topology = Random(f"topology {seed}")
+        links = random_topology(scenario.topology, scenario.processors, scenario.neighbours, scenario.delay, topology)
     processors = tuple(sorted({name for link in links for name in link})) or ("p0",)
     count = scenario.rules * scenario.length if scenario.apart else scenario.types
     types = [f"T{n}" for n in range(count)]
     places = _places(scenario, types, processors, links, random)
-    sources = tuple(SourcePlan(f"s{n}", places[kind], kind, _rate(scenario, random)) for n, kind in enumerate(types))
+    drawn = (("value", tuple(range(scenario.values))),) if scenario.values > 1 else ()
+    sources = tuple(
+        SourcePlan(f"s{n}", places[kind], kind, _rate(scenario, random), drawn) for n, kind in enumerate(types)
+    )
     rules = tuple(_rule(scenario, number, types, random) for number in range(scenario.rules))
     sinks = tuple(
         (f"k-{processor}", processor, rule.composite.name)

@@ -1,0 +1,115 @@
+"""``cepheus simulate``: what would a network of processors do?"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cepheus.cli.console import note
+from cepheus.cli.files import write_file
+from cepheus.core.errors import OptionError, did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.table import Table
+
+    from cepheus.runtime.network.experiment import Outcome, Run
+    from cepheus.runtime.network.strategy import Strategy
+
+_PIPE_WIDTH = 120
+_BUSIEST = 5
+
+
+def simulate(
+    scenario: Annotated[Path, typer.Argument(help="A scenario in TOML.", metavar="SCENARIO")],
+    strategy: Annotated[
+        list[str] | None, typer.Option(help="Centr, ST, MT, ST_PP or MT_PP instead of the file's; may be repeated.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Draw what is random from this seed instead of the file's.")] = None,
+    svg: Annotated[Path | None, typer.Option("--svg", help="Also draw the network with its traffic.")] = None,
+) -> None:
+    """Simulate rules on a network of processors in virtual time: traffic, delays, and who carries them."""
+    from rich.console import Console
+
+    from cepheus.runtime.network.experiment import run_plan
+    from cepheus.runtime.network.scenario_file import read_plan
+
+    console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=_PIPE_WIDTH)
+    runs = [run_plan(read_plan(scenario, seed, chosen)) for chosen in _strategies(strategy)]
+    console.print(_summary(runs))
+    console.print(_links(runs[-1]))
+    if svg is not None:
+        write_file(svg, _picture(runs[-1]))
+        note(f"drawn: {svg}")
+
+
+def _strategies(names: list[str] | None) -> list[Strategy | None]:
+    from cepheus.runtime.network.strategy import Strategy
+
+    known = {strategy.value: strategy for strategy in Strategy}
+    for name in names or ():
+        if name not in known:
+            hint = did_you_mean(name, known) or f"choose one of {', '.join(known)}"
+            raise OptionError.of("strategy", f"there is no strategy '{name}'", hint=hint)
+    return [known[name] for name in names] if names else [None]
+
+
+def _summary(runs: list[Run]) -> Table:
+    from rich.table import Table
+
+    plan = runs[0].plan
+    title = (
+        f"{len(plan.processors)} processors, {len(plan.rules)} rules, {len(plan.sources)} sources; "
+        f"{plan.scenario.duration / 1_000_000:g} s simulated, seed {plan.seed}"
+    )
+    table = Table(title=title, title_justify="left", title_style="bold")
+    table.add_column("")
+    for run in runs:
+        table.add_column(run.plan.scenario.options.strategy.value, justify="right")
+    rows: tuple[tuple[str, Callable[[Outcome], str]], ...] = (
+        ("events published", lambda o: f"{o.published}"),
+        ("events received by sinks", lambda o: f"{o.composites}"),
+        ("messages per second", lambda o: f"{o.traffic:.1f}"),
+        ("bytes per second", lambda o: f"{o.bytes:.0f}"),
+        ("awakenings per second", lambda o: f"{o.awakenings:.1f}"),
+        ("heartbeats per second", lambda o: f"{o.heartbeats:.1f}"),
+        ("mean delay", lambda o: f"{o.delay:.1f} ms"),
+        ("longest delay", lambda o: f"{o.worst_delay:.1f} ms"),
+    )
+    for words, show in rows:
+        table.add_row(words, *(show(run.outcome) for run in runs))
+    return table
+
+
+def _links(run: Run) -> Table:
+    from rich.table import Table
+
+    table = Table(title="Busiest links", title_justify="left", title_style="bold")
+    table.add_column("from")
+    table.add_column("to")
+    table.add_column("messages per second", justify="right")
+    seconds = run.plan.scenario.duration / 1_000_000
+    for (one, other), count in run.network.traffic.notifications.most_common(_BUSIEST):
+        table.add_row(one, other, f"{count / seconds:.1f}")
+    return table
+
+
+def _picture(run: Run) -> str:
+    from cepheus.explain.deployment import draw_network
+
+    seconds = run.plan.scenario.duration / 1_000_000
+    processors = run.network.processors
+    tree = {(p.name, t.father) for p in processors.values() for t in p.trees.values() if t.father is not None}
+    notes: dict[str, list[str]] = {name: [] for name in processors}
+    for name in processors:
+        sources = sum(source.processor == name for source in run.plan.sources)
+        sinks = len({sink for sink, at, _ in run.plan.sinks if at == name})
+        notes[name] += [f"{sources} sources"] if sources else []
+        notes[name] += [f"{sinks} sinks"] if sinks else []
+    traffic = {link: count / seconds for link, count in run.network.traffic.notifications.items()}
+    title = f"{run.plan.scenario.options.strategy.value}: {run.outcome.traffic:.0f} messages per second"
+    return draw_network(run.plan.links, tree, traffic, {n: ", ".join(w) for n, w in notes.items() if w}, title)

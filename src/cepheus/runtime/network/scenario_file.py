@@ -1,0 +1,156 @@
+"""Reads a scenario from a TOML file: the network, the rules, sources and sinks, drawn at random or given by hand."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from enum import Enum
+from pathlib import Path
+from random import Random
+from typing import Any, TypeVar
+
+from cepheus.core.errors import OptionError, Place, did_you_mean
+from cepheus.core.time import parse_duration
+from cepheus.language.tesla import parse
+from cepheus.rules.check import check
+from cepheus.runtime.network.scenario import Draw, Plan, Scenario, SourcePlan, draw
+from cepheus.runtime.network.strategy import Filter, Masters, Options, Order, Strategy
+from cepheus.runtime.network.topology import Links, by_hand, random_topology, read_links
+
+E = TypeVar("E", bound=Enum)
+Table = Mapping[str, Any]
+
+_TOP = ("strategy", "filter", "order", "masters", "duration", "warm_up", "heartbeat", "adapt_every", "seed", "rules")
+_TABLES = ("network", "workload", "source", "sink")
+_NETWORK = ("topology", "processors", "neighbours", "delay", "bandwidth", "links", "file")
+_WORKLOAD: dict[str, Callable[[Any], Any]] = {
+    "types": int,
+    "rules": int,
+    "length": int,
+    "values": int,
+    "classes": int,
+    "apart": bool,
+    "slowest": float,
+    "fastest": float,
+    "subscriptions": float,
+    "each_share": float,
+    "window": parse_duration,
+}
+
+
+def read_plan(path: Path, seed: int | None = None, strategy: Strategy | None = None) -> Plan:
+    """Read a scenario and draw what it leaves to chance; a seed or strategy given here goes before the file's."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        raise OptionError.of("file", f"'{path}' cannot be read", hint="name a scenario in TOML") from None
+    except tomllib.TOMLDecodeError as error:
+        raise OptionError.of("scenario", f"this is not TOML: {error}", place=Place(str(path))) from None
+    try:
+        return _plan(table, path, seed, strategy)
+    except OptionError as error:
+        raise OptionError([replace(d, place=d.place or Place(str(path))) for d in error.diagnostics]) from None
+
+
+def _plan(table: Table, path: Path, seed: int | None, strategy: Strategy | None) -> Plan:
+    _known(table, (*_TOP, *_TABLES), "the scenario")
+    options = Options(
+        strategy or _choice(Strategy, table, "strategy", Strategy.ST),
+        _choice(Filter, table, "filter", Filter.EXACT),
+        _choice(Order, table, "order", Order.PROGRESS),
+        _choice(Masters, table, "masters", Masters.ADAPTIVE),
+    )
+    options = replace(options, adapt_every=_duration(table, "adapt_every", options.adapt_every))
+    network = table.get("network", {})
+    _known(network, _NETWORK, "[network]")
+    workload = table.get("workload", {})
+    _known(workload, _WORKLOAD, "[workload]")
+    scenario = Scenario(options=options)
+    scenario = replace(
+        scenario,
+        duration=_duration(table, "duration", scenario.duration),
+        warm_up=_duration(table, "warm_up", scenario.warm_up),
+        heartbeat=_duration(table, "heartbeat", scenario.heartbeat),
+        delay=_duration(network, "delay", scenario.delay),
+        processors=int(network.get("processors", scenario.processors)),
+        neighbours=float(network.get("neighbours", scenario.neighbours)),
+        topology=str(network.get("topology", scenario.topology)),
+        bandwidth=network.get("bandwidth"),
+        **{name: read(workload[name]) for name, read in _WORKLOAD.items() if name in workload},
+    )
+    chosen = int(table.get("seed", 1)) if seed is None else seed
+    links = _links(network, scenario, path, chosen)
+    if "rules" not in table:
+        return draw(scenario, chosen, links)
+    return _by_hand(table, scenario, chosen, links, path)
+
+
+def _links(network: Table, scenario: Scenario, path: Path, seed: int) -> Links:
+    if "file" in network:
+        return read_links(path.parent / str(network["file"]))
+    if "links" in network:
+        return by_hand([(str(one), str(other), str(delay)) for one, other, delay in network["links"]])
+    random = Random(f"topology {seed}")
+    return random_topology(scenario.topology, scenario.processors, scenario.neighbours, scenario.delay, random)
+
+
+def _by_hand(table: Table, scenario: Scenario, seed: int, links: Links, path: Path) -> Plan:
+    """Take rules from a file, and sources and sinks as they are given."""
+    text = str(table["rules"])
+    file = path.parent / text
+    try:
+        source, name = (file.read_text(encoding="utf-8"), str(file)) if text.endswith(".tesla") else (text, str(path))
+    except OSError:
+        raise OptionError.of("file", f"'{file}' cannot be read", hint="name a file of rules") from None
+    rules = check(parse(source, name)).rules
+    processors = tuple(sorted({processor for link in links for processor in link}))
+    sources = []
+    for number, given in enumerate(table.get("source", ())):
+        _known(given, ("processor", "types", "rate", "attributes"), "[[source]]")
+        place = _processor(given, processors)
+        sources += [
+            SourcePlan(f"s{number}-{kind}", place, kind, float(given.get("rate", 1.0)), _draws(given))
+            for kind in given.get("types", ())
+        ]
+    sinks = []
+    for number, given in enumerate(table.get("sink", ())):
+        _known(given, ("processor", "subscribes"), "[[sink]]")
+        sinks += [(f"k{number}", _processor(given, processors), str(kind)) for kind in given.get("subscribes", ())]
+    return Plan(scenario, seed, links, processors, tuple(sources), rules.rules, rules.declarations, tuple(sinks))
+
+
+def _draws(given: Table) -> tuple[tuple[str, Draw], ...]:
+    return tuple((str(name), tuple(values)) for name, values in given.get("attributes", {}).items())
+
+
+def _processor(given: Table, processors: tuple[str, ...]) -> str:
+    name = str(given.get("processor"))
+    if name not in processors:
+        hint = did_you_mean(name, processors) or f"the processors are {', '.join(processors)}"
+        raise OptionError.of("scenario", f"there is no processor '{name}'", hint=hint)
+    return name
+
+
+def _known(table: Table, names: Any, where: str) -> None:
+    for name in table:
+        if name not in names:
+            raise OptionError.of(
+                "scenario",
+                f"'{name}' is not known in {where}",
+                hint=did_you_mean(name, names) or f"known are {', '.join(names)}",
+            )
+
+
+def _choice(kind: type[E], table: Table, name: str, default: E) -> E:
+    if name not in table:
+        return default
+    known = {str(member.value): member for member in kind}
+    if str(table[name]) not in known:
+        hint = did_you_mean(str(table[name]), known) or f"choose one of {', '.join(known)}"
+        raise OptionError.of("scenario", f"'{table[name]}' is not a choice for {name}", hint=hint)
+    return known[str(table[name])]
+
+
+def _duration(table: Table, name: str, default: int) -> int:
+    return parse_duration(str(table[name])) if name in table else default
