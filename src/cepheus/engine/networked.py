@@ -50,6 +50,11 @@ class NetworkedEngine:
         """The name of the engine that does the work."""
         return self._engine.name
 
+    @property
+    def engine(self) -> Engine:
+        """The engine that does the work."""
+        return self._engine
+
     def set_network(self, network: RuleNetwork) -> None:
         """Give a deployed rule a network, or another one; RuleError if what is observed in it cannot be."""
         verify(network)
@@ -98,9 +103,10 @@ class NetworkedEngine:
         return self._engine.snapshot()
 
     def restore(self, data: bytes) -> None:
-        """Take over the state of an engine; the networks stay."""
+        """Take over the state of an engine; the networks stay, and weigh its rules in place of those of then."""
         self._engine.restore(data)
-        self._until = MIN_TIME
+        for network in self._networks.values():
+            self.set_network(network)
 
     def _turn(self, time: int) -> None:
         """Set the factors that hold at a time, unless those that are set do."""

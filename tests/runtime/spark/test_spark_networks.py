@@ -9,7 +9,13 @@ import pytest
 
 import cepheus
 import cepheus.spark
+from cepheus.core.event import Event
+from cepheus.core.schema import Schema
 from cepheus.core.time import HOUR
+from cepheus.engine.interface import Engine
+from cepheus.language.tesla import parse
+from cepheus.rules.check import check
+from cepheus.runtime.spark.shard import GroupJob
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,3 +58,18 @@ def test_without_networks_there_is_no_such_column(spark: SparkSession) -> None:
     frame = spark.createDataFrame([(datetime(2026, 1, 1), "A1")], "time timestamp, area string")
     found = cepheus.spark.detect("define Smoky() from Smoke()", {"Smoke": frame}, engine="reference")
     assert found.dataframe.columns == ["type", "time"]
+
+
+def test_what_a_shard_remembers_goes_on_with_another_network() -> None:
+    def engine(network: str) -> Engine:
+        checked = check(parse(RULES.split("network", maxsplit=1)[0] + network))
+        types = Schema({**checked.composites, **checked.inputs}.values())
+        return GroupJob(checked.rules.rules, types, "reference", 100, range(1), networks=checked.rules.networks).start()
+
+    first = engine("network Fire { node Smoke given Fire { *: {YES: .5, NO: .5} } }")
+    first.feed_event(Event("Temp", 0, {"area": "A1", "value": 50.0}))
+    second = engine("network Sure { node Smoke given Smoky { *: {YES: .5, NO: .5} } }")
+    second.restore(first.snapshot())
+    smoke = Event("Smoke", 1, {"area": "A1"})
+    assert {made.type: made.probability for made in first.feed_event(smoke)} == {"Fire": 1.0, "Smoky": 1.0}
+    assert {made.type: made.probability for made in second.feed_event(smoke)} == {"Fire": 1.0, "Smoky": 0.5}
