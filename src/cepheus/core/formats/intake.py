@@ -15,6 +15,7 @@ from cepheus.core.companions import NO_PARAMETERS, Companions, Parameter
 from cepheus.core.error_column import ErrorColumn, ErrorKind
 from cepheus.core.errors import Diagnostic, EventError, OptionError, Place, did_you_mean
 from cepheus.core.event import EventId
+from cepheus.core.formats.arguments import ArgumentNames
 from cepheus.core.formats.arrays import float_array, int_array, validity
 from cepheus.core.formats.attributes import AttributeReader, Errors, Faults, TypedRows, coerce
 from cepheus.core.formats.cells import coerce_id, coerce_probability, id_of_text
@@ -82,7 +83,9 @@ class Intake:
         if options.type_name is not None and options.type_name not in options.schema and options.schema.closed:
             hint = did_you_mean(options.type_name, options.schema)
             raise OptionError.of("type", f"there is no event type {shown(options.type_name)}", hint=hint)
+        self._schema = options.schema
         self._attributes = AttributeReader(options.schema, options.unit, options.keep_all)
+        self._arguments = ArgumentNames(options.schema, options.sequence) if options.intervals else None
 
     def chunk(self, rows: Rows, lines: Numbers, positions: Numbers, findings: Iterable[Diagnostic] = ()) -> Chunk:
         """Give the good events of some rows; report the bad ones, together with what the parser found among them."""
@@ -96,12 +99,27 @@ class Intake:
             faults = {}
             rows, codes = rows.take(relevant), codes[relevant]
             lines, positions = pick(lines, relevant), pick(positions, relevant)
-        batch = self._batch(TypedRows(rows, types, codes), positions, faults)
+        events = TypedRows(rows, types, codes)
+        if self._arguments:
+            self._settle_arguments(events, self._arguments, lines)
+        batch = self._batch(events, positions, faults)
+        if self._arguments:
+            batch = self._arguments.back(batch)
         self._bad.report(sorted([*findings, *self._placed(faults, lines)], key=_line))
         if faults:
             good = np.setdiff1d(np.arange(len(batch)), np.fromiter(faults, np.int64))
             batch, lines = batch.take(good), pick(lines, good)
         return Chunk(batch, self._name, lines)
+
+    def _settle_arguments(self, events: TypedRows, arguments: ArgumentNames, lines: Numbers) -> None:
+        """Find out what the file calls the arguments of types that nobody declares."""
+        try:
+            if arguments.look(events):
+                self._schema = arguments.reading()
+                self._attributes = AttributeReader(self._schema, self._options.unit, self._options.keep_all)
+        except EventError as error:
+            line = int(lines[0]) if len(lines) else None
+            raise EventError([placed(error, Place(self._name, line))]) from None
 
     def _placed(self, faults: Faults, lines: Numbers) -> list[Diagnostic]:
         found = []
@@ -176,7 +194,7 @@ class Intake:
     def _starts(self, events: TypedRows, times: IntArray, faults: Faults) -> IntArray | None:
         """Read where events start; one without a start is an instant, and none starts after its end."""
         column = events.rows.column(START)
-        schema = self._options.schema
+        schema = self._schema
         own = [name not in schema or schema[name].attribute(START) is None for name in events.types]
         if column is None or not any(own):
             return None
@@ -244,7 +262,7 @@ class Intake:
 
     def _own_ids(self, events: TypedRows, positions: Numbers, faults: Faults) -> Ids | None:
         """Read the ids of events, which types with an attribute ``id`` have under another name."""
-        schema = self._options.schema
+        schema = self._schema
         spare = [name in schema and schema[name].id_field == SPARE_ID_FIELD for name in events.types]
         rows = events.rows
         if not any(spare):

@@ -11,6 +11,7 @@ from typing import BinaryIO, assert_never
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import EventError, OptionError, Place, did_you_mean
+from cepheus.core.formats.arguments import is_unnamed
 from cepheus.core.formats.columnar import ColumnarOptions, read_arrow, read_parquet
 from cepheus.core.formats.csv_text import read_csv
 from cepheus.core.formats.intake import Chunk, Intake, IntakeOptions
@@ -143,9 +144,9 @@ class EventFile:
 
     def _wanted(self, names: Sequence[str]) -> Sequence[str]:
         """Columns that no rule names stay on the disk."""
-        if self.options.keep_all:
-            return names
         types = self.options.schema.values()
+        if self.options.keep_all or (self.options.intervals and any(map(is_unnamed, types))):
+            return names
         wanted = {attribute.name for event_type in types for attribute in event_type.attributes} | RESERVED
         wanted |= {SPARE_ID_FIELD, START} if self.options.intervals else {SPARE_ID_FIELD}
         return [name for name in names if name in wanted or name == self.options.sequence]

@@ -16,6 +16,7 @@ from cepheus.core.companions import Companions, error_of_record
 from cepheus.core.distribution import Distribution, as_distribution
 from cepheus.core.errors import EventError, Place, did_you_mean
 from cepheus.core.event import Event, EventId
+from cepheus.core.formats.arguments import data_names, is_unnamed
 from cepheus.core.formats.cells import (
     Uncertain,
     coerce_id,
@@ -26,7 +27,7 @@ from cepheus.core.formats.cells import (
 from cepheus.core.formats.columnar import LIBRARY_FAILURES, array_rows, check_columns, check_type_column
 from cepheus.core.formats.conform import conform
 from cepheus.core.formats.intake import Intake, IntakeOptions
-from cepheus.core.formats.intervals import ARGUMENTS, END, START, named
+from cepheus.core.formats.intervals import ARGUMENTS, END, START, argument_name, named
 from cepheus.core.formats.problems import BadEvents, placed, shown
 from cepheus.core.schema import RESERVED, Attribute, EventType, Schema
 from cepheus.core.time import TimeUnit
@@ -79,6 +80,7 @@ class Admission:
         self._equal: tuple[frozenset[Key], ...] = ()
         self._plans: dict[str, _Plan] = {}
         self._intervals = False
+        self._arguments: dict[str, tuple[str, ...]] = {}
 
     def expect(
         self, expected: Schema, equal: tuple[frozenset[Key], ...] = (), *, intervals: bool | None = None
@@ -132,8 +134,8 @@ class Admission:
         plan = self._plan(given.get("type"))
         if plan is None:
             return None
-        if self._intervals and not given.keys().isdisjoint((ARGUMENTS, END)):
-            given = named(given, plan.event_type)
+        if self._intervals:
+            given = self._named(given, plan)
         raw_time, raw_id, raw_probability = given.get("time"), given.get(plan.id_field), given.get("probability")
         values, errors = self._values(plan, given, self._unit)
         time = self._time(raw_time, given)
@@ -284,6 +286,20 @@ class Admission:
             raise _prefixed(error, "time: ") from None
         assert isinstance(time, int)
         return time
+
+    def _named(self, given: Record, plan: _Plan) -> Record:
+        """Give a dict with its attributes under the names that rules have for them."""
+        if not given.keys().isdisjoint((ARGUMENTS, END)):
+            given = named(given, plan.event_type)
+        if not is_unnamed(plan.event_type):
+            return given
+        name = plan.event_type.name
+        if name not in self._arguments:
+            self._arguments[name] = data_names(plan.event_type, given, self._sequence)
+        if self._arguments[name][0] == argument_name(1):
+            return given
+        renamed = {own: argument_name(place) for place, own in enumerate(self._arguments[name], 1)}
+        return {renamed.get(key, key): value for key, value in given.items()}
 
     def _start(self, given: Record, plan: _Plan, end: int) -> int | None:
         raw = given.get(START)

@@ -1,0 +1,167 @@
+"""ETALIS rules on the command line and in the API: files of every format, facts, mixing, layout, explanations."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from command import Command, command
+
+import cepheus
+from cepheus.core.errors import EventError, OptionError
+
+PAIR = "unit s. pair(X, P) <- (a(X, P) SEQ b(X, _)).9."
+EVENTS = [("a", 1, "GO", 5), ("b", 3, "MS", 6), ("b", 4, "GO", 7)]
+FOUND = {"type": "pair", "time": 4, "args": ["GO", 5], "start": 1, "end": 4, "from": [0, 2]}
+NAMED = [{"type": kind, "time": time, "id": name, "price": price} for kind, time, name, price in EVENTS]
+
+
+@pytest.fixture
+def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Command:
+    run = command(monkeypatch, capsys, tmp_path)
+    Path("pair.etalis").write_text(PAIR)
+    return run
+
+
+def _jsonl(path: str, records: list[dict[str, object]]) -> None:
+    Path(path).write_text("".join(json.dumps(record) + "\n" for record in records))
+
+
+def _found(path: str = "out.jsonl") -> list[dict[str, object]]:
+    records = [json.loads(line) for line in Path(path).read_text().splitlines()]
+    for record in records:
+        assert record.pop("id").startswith(f"{record['type']}:")
+    return records
+
+
+def _detect(cli: Command, file: str, *options: str) -> None:
+    done = cli("detect", "pair.etalis", "--events", file, "--time-unit", "s", "--engine", "figure2", *options)
+    assert done.code == 0, done.err
+
+
+@pytest.mark.parametrize("how", ["args", "end", "names", "declared", "csv", "parquet"])
+def test_events_may_come_in_many_forms(cli: Command, how: str) -> None:
+    file = "events.jsonl"
+    match how:
+        case "args":
+            _jsonl(file, [{"type": kind, "time": time, "args": [x, p]} for kind, time, x, p in EVENTS])
+        case "end":
+            _jsonl(file, [{"type": kind, "end": time, "args": [x, p]} for kind, time, x, p in EVENTS])
+        case "names":
+            _jsonl(file, NAMED)
+        case "declared":
+            Path("pair.etalis").write_text(f"event a(id: string, price: int). event b(id: string, price: int). {PAIR}")
+            _jsonl(file, NAMED)
+        case "csv":
+            file = "events.csv"
+            pd.DataFrame(NAMED).to_csv(file, index=False)
+        case "parquet":
+            file = "events.parquet"
+            pq.write_table(pa.Table.from_pylist(NAMED), file)
+    _detect(cli, file, "-o", "out.jsonl")
+    assert _found() == [FOUND]
+
+
+def test_events_may_be_intervals_and_are_written_as_such(cli: Command) -> None:
+    _jsonl("e.jsonl", [{"type": "a", "start": 1, "time": 3, "args": [1, 2]}, {"type": "b", "time": 4, "args": [1, 0]}])
+    _detect(cli, "e.jsonl", "-o", "out.csv")
+    header, row = Path("out.csv").read_text().splitlines()
+    assert (header.split(",")[:6], row.split(",")[:6]) == (
+        ["type", "time", "arg1", "arg2", "start", "end"],
+        ["pair", "4", "1", "2", "1", "4"],
+    )
+    _jsonl("e.jsonl", [{"type": "a", "start": 9, "time": 3, "args": [1, 2]}])
+    done = cli("detect", "pair.etalis", "--events", "e.jsonl", "--engine", "figure2")
+    assert "error[start]: an event starts after its end" in done.err
+
+
+def test_the_id_of_an_event_whose_type_has_an_attribute_id(cli: Command) -> None:
+    Path("pair.etalis").write_text("event a(id: string). e(X) <- a(X).")
+    _jsonl("e.jsonl", [{"type": "a", "time": 1, "id": "GO", "event_id": "x7"}])
+    _detect(cli, "e.jsonl", "-o", "out.jsonl")
+    assert _found()[0]["from"] == ["x7"]
+    with_named_id = cepheus.compile("event a(id: string). event e(id: string). e(X) <- a(X).")
+    (made,) = with_named_id.detect([{"type": "a", "time": 1, "id": "GO"}], engine="figure2").to_dicts()
+    assert (made["id"], made["event_id"][:2], made["from"]) == ("GO", "e:", [0])
+
+
+def test_bare_numbers_are_in_the_unit_of_the_command(cli: Command) -> None:
+    Path("pair.etalis").write_text("pair(X) <- (a(X, _) SEQ b(X, _)).2.")
+    _jsonl("e.jsonl", NAMED)
+    _detect(cli, "e.jsonl", "-o", "out.jsonl")
+    assert _found() == []
+    Path("pair.etalis").write_text("pair(X) <- (a(X, _) SEQ b(X, _)).3.")
+    _detect(cli, "e.jsonl", "-o", "out.jsonl")
+    assert len(_found()) == 1
+
+
+def test_facts(cli: Command) -> None:
+    Path("pair.etalis").write_text("warm(R) <- temp(S, V) WHERE V > 30, located(S, R).")
+    Path("located.csv").write_text("sensor,room\nt1,hall\nt2,kitchen\n")
+    _jsonl("e.jsonl", [{"type": "temp", "time": 1, "args": ["t2", 35]}])
+    _detect(cli, "e.jsonl", "-o", "out.jsonl", "--facts", "located=located.csv")
+    assert _found()[0]["args"] == ["kitchen"]
+    assert cli("check", "pair.etalis", "--facts", "located=located.csv").code == 0
+    assert "unknown-relation" in cli("check", "pair.etalis").err
+    assert "write --facts located=located.csv" in cli("check", "pair.etalis", "--facts", "located").err
+    assert "there is no file" in cli("check", "pair.etalis", "--facts", "located=no.csv").err
+
+
+@pytest.mark.parametrize("rows", [pd.DataFrame({"s": ["t2"], "r": ["kitchen"]}), [("t2", "kitchen")]])
+def test_facts_in_python(rows: object) -> None:
+    rules = "warm(R) <- temp(S) WHERE located(S, R)."
+    program = cepheus.compile(rules, knowledge={"located": rows})  # type: ignore[dict-item]
+    (made,) = program.detect([{"type": "temp", "time": 1, "args": ["t2"]}], engine="figure2").to_events()
+    assert made["arg1"] == "kitchen"
+    with pytest.raises(OptionError, match="different lengths"):
+        cepheus.compile(rules, knowledge={"located": [(1,), (1, 2)]})
+
+
+def test_commands_on_both_languages(cli: Command) -> None:
+    Path("alarm.tesla").write_text("define Alarm(p: int) from pair() where p = pair.arg2")
+    assert cli("check", "pair.etalis", "alarm.tesla").out == "2 rules in 2 files: no errors\n"
+    _jsonl("e.jsonl", NAMED)
+    done = cli(
+        "detect", "pair.etalis", "alarm.tesla", "--events", "e.jsonl", "--time-unit", "s", "--engine", "reference"
+    )
+    assert "2 composite events (Alarm 1, pair 1)" in done.err
+    explained = cli("explain", "pair.etalis", "alarm.tesla").out
+    assert "SEQ: one after the other" in explained
+    assert "when pair arrives" in explained
+    assert cli("fmt", "pair.etalis").code == 0
+    assert Path("pair.etalis").read_text() == "unit s.\n\npair(X, P) <- (a(X, P) SEQ b(X, _)).9 s.\n"
+    Path("pair.etalis").write_text("e(X) <- a(X) b(X).")
+    assert "an operator is missing before it" in cli("check", "pair.etalis").err
+
+
+def test_sessions() -> None:
+    program = cepheus.compile("LABEL pairing: pair(X) <- (a(X) SEQ b(X)).5 s. done <- a(_) DURING (1 s SEQ 9 s).")
+    heard: list[str] = []
+    with program.start(engine="figure2", time_unit="s") as session:
+        session.subscribe("pair", lambda event: heard.append(event.type))
+        assert session.feed({"type": "a", "time": 3, "start": 2, "x": 1}) == []
+        copy = cepheus.compile("other <- b(_).").start(snapshot=session.snapshot())
+        (made,) = session.feed({"type": "b", "time": 4, "x": 1})
+        assert (made.rule, made.start, made.made_of) == ("pairing", 2_000_000, (0, 1))
+        assert session.deploy("alone(X) <- b(X).") == ("alone",)
+        session.withdraw("pairing")
+        assert [event.type for event in session.feed({"type": "b", "time": 5, "x": 2})] == ["alone"]
+        assert [event.type for event in session.advance(9).to_events()] == ["done"]
+    assert heard == ["pair"]
+    assert session.engine_name == "figure2"
+    assert [event.type for event in copy.feed({"type": "b", "time": 4, "x": 1})] == ["pair"]
+    assert [event.type for event in copy.close().to_events()] == ["done"]
+
+
+def test_the_data_decides_what_undeclared_arguments_are() -> None:
+    program = cepheus.compile("e(X) <- a(X, _).")
+    (made,) = program.detect([{"type": "a", "time": 1, "first": 7, "second": 8}], engine="figure2").to_events()
+    assert made["arg1"] == 7
+    with pytest.raises(EventError, match="rules use 2 arguments of 'a', and the data has 1 attributes: first"):
+        program.detect([{"type": "a", "time": 1, "first": 7}], engine="figure2")
+    with pytest.raises(EventError, match="2 attributes, not 1"):
+        program.detect([{"type": "a", "time": 1, "args": [7]}], engine="figure2")
