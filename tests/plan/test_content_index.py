@@ -1,0 +1,95 @@
+"""The content index finds exactly the listeners whose constraint holds."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cepheus.plan.code import LoweredConstraint, float_bits
+from cepheus.plan.content_index import WORTH_AN_INDEX, Indexes, Listener, index_listeners
+from cepheus.plan.program import OPERATOR_CODES, ConstraintKind
+from cepheus.rules.evaluate import compare
+
+SLOT = 5
+OPERATORS = {code: operator for operator, code in OPERATOR_CODES.items()}
+
+
+def constraint(operator: str, constant: float, *, slot: int = SLOT) -> LoweredConstraint:
+    if isinstance(constant, float):
+        return LoweredConstraint(
+            ConstraintKind.FLOAT_CONSTANT, OPERATOR_CODES[operator], slot=slot, constant=float_bits(constant)
+        )
+    return LoweredConstraint(ConstraintKind.INT_CONSTANT, OPERATOR_CODES[operator], slot=slot, constant=constant)
+
+
+def listeners(filters: list[tuple[LoweredConstraint, ...]]) -> list[Listener]:
+    return [Listener(True, number, found) for number, found in enumerate(filters)]
+
+
+def found_for(value: int, given_listeners: list[Listener]) -> set[int]:
+    """Look a value up as the kernel does; what an index has not decided is tested."""
+    linear, groups = index_listeners(given_listeners)
+    indexes = Indexes()
+    written: list[Listener] = []
+
+    def add(listener: Listener) -> int:
+        written.append(listener)
+        return len(written) - 1
+
+    for group in groups:
+        indexes.add(group, add)
+    met = list(linear)
+    for by_range, _slot, begin, end, first_node, _is_float in indexes.rows:
+        points = indexes.points[begin:end]
+        below = bisect_left(points, value)
+        equal = below < len(points) and points[below] == value
+        if by_range:
+            leaves = 1
+            while leaves < 2 * len(points) + 1:
+                leaves *= 2
+            node = 2 * below + equal + leaves
+            while node:
+                first, last = indexes.nodes[first_node + node]
+                met += [written[member] for member in indexes.members[first:last]]
+                node >>= 1
+        elif equal:
+            first, last = indexes.nodes[first_node + below]
+            met += [written[member] for member in indexes.members[first:last]]
+    return {listener.target for listener in met if all(holds(value, constraint) for constraint in listener.filters)}
+
+
+def holds(value: int, constraint: LoweredConstraint) -> bool:
+    return bool(compare(OPERATORS[constraint.operator], value, constraint.constant))
+
+
+CONSTRAINTS = st.builds(constraint, st.sampled_from(sorted(OPERATOR_CODES)), st.integers(-4, 4))
+
+
+@given(st.lists(st.lists(CONSTRAINTS, min_size=1, max_size=3).map(tuple), max_size=30), st.integers(-6, 6))
+def test_every_listener_whose_constraints_hold_is_found_and_no_other(
+    filters: list[tuple[LoweredConstraint, ...]], value: int
+) -> None:
+    expected = {number for number, found in enumerate(filters) if all(holds(value, c) for c in found)}
+    assert found_for(value, listeners(filters)) == expected
+
+
+def test_few_listeners_are_looked_at_one_by_one() -> None:
+    few = listeners([(constraint("=", n),) for n in range(WORTH_AN_INDEX - 1)])
+    assert index_listeners(few) == (few, [])
+    linear, (group,) = index_listeners(listeners([(constraint("=", n),) for n in range(WORTH_AN_INDEX)]))
+    assert linear == []
+    assert (group.by_range, group.slot, group.is_float) == (False, SLOT, False)
+
+
+def test_equalities_go_before_ranges_and_integers_apart_from_floats() -> None:
+    both = [(constraint("=", n), constraint(">", n, slot=6)) for n in range(9)]
+    floats = [(constraint(">", n + 0.5),) for n in range(9)]
+    unequal = [(constraint("!=", n),) for n in range(9)]
+    linear, groups = index_listeners(listeners([*both, *floats, *unequal]))
+    assert [(group.by_range, group.slot, group.is_float) for group in groups] == [
+        (False, SLOT, False),
+        (True, SLOT, True),
+    ]
+    assert len(linear) == 9
