@@ -25,7 +25,9 @@ from cepheus.core.errors import CepheusError
 from cepheus.core.schema import Schema
 from cepheus.core.time import SECOND, TimeUnit
 from cepheus.core.values import ValueType
+from cepheus.engine.goals.engine import GoalsEngine
 from cepheus.engine.interface import Engine
+from cepheus.engine.mixed import MixedEngine
 from cepheus.engine.registry import create
 from cepheus.language.etalis import parse
 from cepheus.rules.check import check
@@ -175,8 +177,14 @@ def _point(policy: str, events: EventBatch, repeat: int) -> StockPoint:
         timing, found = timed(partial(engine.feed, events))
         timings.append(timing)
     names = Counter(np.array(found.types)[found.codes].tolist())
-    waiting = len(engine.goals()) if hasattr(engine, "goals") else 0
-    return StockPoint(policy, len(events), best(timings).cpu, dict(sorted(names.items())), waiting)
+    return StockPoint(policy, len(events), best(timings).cpu, dict(sorted(names.items())), waiting_goals(engine))
+
+
+def waiting_goals(engine: Engine) -> int:
+    """Give how many goals wait in an engine made by ``stock_engine``."""
+    assert isinstance(engine, MixedEngine)
+    assert isinstance(engine.intervals, GoalsEngine)
+    return engine.intervals.waiting
 
 
 def _child(policy: str, blocks: int, block: int) -> Iterator[list[int]]:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum
 from types import MappingProxyType
+from typing import TypeVar
 
+from cepheus.engine.goals.constructs import NOT_IN_GOALS, IntervalConstruct
 from cepheus.plan.constructs import NOT_COMPILED, Construct
+
+C = TypeVar("C", bound=Enum)
 
 CAPABILITIES: Mapping[str, Mapping[Construct, str]] = MappingProxyType(
     {
@@ -15,6 +20,12 @@ CAPABILITIES: Mapping[str, Mapping[Construct, str]] = MappingProxyType(
     }
 )
 """For each engine, the constructs that it refuses when a rule is deployed, with the alternative. It runs all others."""
+
+
+INTERVAL_CAPABILITIES: Mapping[str, Mapping[IntervalConstruct, str]] = MappingProxyType(
+    {"goals": NOT_IN_GOALS, "figure2": MappingProxyType({})}
+)
+"""The same for engines of interval rules."""
 
 
 def supports(engine: str, construct: Construct) -> bool:
@@ -32,9 +43,22 @@ def support_matrix() -> str:
     >>> print(support_matrix().splitlines()[0])
     | construct | columns | automata | reference |
     """
-    lines = [f"| construct | {' | '.join(CAPABILITIES)} |", f"|---|{'---|' * len(CAPABILITIES)}"]
-    for construct in Construct:
-        cells = [refused.get(construct) for refused in CAPABILITIES.values()]
+    return _matrix(Construct, CAPABILITIES)
+
+
+def interval_support_matrix() -> str:
+    """Give the same table for interval rules.
+
+    >>> print(interval_support_matrix().splitlines()[0])
+    | construct | goals | figure2 |
+    """
+    return _matrix(IntervalConstruct, INTERVAL_CAPABILITIES)
+
+
+def _matrix(constructs: type[C], capabilities: Mapping[str, Mapping[C, str]]) -> str:
+    lines = [f"| construct | {' | '.join(capabilities)} |", f"|---|{'---|' * len(capabilities)}"]
+    for construct in constructs:
+        cells = [refused.get(construct) for refused in capabilities.values()]
         row = " | ".join("yes" if alternative is None else f"no: {alternative}" for alternative in cells)
         lines.append(f"| {construct.value} | {row} |")
     return "\n".join(lines) + "\n"

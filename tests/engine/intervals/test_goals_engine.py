@@ -45,7 +45,7 @@ def test_a_goal_of_a_negation_tells_what_must_not_happen() -> None:
     engine = _engine("quiet(X) <- NOT(c).[a(X), b(X)].")
     _feed(engine, "a(1)@1")
     (goal,) = engine.goals()
-    assert str(goal) == "quiet: a(X) with X = 1 waits for b(X) without c (50%)"
+    assert str(goal) == "quiet: a(X) with X = 1 waits for b(X) without c() (50%)"
 
 
 def test_rules_share_goals_that_are_alike() -> None:
@@ -97,9 +97,6 @@ def test_a_rule_that_remembers_too_much_is_stopped_by_name() -> None:
 
 
 def test_a_rule_that_makes_too_much_is_stopped_by_name() -> None:
-    engine = _engine("LABEL burst: p(X, Y) <- a(X) SEQ b(Y).", limit=20)
-    with pytest.raises(LimitError, match="burst"):
-        _feed(engine, " ".join(f"a({n})@{n}" for n in range(15)) + " b(1)@20 b(2)@20 b(3)@21")
     engine = _engine("LABEL burst: p(N) <- a(N). LABEL again: p(N) <- p(K) WHERE N is K + 1.", limit=20)
     with pytest.raises(LimitError, match="again"):
         _feed(engine, "a(1)@1")

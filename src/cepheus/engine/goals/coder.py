@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
-from cepheus.core.errors import UnsupportedError
 from cepheus.core.source import Span
 from cepheus.core.values import ValueType
+from cepheus.engine.goals.constructs import IntervalConstruct, unsupported
 from cepheus.engine.goals.functions import FunctionTable
 from cepheus.engine.goals.layout import ANSWER_ARGUMENTS, MAX_STACK, Op
 from cepheus.engine.goals.values import Texts
@@ -31,16 +31,6 @@ Code = tuple[Instruction, ...]
 _ARITHMETIC = {"+": Op.ADD, "-": Op.SUBTRACT, "*": Op.MULTIPLY, "/": Op.DIVIDE}
 
 
-def unsupported(what: str, span: Span | None, hint: str) -> UnsupportedError:
-    """Give the refusal of something that this engine does not run."""
-    return UnsupportedError.of(
-        "unsupported",
-        f"the goals engine does not support {what}",
-        span=span,
-        hint=f"{hint}, or choose the engine reference",
-    )
-
-
 class Coder:
     """Writes the code of expressions over variables, which are known by their number."""
 
@@ -52,10 +42,10 @@ class Coder:
         self._depth = 0
         self._deepest = 0
 
-    def value(self, expression: Expression) -> Code:
-        """Give the code that computes an expression."""
+    def value(self, expression: Expression, *, as_float: bool = False) -> Code:
+        """Give the code that computes an expression, if asked for as a float."""
         self._begin()
-        self._emit(expression)
+        self._emit(Arithmetic("*", expression, Constant(1.0, ValueType.FLOAT)) if as_float else expression)
         return self._end(expression.span)
 
     def test(self, constraint: Constraint) -> Code:
@@ -83,7 +73,7 @@ class Coder:
         """Give the code that asks a function of variables."""
         self._begin()
         if len(names) > ANSWER_ARGUMENTS:
-            raise unsupported(f"conditions over more than {ANSWER_ARGUMENTS} variables", span, "split the rule")
+            raise unsupported(IntervalConstruct.MANY_VARIABLES, span)
         for name in names:
             self._emit(Parameter(name))
         if not names:
@@ -97,7 +87,7 @@ class Coder:
 
     def _end(self, span: Span | None) -> Code:
         if self._deepest >= MAX_STACK:
-            raise unsupported(f"expressions that hold {MAX_STACK} values or more at once", span, "split the expression")
+            raise unsupported(IntervalConstruct.DEEP_EXPRESSIONS, span)
         return (*self._code, (Op.END, 0, 0))
 
     def _add(self, op: Op, change: int, a: int = 0, b: int = 0) -> None:
@@ -135,9 +125,7 @@ class Coder:
                 self._add(_ARITHMETIC[operator], -1)
             case Call(function=function, arguments=arguments):
                 if len(arguments) > ANSWER_ARGUMENTS:
-                    raise unsupported(
-                        f"functions of more than {ANSWER_ARGUMENTS} arguments", expression.span, "nest them"
-                    )
+                    raise unsupported(IntervalConstruct.MANY_VARIABLES, expression.span)
                 for argument in arguments:
                     self._emit(argument)
                 self._add(Op.CALL, 1 - len(arguments), self._functions.built_in(function), len(arguments))

@@ -6,6 +6,7 @@ called by an address in the context instead, so that what lies behind a seam is 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import cache
 from inspect import signature
@@ -37,47 +38,53 @@ def inlined(function: F) -> F:
     return compile_into(FOLDER, function, inlined=True)
 
 
+_CACHE_DIR = "CACHE_DIR"  # set by Numba from the environment, hence unknown to type checkers
+
+
 @cache
 def entry_point(function: Callable[..., int]) -> Any:
     """Compile a function of words so that it can be called by its address; whoever keeps that must keep the result."""
     words = len(signature(function).parameters)
-    before = config.CACHE_DIR  # set by Numba from the environment
-    config.CACHE_DIR = str(FOLDER)
+    before = getattr(config, _CACHE_DIR)
+    setattr(config, _CACHE_DIR, str(FOLDER))
     try:
-        return cfunc(types.int64(*[types.int64] * words), cache=True)(function)
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        kept = os.access(FOLDER, os.W_OK)
+    except OSError:
+        kept = False
+    try:
+        return cfunc(types.int64(*[types.int64] * words), cache=kept)(function)
     finally:
-        config.CACHE_DIR = before
+        setattr(config, _CACHE_DIR, before)
 
 
-def _caller(words: int) -> Callable[..., int]:
+def _call(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
     word = ir.IntType(64)
-
-    def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        kind = ir.FunctionType(word, [word] * words).as_pointer()
-        return builder.call(builder.inttoptr(arguments[0], kind), arguments[1:])
-
-    given = [types.int64] * (words + 1)
-    if words == 2:
-
-        def typing(_context: Any, _address: Any, _a: Any, _b: Any) -> Any:
-            return types.int64(*given), generate
-    elif words == 3:
-
-        def typing(_context: Any, _address: Any, _a: Any, _b: Any, _c: Any) -> Any:
-            return types.int64(*given), generate
-    else:
-
-        def typing(_context: Any, _address: Any, _a: Any, _b: Any, _c: Any, _d: Any, _e: Any, _f: Any) -> Any:
-            return types.int64(*given), generate
-
-    return cast(Callable[..., int], intrinsic(typing))
+    kind = ir.FunctionType(word, [word] * (len(arguments) - 1)).as_pointer()
+    return builder.call(builder.inttoptr(arguments[0], kind), arguments[1:])
 
 
-call_2 = _caller(2)
+def _typed(words: int) -> Any:
+    return types.int64(*[types.int64] * (1 + words)), _call
+
+
+def _with_2(_context: Any, _address: Any, _a: Any, _b: Any) -> Any:
+    return _typed(2)
+
+
+def _with_3(_context: Any, _address: Any, _a: Any, _b: Any, _c: Any) -> Any:
+    return _typed(3)
+
+
+def _with_6(_context: Any, _address: Any, _a: Any, _b: Any, _c: Any, _d: Any, _e: Any, _f: Any) -> Any:
+    return _typed(6)
+
+
+call_2 = cast(Callable[[int, int, int], int], intrinsic(_with_2))
 """Call a function of two words by its address."""
 
-call_3 = _caller(3)
+call_3 = cast(Callable[[int, int, int, int], int], intrinsic(_with_3))
 """Call a function of three words by its address."""
 
-call_6 = _caller(6)
+call_6 = cast(Callable[[int, int, int, int, int, int, int], int], intrinsic(_with_6))
 """Call a function of six words by its address."""

@@ -57,9 +57,9 @@ def fits_loaded(context: int, match: int, tag_words: int, keys: int, count: int)
     for k in range(count):
         place, variable = table(context, At.LINKS, 2 * (keys + k)), table(context, At.LINKS, 2 * (keys + k) + 1)
         tag, other = tag_of(match, place), peek(tags, variable)
-        if tag != 0 and other != 0:
-            if not same_value(tag, value_of(match, tag_words, place), other, peek(values, variable)):
-                return False
+        both = tag != 0 and other != 0
+        if both and not same_value(tag, value_of(match, tag_words, place), other, peek(values, variable)):
+            return False
     return True
 
 
@@ -98,11 +98,8 @@ def next_fitting(context: int, condition: int, row: int) -> int:
 @compiled
 def _next_known(context: int, condition: int, cursor: int, begin: bool) -> bool:
     """Bind the variables of a condition to the first or next row of its relation that fits."""
-    row = peek(cursor, 0)
-    if begin:
-        row = oldest_of(context, _hash(context, condition))
-    else:
-        row = peek(row_at(context, row), Row.NEWER)
+    hashed = _hash(context, condition)
+    row = oldest_of(context, hashed) if begin else peek(row_at(context, peek(cursor, 0)), Row.NEWER)
     row = next_fitting(context, condition, row)
     if row == NOWHERE:
         return False

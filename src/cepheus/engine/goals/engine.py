@@ -10,12 +10,14 @@ from typing import ClassVar
 import numpy as np
 
 from cepheus.core.batch import EventBatch
-from cepheus.core.errors import OptionError, UnsupportedError
+from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.values import Value
 from cepheus.engine.columns.compiled import announce_compilation
 from cepheus.engine.columns.memory import address
+from cepheus.engine.factors import require_factor
+from cepheus.engine.families import interval_rules
 from cepheus.engine.goals.compiled import FOLDER
 from cepheus.engine.goals.flatten import FlatProgram, Flattener, TypeEntry, tag_words, width_of
 from cepheus.engine.goals.functions import FunctionTable
@@ -48,6 +50,9 @@ from cepheus.rules.interval.model import Atom, IntervalRule, TimePoint
 from cepheus.rules.model import AnyRule
 from cepheus.rules.walk import walk
 
+_MOST_ARENA_WORDS = 1 << 28
+"""Room for the new matches of one event; more than this is beyond what anyone can use."""
+
 
 class GoalsEngine:
     """Runs interval rules in one compiled loop over tables of goals.
@@ -72,6 +77,7 @@ class GoalsEngine:
         self._types: dict[str, TypeEntry] = {}
         self._layouts: dict[str, Layout] = {}
         self._points: list[int] = []
+        self._factors: dict[str, float] = {}
         self._fed = 0
         self._stale = True
         self._program: FlatProgram | None = None
@@ -90,18 +96,15 @@ class GoalsEngine:
 
     def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
         """Add rules, all or none; they see the events fed from now on, and the points in time to come."""
+        added = interval_rules(rules, self.name)
         known = {rule.name for rule in self.rules}
-        added: list[IntervalRule] = []
-        for rule in rules:
-            if not isinstance(rule, IntervalRule):
-                raise UnsupportedError.of("unsupported", "the goals engine runs interval rules only", span=rule.span)
+        for rule in added:
             if rule.name in known:
                 message = f"a rule named '{rule.name}' is already deployed"
                 raise OptionError.of("deploy", message, hint="withdraw it first")
             known.add(rule.name)
-            added.append(rule)
         heads = [rule.head for rule in added]
-        self._schema = Schema([*(Schema([*self._schema.values(), *schema.values(), *heads])).values()])
+        self._schema = Schema([*self._schema.values(), *schema.values(), *heads])
         self._add_groups(split_rules(added, self.rules))
         points = {node.time for rule in added for node in walk(rule.pattern) if isinstance(node, TimePoint)}
         for point in sorted(points):
@@ -196,9 +199,17 @@ class GoalsEngine:
             self._tables.free.add(table)
         if not group.rules:
             self._groups.remove(group)
+        self._factors.pop(name, None)
         left = {node.time for rule in self.rules for node in walk(rule.pattern) if isinstance(node, TimePoint)}
         self._points = [point for point in self._points if point in left]
         self._stale = True
+
+    def set_factor(self, rule: str, factor: float) -> None:
+        """Set the probability of a rule's complex events from now on."""
+        names = [str(each.name) for each in self.rules]
+        if rule not in names:
+            raise OptionError.of("factor", f"no rule named '{rule}' is deployed", hint=did_you_mean(rule, names))
+        self._factors[rule] = require_factor(factor)
 
     def _refresh(self) -> None:
         """Bring the program in line with the rules."""
@@ -294,7 +305,9 @@ class GoalsEngine:
             self._provide(status)
         if memory[At.OUTPUT_WORDS]:
             chunks.append(self._drain())
-        return to_batch(self._forms, self._texts, np.concatenate(chunks)) if chunks else EventBatch.empty()
+        if not chunks:
+            return EventBatch.empty()
+        return to_batch(self._forms, self._texts, np.concatenate(chunks), self._factors)
 
     def _drain(self) -> Words:
         words = self._memory.held(At.OUTPUT)[: self._memory[At.OUTPUT_WORDS]].copy()
@@ -309,19 +322,21 @@ class GoalsEngine:
             case Status.RANKS_NEEDED:
                 self._texts.rank()
                 self._show_texts()
-            case Status.TOO_MANY_EVENTS | Status.TOO_MANY_GOALS:
-                rule = self.rules[self._memory[At.CULPRIT]]
-                self._abandon()
-                error = too_many_composites if status is Status.TOO_MANY_EVENTS else too_much_state
-                raise error(rule, self._limit)
+            case Status.TOO_MANY_EVENTS:
+                raise too_many_composites(self._culprit(), self._limit)
+            case Status.TOO_MANY_GOALS:
+                raise too_much_state(self._culprit(), self._limit)
+            case Status.ARENA_FULL if self._memory[At.ARENA_SIZE] > _MOST_ARENA_WORDS:
+                raise too_many_composites(self._culprit(), self._limit)
             case _:
                 self._memory.grow(status)
 
-    def _abandon(self) -> None:
-        """Leave the rest of the input, as if it had not been fed."""
+    def _culprit(self) -> IntervalRule:
+        """Give the rule that went too far, and leave the rest of the input as if it had not been fed."""
         self._memory[At.WORK_TOP] = NOWHERE
         for at in (At.WORK_USED, At.OUTPUT_WORDS, At.STRATUM, At.LATE_PLAN, At.LATE_RECORD):
             self._memory[at] = 0
+        return self.rules[self._memory[At.CULPRIT]]
 
     def _answer(self) -> None:
         answers = self._memory.requests()
@@ -418,6 +433,7 @@ class GoalsEngine:
                 instant=records.reshape(-1, width) if width else records.reshape(0, 1),
                 texts=self._texts.table.texts,
                 points=tuple(self._points),
+                factors=dict(self._factors),
                 fed=self._fed,
                 time=memory[At.NOW],
             ),
@@ -443,6 +459,7 @@ class GoalsEngine:
             self._layouts[each.name] = Layout(self._types[each.name], each.attributes)
         self._add_groups(saved.groups)
         self._points = list(saved.points)
+        self._factors = dict(saved.factors)
         self._fed = saved.fed
         memory = self._memory
         for group, tables in zip(self._groups, saved.goals, strict=True):

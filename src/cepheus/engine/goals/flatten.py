@@ -290,6 +290,8 @@ class Flattener:
         row[NodeField.NEGATED_SHARED] = self._pairs(spec.negated_shared)
         row[NodeField.NEGATED_SHARED_COUNT] = len(spec.negated_shared)
         row[NodeField.FINAL] = spec.final
+        unrestricted = policy.choice is ChoiceCode.UNRESTRICTED
+        row[NodeField.ONCE_EACH] = unrestricted and spec.kind is NodeKind.COMBINED
         reads = guard_reads(placed.graph, spec)
         row[NodeField.READS] = -1 if reads is None else self._pairs(reads)
         row[NodeField.READ_COUNT] = 0 if reads is None else len(reads)
@@ -359,7 +361,12 @@ class Flattener:
         for place, number in enumerate(order):
             back = [place - places[k] if k in places else 0 for k in nodes[number].operands]
             self._steps.add([first + number, *back])
-        self._plans.add([begin, len(self._steps), begin + len(atoms), not placed.restricting])
+        tables = [table for number in order for table in placed.tables.get(number, ()) if table >= 0]
+        widest = max((self._tables[table].width for table in tables), default=0)
+        heads = [nodes[number] for number in order if nodes[number].kind is NodeKind.HEAD]
+        longest = max((width_of(spec) + len(spec.parts) for spec in heads), default=0)
+        together = not placed.restricting
+        self._plans.add([begin, len(self._steps), begin + len(atoms), together, len(tables), widest, longest])
 
 
 def _signed(word: int) -> int:

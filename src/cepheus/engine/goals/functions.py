@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
+from cepheus.core.event import text_digest
 from cepheus.core.values import INT_MAX, INT_MIN, Value
+from cepheus.engine.goals.layout import FLOAT_WORD
 from cepheus.rules.functions import FUNCTIONS
 from cepheus.rules.interval.conditions import Conditions
 from cepheus.rules.interval.model import Condition
+
+_MASK = 2**64 - 1
 
 Compute = Callable[[Sequence[Value | None]], Value | None]
 """Gives the value for arguments, any of which may be undefined."""
@@ -25,6 +29,8 @@ class FunctionTable:
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
         self._functions: list[Compute] = []
+        number = self._number("", lambda arguments: _float_word(arguments[0]))
+        assert number == FLOAT_WORD
 
     def _number(self, key: Hashable, function: Compute) -> int:
         if key not in self._numbers:
@@ -60,3 +66,11 @@ class FunctionTable:
         if isinstance(value, int) and not INT_MIN <= value <= INT_MAX:
             return None
         return value
+
+
+def _float_word(value: Value | None) -> int | None:
+    """Give the word of a float that is no 64-bit integer, as a signed one."""
+    if not isinstance(value, float):
+        return None
+    word = int(value) & _MASK if value.is_integer() else text_digest(value.hex())  # as ``instance_id`` does
+    return word - 2**64 if word >= 2**63 else word

@@ -12,8 +12,9 @@ from typing import assert_never
 
 from cepheus.core.schema import Schema
 from cepheus.core.time import MAX_TIME, format_duration
-from cepheus.core.values import Value
-from cepheus.engine.goals.coder import Code, Coder, unsupported
+from cepheus.core.values import Value, ValueType
+from cepheus.engine.goals.coder import Code, Coder
+from cepheus.engine.goals.constructs import IntervalConstruct, unsupported
 from cepheus.engine.goals.functions import FunctionTable
 from cepheus.engine.goals.layout import (
     ArgumentKind,
@@ -34,7 +35,6 @@ from cepheus.rules.interval.model import (
     Aggregated,
     AnyOf,
     Anything,
-    Argument,
     Atom,
     Bind,
     Combined,
@@ -209,7 +209,10 @@ class _RuleBuilder:
             parts=root.parts,
             type=self._rule.head.name,
             left=built.node,
-            values=tuple(coder.value(value) for value in self._rule.values),
+            values=tuple(
+                coder.value(value, as_float=attribute.type is ValueType.FLOAT)
+                for attribute, value in zip(self._rule.head.attributes, self._rule.values, strict=True)
+            ),
             rule=str(self._rule.name),
         )
         number = self._graph.node(spec)
@@ -403,8 +406,8 @@ class _RuleBuilder:
                     return ConditionSpec(ConditionKind.TEST, code=coder.equality(variable, value))
                 code = coder.value(value)
                 return ConditionSpec(ConditionKind.SET, _bind(variable, names, sure), code)
-            case Known(relation=relation, arguments=arguments):
-                return self._known(self._relations[relation], arguments, names, sure)
+            case Known(relation=relation):
+                return self._known(self._relations[relation], condition, names, sure)
             case Unknown() | AnyOf() | NoneOf():
                 return self._asked(condition, names, coder)
             case _:
@@ -415,19 +418,18 @@ class _RuleBuilder:
         used = {node.name for node in walk(condition) if isinstance(node, Parameter)}
         used |= {node.variable for node in walk(condition) if isinstance(node, Bind)}
         if any(isinstance(node, Aggregated) for node in walk(condition)):
-            raise unsupported("aggregates inside OR and NOT", condition.span, "bind the aggregate before")
+            raise unsupported(IntervalConstruct.AGGREGATES_INSIDE, condition.span)
         read = tuple(name for name in names if name in used)
         function = self._graph.functions.condition(condition, self._conditions, read)
         return ConditionSpec(ConditionKind.TEST, code=coder.call(function, read, condition.span))
 
-    def _known(
-        self, relation: Relation, arguments: tuple[Argument, ...], names: list[str], sure: set[str]
-    ) -> ConditionSpec:
+    def _known(self, relation: Relation, condition: Known, names: list[str], sure: set[str]) -> ConditionSpec:
+        arguments = condition.arguments
         rows = tuple(row for row in relation.rows if unify(arguments, row, {}) is not None)
         places = {a.name: place for place, a in reversed([*enumerate(arguments)]) if isinstance(a, Parameter)}
         places = dict(sorted(places.items(), key=lambda item: item[1]))
         if any(name in names and name not in sure for name in places):
-            raise unsupported("relations over variables that not every alternative binds", None, "bind them in both")
+            raise unsupported(IntervalConstruct.PARTLY_BOUND, condition.span)
         keys = tuple((place, names.index(name)) for name, place in places.items() if name in names)
         binds = tuple((place, _bind(name, names, sure)) for name, place in places.items() if name not in names)
         spec = NodeSpec(NodeKind.MEMBERS, variables=relation.arity, type=f"\0relation {relation.name}")
@@ -437,7 +439,7 @@ class _RuleBuilder:
         """Give the condition that computes an aggregate; its members are kept in a table of their own."""
         arguments, free = self._arguments(condition.atom)
         if any(name in names and name not in sure for name in free):
-            raise unsupported("aggregates over variables that not every alternative binds", condition.span, "bind them")
+            raise unsupported(IntervalConstruct.PARTLY_BOUND, condition.span)
         keys = tuple((place, names.index(name)) for place, name in enumerate(free) if name in names)
         atom = NodeSpec(NodeKind.ATOM, len(free), (condition.atom.type,), condition.atom.type, arguments)
         members = NodeSpec(NodeKind.MEMBERS, left=self._graph.node(atom), keys=keys, reach=condition.window)

@@ -19,6 +19,7 @@ from cepheus.engine.goals.layout import (
     ARENA_FULL,
     BUCKETS_FULL,
     DONE,
+    FLOAT_WORD,
     FRAME_WORDS,
     INSTANT_FULL,
     MARK_WORDS,
@@ -55,7 +56,7 @@ from cepheus.engine.goals.layout import (
     Tag,
     TypeField,
 )
-from cepheus.engine.goals.machine import compute, float_of, same_value, stir, stir_value
+from cepheus.engine.goals.machine import ask, compute, float_of, same_value, stir, stir_value
 from cepheus.engine.goals.matches import copy_words, key_hash, load_match, node_at, parts_of, tag_of, value_of
 from cepheus.engine.goals.steps import (
     absence_step,
@@ -150,14 +151,18 @@ def _know(context: int, at: int, place: int) -> None:
 
 @compiled
 def _word_of(context: int, tag: int, word: int) -> int:
-    """Give the word that a value adds to the id of a complex event."""
+    """Give the word that a value adds to the id of a complex event; Python is asked for that of other floats."""
     if tag == _INT:
         return word
     if tag == _FLOAT:
         number = float_of(word)
         if number == np.floor(number) and number >= -_TWO_TO_63 and number < _TWO_TO_63:
             return int(np.int64(number))
-        return word
+        stack, tags = fixed(context, At.STACK), fixed(context, At.STACK_TAGS)
+        poke(stack, 0, word)
+        poke(tags, 0, tag)
+        ask(context, FLOAT_WORD, 1, stack, tags, 0)
+        return peek(stack, 0)
     texts = fixed(context, At.TEXT_DIGESTS)
     return peek(texts, word if tag != _STRING else word + 2)
 
@@ -290,10 +295,19 @@ def same_variables(one: int, other: int, tag_words: int, variables: int) -> bool
     return True
 
 
+@inlined
+def _concerned(context: int, step: int) -> bool:
+    """Tell whether any operand of a step has new matches."""
+    row = step_at(context, step)
+    found = count_of(context, step, fixed(row, StepField.LEFT)) + count_of(context, step, fixed(row, StepField.RIGHT))
+    return found + count_of(context, step, fixed(row, StepField.NEGATED)) > 0
+
+
 @compiled
 def _run_plan(context: int, plan: int, first: int, end: int) -> int:
     """Take the events of a part of this instant through the steps of a plan, and then do what they ask for."""
     poke(context, At.ARENA_USED, 0)
+    matches = 0
     atoms_end = fixed(plan, PlanField.ATOMS_END)
     for step in range(fixed(plan, PlanField.STEPS), fixed(plan, PlanField.STEPS_END)):
         node = node_at(context, fixed(step_at(context, step), StepField.NODE))
@@ -305,24 +319,35 @@ def _run_plan(context: int, plan: int, first: int, end: int) -> int:
         else:
             if step == atoms_end and before == 0:
                 return DONE
+            if not _concerned(context, step):
+                poke(state, StepState.COUNT, 0)
+                continue
             status = _step(context, node, step)
             if peek(context, At.NEED) != Need.NOTHING and status == DONE:
                 answers = peek(context, At.NEED) == Need.ANSWER
                 status = ANSWER_NEEDED if answers else RANKS_NEEDED
         if status != DONE:
+            poke(context, At.CULPRIT, fixed(node, NodeField.RULE))
             _take_back(context)
             return status
         before = peek(state, StepState.FIRST)
         count = (peek(context, At.ARENA_USED) - before) // fixed(node, NodeField.WIDTH)
-        if count > 1 and fixed(node, NodeField.CHOICE) == ChoiceCode.UNRESTRICTED and step >= atoms_end:
-            if fixed(node, NodeField.KIND) == NodeKind.COMBINED:
-                count = _once_each(context, node, fixed(context, At.ARENA) + 8 * before, count)
-                if count < 0:
-                    _take_back(context)
-                    return SEEN_FULL
-                poke(context, At.ARENA_USED, before + count * fixed(node, NodeField.WIDTH))
+        if count > 1 and fixed(node, NodeField.ONCE_EACH):
+            count = _once_each(context, node, fixed(context, At.ARENA) + 8 * before, count)
+            if count < 0:
+                _take_back(context)
+                return SEEN_FULL
+            poke(context, At.ARENA_USED, before + count * fixed(node, NodeField.WIDTH))
         poke(state, StepState.COUNT, count)
-    status = _room(context, plan)
+        matches += count
+    most = matches * fixed(plan, PlanField.TABLES)
+    status = DONE
+    if (
+        peek(context, At.POOL_USED) + most * fixed(plan, PlanField.WIDEST) > fixed(context, At.POOL_SIZE)
+        or peek(context, At.ROWS) + most > fixed(context, At.BUCKETS_SIZE)
+        or peek(context, At.WORK_USED) + matches * fixed(plan, PlanField.LONGEST_HEAD) > fixed(context, At.WORK_SIZE)
+    ):
+        status = _room(context, plan)
     if status != DONE:
         _take_back(context)
         return status
@@ -418,6 +443,7 @@ def _let_wait(context: int, node: int, step: int, operand: int) -> None:
     state = state_at(context, number)
     last = peek(state, TableState.LAST)
     crowded = last != NOWHERE and peek(row_at(context, last), ROW_HEADER + Match.END) == now
+    crowded = crowded and fixed(node, NodeField.CHOICE) == ChoiceCode.UNRESTRICTED
     for k in range(count_of(context, step, back)):
         match = first_of(context, step, back) + 8 * width * k
         if fixed(node, NodeField.ONCE) and operand < 2:
@@ -430,9 +456,8 @@ def _let_wait(context: int, node: int, step: int, operand: int) -> None:
         hashed = key_hash(context, number, match, tag_words, keys, key_count, side)
         if fixed(node, NodeField.RENEWING) and operand < 2:
             _drop_equal(context, number, hashed, match, tag_words, variables)
-        elif crowded and fixed(node, NodeField.CHOICE) == ChoiceCode.UNRESTRICTED:
-            if _waits_already(context, number, hashed, match, tag_words, variables):
-                continue
+        elif crowded and _waits_already(context, number, hashed, match, tag_words, variables):
+            continue
         row = take_row(context, number)
         copy_words(match, row_at(context, row) + _MATCH_BYTES, width)
         link_row(context, number, row, hashed)
@@ -447,10 +472,10 @@ def _drop_equal(context: int, number: int, hashed: int, match: int, tag_words: i
     while row != NOWHERE:
         here = row_at(context, row)
         older = peek(here, Row.OLDER)
-        if peek(here, Row.HASH) == hashed and peek(here, Row.TABLE) == number:
-            if same_variables(match, here + _MATCH_BYTES, tag_words, variables):
-                remove_row(context, row)
-                return
+        mine = peek(here, Row.HASH) == hashed and peek(here, Row.TABLE) == number
+        if mine and same_variables(match, here + _MATCH_BYTES, tag_words, variables):
+            remove_row(context, row)
+            return
         row = older
 
 
@@ -553,13 +578,17 @@ def _give_out(context: int, frame: int, stratum: int) -> int:
     if status != DONE:
         return status
     record = entry + 8
-    poke(frame, Frame.HEAD, peek(frame, Frame.HEAD) + 1 + words)
     at = _find_known(context, record)
     if at < 0:
+        poke(frame, Frame.HEAD, peek(frame, Frame.HEAD) + 1 + words)
         return DONE
     seed = fixed(fixed(context, At.RULES) + _RULE_BYTES * rule, RuleField.SEED)
     arity, tag_words = fixed(node, NodeField.VARIABLES), fixed(node, NodeField.TAG_WORDS)
     poke(record, Record.ID, _identify(context, record, seed, arity, tag_words))
+    if peek(context, At.NEED) != Need.NOTHING:
+        poke(context, At.NEED, Need.NOTHING)
+        return ANSWER_NEEDED
+    poke(frame, Frame.HEAD, peek(frame, Frame.HEAD) + 1 + words)
     used = peek(context, At.OUTPUT_WORDS)
     output = fixed(context, At.OUTPUT) + 8 * used
     poke(output, OutputRecord.RULE, rule)

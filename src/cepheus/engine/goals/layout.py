@@ -177,12 +177,18 @@ class LateField(IntEnum):
 
 
 class PlanField(IntEnum):
-    """Of a plan: its steps, those of atoms first, and whether it takes all events of an instant together."""
+    """Of a plan: its steps, those of atoms first, and whether it takes all events of an instant together.
+
+    The rest says how much room it may need for a new match: tables, words of a row, words of a complex event.
+    """
 
     STEPS = 0
     STEPS_END = 1
     ATOMS_END = 2
     TOGETHER = 3
+    TABLES = 4
+    WIDEST = 5
+    LONGEST_HEAD = 6
 
 
 class StepField(IntEnum):
@@ -293,6 +299,7 @@ class NodeField(IntEnum):
     FINAL = 35
     READS = 36
     READ_COUNT = 37
+    ONCE_EACH = 38
 
 
 class OperatorCode(IntEnum):
@@ -493,6 +500,9 @@ class AnswerField(IntEnum):
     RESULT = 4
     ARGUMENT = 5
 
+
+FLOAT_WORD = 0
+"""The function that gives the word by which a float enters an id."""
 
 ANSWER_ARGUMENTS = 12
 ANSWER_WORDS = len(AnswerField) - 1 + ANSWER_ARGUMENTS

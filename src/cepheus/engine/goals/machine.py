@@ -73,7 +73,7 @@ def same_value(left_tag: int, left: int, right_tag: int, right: int) -> bool:
     """Tell whether two values are equal; an integer equals a float of the same worth."""
     if left_tag == right_tag and left_tag != _FLOAT:
         return left == right
-    if left_tag == _FLOAT and (right_tag == _FLOAT or right_tag == _INT):
+    if left_tag == _FLOAT and is_number(right_tag):
         return float_of(left) == (float_of(right) if right_tag == _FLOAT else float(right))
     return left_tag == _INT and right_tag == _FLOAT and float(left) == float_of(right)
 
@@ -81,7 +81,7 @@ def same_value(left_tag: int, left: int, right_tag: int, right: int) -> bool:
 @inlined
 def is_number(tag: int) -> bool:
     """Tell whether a value with that tag is a number."""
-    return tag == _INT or tag == _FLOAT
+    return tag in (_INT, _FLOAT)
 
 
 @inlined
@@ -160,7 +160,7 @@ def _find_answer(context: int, function: int, packed: int, arguments: int, count
 
 
 @compiled
-def _answer(context: int, function: int, count: int, stack: int, tags: int, base: int) -> None:
+def ask(context: int, function: int, count: int, stack: int, tags: int, base: int) -> None:
     """Replace the arguments on the stack from ``base`` on by the answer of a function, or ask for it."""
     packed = 0
     for k in range(count):
@@ -220,7 +220,7 @@ def compute_behind(context: int, start: int) -> int:
             poke(tags, top, a)
         elif op == Op.CALL:
             top -= b - 1
-            _answer(context, a, b, stack, tags, top)
+            ask(context, a, b, stack, tags, top)
         elif op == Op.NOT:
             poke(stack, top, 1 - peek(stack, top))
         elif op == Op.TRUTH:

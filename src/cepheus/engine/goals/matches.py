@@ -105,9 +105,11 @@ def agree(context: int, left: int, left_tags: int, right: int, right_tags: int, 
     for k in range(count):
         one, other = table(context, At.LINKS, 2 * (pairs + k)), table(context, At.LINKS, 2 * (pairs + k) + 1)
         left_tag, right_tag = tag_of(left, one), tag_of(right, other)
-        if left_tag != 0 and right_tag != 0:
-            if not same_value(left_tag, value_of(left, left_tags, one), right_tag, value_of(right, right_tags, other)):
-                return False
+        both = left_tag != 0 and right_tag != 0
+        if both and not same_value(
+            left_tag, value_of(left, left_tags, one), right_tag, value_of(right, right_tags, other)
+        ):
+            return False
     return True
 
 

@@ -158,7 +158,8 @@ class Memory:
 
     def state(self, table: int) -> Words:
         """Give the state of a table."""
-        return self.held(At.TABLE_STATE).reshape(-1, len(TableState))[table]
+        state: Words = self.held(At.TABLE_STATE).reshape(-1, len(TableState))[table]
+        return state
 
     def rows(self, table: int) -> list[int]:
         """Give where the rows of a table are in the pool, from the oldest to the newest."""

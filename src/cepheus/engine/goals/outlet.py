@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar, overload
 
@@ -112,8 +112,8 @@ class _Lazy(Sequence[T], Generic[T]):
         return map(self._item, range(self._count))
 
 
-def to_batch(forms: Sequence[HeadForm], texts: Texts, words: Words) -> EventBatch:
-    """Give the records of an output as a batch."""
+def to_batch(forms: Sequence[HeadForm], texts: Texts, words: Words, factors: Mapping[str, float]) -> EventBatch:
+    """Give the records of an output as a batch; factors are the probabilities of rules that have one."""
     found = _Found(forms, texts, words)
     types: dict[str, int] = {}
     codes = np.array([types.setdefault(form.type, len(types)) for form in forms], np.int32)
@@ -123,6 +123,7 @@ def to_batch(forms: Sequence[HeadForm], texts: Texts, words: Words) -> EventBatc
         times=found.field(Record.END),
         columns=_columns(found),
         ids=_Lazy(len(found.rules), found.id),
+        probabilities=np.array([factors.get(form.rule, 1.0) for form in forms])[found.rules] if factors else None,
         starts=found.field(Record.START),
         provenance=Provenance(
             tuple(form.rule for form in forms),

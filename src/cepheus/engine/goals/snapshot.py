@@ -39,6 +39,7 @@ class Saved:
     instant: Words
     texts: tuple[str | None, ...]
     points: tuple[int, ...]
+    factors: dict[str, float]
     fed: int
     time: int
 
@@ -53,6 +54,7 @@ def write(kind: str, saved: Saved) -> bytes:
         "instant": list(saved.instant.shape),
         "texts": list(saved.texts),
         "points": list(saved.points),
+        "factors": saved.factors,
         "fed": saved.fed,
         "time": saved.time,
     }
@@ -82,6 +84,7 @@ def read(kind: str, data: bytes) -> Saved:
             instant=_array(blobs["instant"], header["instant"]),
             texts=tuple(header["texts"]),
             points=tuple(header["points"]),
+            factors=dict(header["factors"]),
             fed=header["fed"],
             time=header["time"],
         )

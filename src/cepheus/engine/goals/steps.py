@@ -376,9 +376,9 @@ def _best_waiting(context: int, node: int, mine: int, is_left: bool) -> int:
                     return best
             elif best != 0 and (by_arrival or end - longest > peek(best, Match.START)):
                 return best
-            if end >= floor and peek(other, Match.TAKEN) == 0:
-                if _takes(context, node, mine, other, best, is_left, newest_first):
-                    best = other
+            free = end >= floor and peek(other, Match.TAKEN) == 0
+            if free and _takes(context, node, mine, other, best, is_left, newest_first):
+                best = other
         row = peek(here, Row.OLDER) if newest_first else peek(here, Row.NEWER)
     return best
 
@@ -482,11 +482,11 @@ def blocked(context: int, node: int, left: int, until: int) -> bool:
             other = here + _MATCH_BYTES
             if peek(other, Match.END) <= after:
                 return False
-            if peek(other, Match.END) < until and peek(other, Match.START) > after:
-                if fits_loaded(context, other, tag_words, keys, count):
-                    shared = fixed(node, NodeField.NEGATED_SHARED)
-                    if fits_loaded(context, other, tag_words, shared, fixed(node, NodeField.NEGATED_SHARED_COUNT)):
-                        return True
+            between = peek(other, Match.END) < until and peek(other, Match.START) > after
+            if between and fits_loaded(context, other, tag_words, keys, count):
+                shared = fixed(node, NodeField.NEGATED_SHARED)
+                if fits_loaded(context, other, tag_words, shared, fixed(node, NodeField.NEGATED_SHARED_COUNT)):
+                    return True
         row = peek(here, Row.OLDER)
     return False
 
@@ -558,9 +558,10 @@ def _blocked_somewhere(context: int, node: int, step: int, left: int, right: int
         if peek(here, Row.HASH) == hashed and peek(here, Row.TABLE) == number:
             if peek(other, Match.END) < peek(left, Match.START):
                 return False
-            if peek(other, Match.START) == peek(left, Match.START) and _same_values(other, left, tag_words, variables):
-                if _blocked_for(context, node, step, other, right):
-                    return True
+            alike = peek(other, Match.START) == peek(left, Match.START)
+            alike = alike and _same_values(other, left, tag_words, variables)
+            if alike and _blocked_for(context, node, step, other, right):
+                return True
         row = peek(here, Row.OLDER)
     return False
 
@@ -584,9 +585,10 @@ def absence_step_behind(context: int, node: int, step: int) -> int:
             here = row_at(context, row)
             if peek(here, Row.HASH) == hashed and peek(here, Row.TABLE) == number:
                 left = here + _MATCH_BYTES
-                if partners(context, node, left, right) and not _blocked_somewhere(context, node, step, left, right):
-                    if not _make_pair(context, node, left, right):
-                        return ARENA_FULL
+                fits = partners(context, node, left, right)
+                fits = fits and not _blocked_somewhere(context, node, step, left, right)
+                if fits and not _make_pair(context, node, left, right):
+                    return ARENA_FULL
             row = peek(here, Row.NEWER)
     return DONE
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import chain
 from types import TracebackType
-from typing import Self, TypeVar, overload
+from typing import TYPE_CHECKING, Self, TypeVar, overload
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from cepheus.core.time import MAX_TIME, TimeUnit
 from cepheus.core.values import ValueType
 from cepheus.engine.limits import DEFAULT_LIMIT
 from cepheus.engine.networked import NetworkedEngine
+from cepheus.engine.progress import goals_of
 from cepheus.engine.registry import AUTO, create, networked, threads_for
 from cepheus.engine.snapshot import pack, unpack
 from cepheus.language.tesla import parse_event_pattern
@@ -33,6 +34,9 @@ from cepheus.runtime.embedded.subscriptions import Callback, Subscription, Subsc
 from cepheus.uncertainty.bayes.network import RuleNetwork
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 from cepheus.uncertainty.verdict import Observer
+
+if TYPE_CHECKING:
+    from cepheus.engine.goals.progress import Goal
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")
@@ -235,6 +239,21 @@ class Session:
         self._engine.withdraw(name)
         self._catalog = catalog
         self._expect(catalog)
+
+    def goals(self, rule: str | None = None) -> list[Goal]:
+        """Give what is under way toward complex events of interval rules, of one rule or of all of them.
+
+        Each goal tells what has happened, what is missing, and how far along that is.
+
+        >>> import cepheus
+        >>> rules = "late(X) <- ordered(X) SEQ paid(X) SEQ shipped(X)."
+        >>> with cepheus.compile(rules).start(engine="goals") as engine:
+        ...     _ = engine.feed([{"type": "ordered", "time": 1, "args": [7]}, {"type": "paid", "time": 2, "args": [7]}])
+        ...     print(engine.goals()[-1])
+        late: ordered(X) SEQ paid(X) with X = 7 waits for shipped(X) (67%)
+        """
+        self._require_running()
+        return goals_of(self._engine, rule)
 
     def subscribe(self, pattern: str, callback: Callback) -> Subscription:
         """Call a function with each event of a type and content, primitive or composite, from now on.
