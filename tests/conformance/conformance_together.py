@@ -21,6 +21,9 @@ from cepheus.rules.naming import name_rules
 from cepheus.rules.walk import transform
 from cepheus.runtime.embedded.catalog import Catalog
 
+MOST = 25
+"""How many cases go into one job: expressions grow with event types, and the time to compile them grows faster."""
+
 FIELDS = ("type", "time", "id", "sequence")
 
 
@@ -55,13 +58,17 @@ def together(cases: Iterable[Case]) -> list[Together]:
             apart.by_type |= {prefix + name: own for name, own in by_type.items()}
             _add(apart, case, prefix)
             continue
-        place = next((t for t in found if all(t.kinds.get(name, kind) is kind for name, kind in kinds.items())), None)
+        place = next((t for t in found if len(t.cases) < MOST and _agree(t.kinds, kinds)), None)
         if place is None:
             place = Together()
             found.append(place)
         place.kinds |= kinds
         _add(place, case, prefix)
     return [*found, apart]
+
+
+def _agree(one: dict[str, ValueType], other: dict[str, ValueType]) -> bool:
+    return all(one.get(name, kind) is kind for name, kind in other.items())
 
 
 def _merged(by_type: Kinds) -> dict[str, ValueType] | None:
