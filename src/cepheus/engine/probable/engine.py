@@ -28,6 +28,7 @@ from cepheus.engine.probable.compiled import FOLDER
 from cepheus.engine.probable.kernel import run
 from cepheus.engine.probable.past import past_of
 from cepheus.engine.probable.profile import Key, Profile, profile_of, profiles_in, require_closed, with_composites
+from cepheus.engine.probable.replay import replay
 from cepheus.engine.probable.state import Of, WorthTable
 from cepheus.engine.probable.tables import Worths, flatten_probable, spread_rows
 from cepheus.engine.snapshot import pack, unpack
@@ -158,6 +159,10 @@ class ProbableEngine(ColumnsEngine):
 
     def _kernel(self) -> Status:
         return Status(run(self._context.address, self._table.address))
+
+    def _replay(self, kind: int, rows: Words, born: Words) -> Status:
+        table = self._table.address
+        return Status(replay(self._context.address, table, kind, address(rows), len(rows), address(born)))
 
     # ---- Events ----------------------------------------------------------------------------------------------------
 

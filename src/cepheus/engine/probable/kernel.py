@@ -15,6 +15,8 @@ from cepheus.engine.columns.lanes import (
     append_entry,
     append_row,
     before,
+    column_at,
+    entry_at,
     entry_row,
     entry_time,
     first_not_before,
@@ -36,10 +38,10 @@ from cepheus.engine.columns.memory import (
     table,
     word,
 )
-from cepheus.engine.columns.state import DONE, STORE_FULL, STRING_NEEDED, Cursor, LaneState, OutputHeader
+from cepheus.engine.columns.state import DONE, STORE_FULL, STRING_NEEDED, Cursor, EntryField, LaneState, OutputHeader
 from cepheus.engine.columns.windows import compute_aggregate, lane_of, reference_time
 from cepheus.engine.probable.compiled import compiled, inlined, settled
-from cepheus.engine.probable.state import Of
+from cepheus.engine.probable.state import REMEMBERED, SHARED_WORDS, Of
 from cepheus.engine.probable.tables import (
     ColumnWorthField,
     ErrorField,
@@ -50,6 +52,7 @@ from cepheus.engine.probable.tables import (
 from cepheus.engine.probable.worth import bands_worth, error_at
 from cepheus.plan.program import (
     SLOT_TIME,
+    ColumnField,
     FunctionCode,
     PolicyCode,
     RuleField,
@@ -133,8 +136,19 @@ def _process(context: int, memory: int, kind: int, base: int, now: int) -> int:
     if columns > 0:
         row_number = append_row(context, kind)
         for k in range(columns):
-            append_entry(context, word(context, At.ACCEPTED_LANES, k), base, now, row_number)
+            append_worth(context, memory, k, base, now, row_number)
     return status
+
+
+@inlined
+def append_worth(context: int, memory: int, k: int, base: int, now: int, row_number: int) -> None:
+    """Append an entry that has, where the column sums nothing, the event's own probability as its value."""
+    lane = word(context, At.ACCEPTED_LANES, k)
+    append_entry(context, lane, base, now, row_number)
+    row = lane_at(context, lane)
+    if fixed(column_at(context, peek(row, LaneState.COLUMN)), ColumnField.SUM_KIND) == 0:
+        place = peek(row, LaneState.OFFSET) + ((peek(row, LaneState.NEXT) - 1) & peek(row, LaneState.MASK))
+        poke_float(entry_at(context, place), EntryField.VALUE, peek_float(fixed(memory, Of.ENTRANCES), k))
 
 
 @inlined
@@ -168,6 +182,7 @@ def worthy_columns(context: int, memory: int, columns: int, occurrence: float) -
             probability *= bands_worth(context, memory, begin, end)
         if probability > 0.0 and probability >= fixed_float(worth, ColumnWorthField.FLOOR):
             put(context, At.ACCEPTED_COLUMNS, kept, column)
+            poke_float(fixed(memory, Of.ENTRANCES), kept, probability)
             kept += 1
     return kept
 
@@ -179,6 +194,7 @@ def _evaluate_all(context: int, memory: int, rules: int) -> int:
     poke(context, At.FOUND_EVENTS, events)
     poke(context, At.MARK_COUNT, 0)
     poke(fixed(memory, Of.LAST_SCAN), 0, -1)
+    poke(memory, Of.STAMP, peek(memory, Of.STAMP) + 1)
     for k in range(rules):
         poke_float(fixed(memory, Of.PRODUCTS), 0, peek_float(fixed(memory, Of.OPENINGS), k))
         status = _evaluate(context, memory, word(context, At.ACCEPTED_RULES, k), events)
@@ -230,8 +246,7 @@ def _evaluate(context: int, memory: int, rule_number: int, events_before: int) -
                     _open_window(context, memory, step, step_worth, cursor, floor)
                 probability = _bind_next(context, memory, step, step_worth, cursor, floor)
         elif forward and kind == StepKind.COMPUTE:
-            compute_aggregate(context, step)
-            _compute_error(context, memory, step, step_worth)
+            _aggregate(context, memory, step, step_worth)
             probability = 1.0
         elif forward and all_hold(context, fixed(step, StepField.CONSTRAINTS), fixed(step, StepField.CONSTRAINTS_END)):
             bands, bands_end = fixed(step_worth, StepWorthField.BANDS), fixed(step_worth, StepWorthField.BANDS_END)
@@ -249,14 +264,26 @@ def _evaluate(context: int, memory: int, rule_number: int, events_before: int) -
 
 
 @inlined
-def _own(context: int, memory: int, step: int, step_worth: int, row_number: int) -> float:
-    """Bind a row to the step's position; give the probability that it occurred and satisfies the constraints."""
-    if not candidate(context, step, row_number):
+def _own(context: int, memory: int, step: int, step_worth: int, place: int) -> float:
+    """Bind the row of an entry to the step's position; give the probability that it occurred and satisfies all."""
+    entry = entry_at(context, place)
+    if not candidate(context, step, peek(entry, EntryField.ROW)):
         return 0.0
-    base = word(context, At.BOUND, fixed(step, StepField.POSITION))
-    doubt = number(context, At.STORE, base + table(memory, Of.DOUBTS, fixed(step, StepField.TYPE)))
+    own = peek_float(entry, EntryField.VALUE)
     begin, end = fixed(step_worth, StepWorthField.BANDS), fixed(step_worth, StepWorthField.BANDS_END)
-    return (1.0 - doubt) * bands_worth(context, memory, begin, end)
+    if begin == end:
+        return own
+    if fixed(step_worth, StepWorthField.REMEMBERED) == 0:
+        return settled(own * bands_worth(context, memory, begin, end))
+    base = word(context, At.BOUND, fixed(step, StepField.POSITION))
+    memo = fixed(memory, Of.MEMORY) + 24 * ((base + 7 * begin) & (REMEMBERED - 1))
+    stamp = peek(memory, Of.STAMP)
+    key = (base << 20) + begin
+    if peek(memo, 0) != stamp or peek(memo, 1) != key:
+        poke(memo, 0, stamp)
+        poke(memo, 1, key)
+        poke_float(memo, 2, bands_worth(context, memory, begin, end))
+    return settled(own * peek_float(memo, 2))
 
 
 @inlined
@@ -278,7 +305,7 @@ def _bind_last(context: int, memory: int, step: int, step_worth: int, floor: flo
     entry = first_not_before(context, lane, until)
     while entry > first and entry_time(context, offset + ((entry - 1) & mask)) >= since:
         entry -= 1
-        own = _own(context, memory, step, step_worth, entry_row(context, offset + (entry & mask)))
+        own = _own(context, memory, step, step_worth, offset + (entry & mask))
         if _fits(own, floor):
             return own
     return 0.0
@@ -302,7 +329,7 @@ def _open_window(context: int, memory: int, step: int, step_worth: int, cursor: 
         entry, left = end, wanted
         while left > 0 and entry > first and entry_time(context, offset + ((entry - 1) & mask)) >= since:
             entry -= 1
-            own = _own(context, memory, step, step_worth, entry_row(context, offset + (entry & mask)))
+            own = _own(context, memory, step, step_worth, offset + (entry & mask))
             if _fits(own, floor):
                 left -= 1
         if left == wanted:
@@ -325,9 +352,8 @@ def _bind_next(context: int, memory: int, step: int, step_worth: int, cursor: in
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
     exceeds = fixed(step_worth, StepWorthField.EXCEEDS) != 0
     while entry < end:
-        row_number = entry_row(context, offset + (entry & mask))
+        own = _own(context, memory, step, step_worth, offset + (entry & mask))
         entry += 1
-        own = _own(context, memory, step, step_worth, row_number)
         if own > 0.0 and (not exceeds or _fits(own, floor)):
             left = peek(cursor, Cursor.LEFT) - 1
             poke(cursor, Cursor.LEFT, left)
@@ -335,6 +361,48 @@ def _bind_next(context: int, memory: int, step: int, step_worth: int, cursor: in
             return own
     poke(cursor, Cursor.ENTRY, end)
     return 0.0
+
+
+@inlined
+def _shared(memory: int, step_worth: int) -> int:
+    """Give where what rules share about a step is kept; 0 if they share nothing."""
+    number_shared = fixed(step_worth, StepWorthField.SHARED)
+    return 0 if number_shared < 0 else fixed(memory, Of.SHARED) + 8 * SHARED_WORDS * number_shared
+
+
+@inlined
+def _absent(context: int, memory: int, at: int) -> float:
+    """Give the probability that no event occurred that must be absent, worked out once for all rules that ask it."""
+    step_worth = fixed(memory, Of.STEPS) + _STEP_WORTH_BYTES * at
+    shared = _shared(memory, step_worth)
+    if shared == 0:
+        return _absence(context, memory, at)
+    if peek(shared, 0) != peek(memory, Of.STAMP):
+        poke_float(shared, 1, _absence(context, memory, at))
+        poke(shared, 0, peek(memory, Of.STAMP))
+    return peek_float(shared, 1)
+
+
+@inlined
+def _aggregate(context: int, memory: int, step: int, step_worth: int) -> None:
+    """Compute an aggregate and its error, once for all rules that ask it."""
+    shared = _shared(memory, step_worth)
+    result = fixed(step, StepField.RESULT)
+    error = fixed(memory, Of.RESULT_ERRORS) + 24 * result
+    if shared != 0 and peek(shared, 0) == peek(memory, Of.STAMP):
+        put(context, At.RESULTS, result, peek(shared, 1))
+        put(context, At.RESULTS_DEFINED, result, peek(shared, 2))
+        for k in range(3):
+            poke(error, k, peek(shared, 3 + k))
+        return
+    compute_aggregate(context, step)
+    _compute_error(context, memory, step, step_worth)
+    if shared != 0:
+        poke(shared, 0, peek(memory, Of.STAMP))
+        poke(shared, 1, word(context, At.RESULTS, result))
+        poke(shared, 2, word(context, At.RESULTS_DEFINED, result))
+        for k in range(3):
+            poke(shared, 3 + k, peek(error, k))
 
 
 @compiled
@@ -360,7 +428,7 @@ def _absence(context: int, memory: int, at: int) -> float:
     possible = False
     while entry > first and entry_time(context, offset + ((entry - 1) & mask)) >= since:
         entry -= 1
-        own = _own(context, memory, step, step_worth, entry_row(context, offset + (entry & mask)))
+        own = _own(context, memory, step, step_worth, offset + (entry & mask))
         if own > 0.0:
             possible = True
             total *= own if printed else 1.0 - own
@@ -378,7 +446,7 @@ def _emit(context: int, memory: int, rule: int, rule_number: int, events_before:
     for at in range(fixed(worth, WorthField.ABSENCES), fixed(worth, WorthField.ABSENCES_END)):
         if probability == 0.0 or probability < floor:
             return DONE
-        probability *= _absence(context, memory, at)
+        probability *= _absent(context, memory, at)
     probability = settled(probability)
     if probability == 0.0 or probability < floor:
         return DONE

@@ -28,15 +28,24 @@ class Of(IntEnum):
     RESULT_ERRORS = 10
     PRODUCTS = 11
     OPENINGS = 12
+    ENTRANCES = 17
     PLACES = 13
     LAST_SCAN = 14
+    MEMORY = 15
+    SHARED = 16
     # numbers
     FIRST_EXTRA = 20
     NEGATION_AS_PRINTED = 21
+    STAMP = 22
 
 
 _TABLE_WORDS = 24
 MOST_TERMS = 16
+REMEMBERED = 1024
+"""How many worths of bands are remembered for one terminator: a power of two."""
+
+SHARED_WORDS = 8
+"""Of what rules share: the terminator it holds for, then a probability, or a result with its error."""
 
 
 class WorthTable:
@@ -69,7 +78,10 @@ class WorthTable:
             (Of.RESULT_ERRORS, np.zeros(3 * (steps + 1), np.int64)),
             (Of.PRODUCTS, np.zeros(steps + 2, np.int64)),
             (Of.OPENINGS, np.zeros(rules + 1, np.int64)),
+            (Of.ENTRANCES, np.zeros(rules + 1, np.int64)),
             (Of.PLACES, np.zeros(MOST_TERMS, np.int64)),
             (Of.LAST_SCAN, np.full(8, -1, np.int64)),
+            (Of.MEMORY, np.zeros((REMEMBERED, 3), np.int64)),
+            (Of.SHARED, np.zeros((worths.shared + 1, SHARED_WORDS), np.int64)),
         ):
             self.point(at, array)

@@ -9,12 +9,21 @@ from enum import IntEnum
 import numpy as np
 
 from cepheus.plan.bands import LoweredBand, LoweredTerm
-from cepheus.plan.code import float_bits
+from cepheus.plan.code import Instruction, LoweredConstraint, float_bits
 from cepheus.plan.flatten import flatten
 from cepheus.plan.layouts import DOUBT, ERROR_MARKS
 from cepheus.plan.lower import Lowering
-from cepheus.plan.lowered import LoweredRule
-from cepheus.plan.program import OPERATOR_CODES, PolicyCode, Program, RuleField, Words
+from cepheus.plan.lowered import LoweredRule, LoweredStep
+from cepheus.plan.program import (
+    OPERATOR_CODES,
+    ConstraintKind,
+    Op,
+    PolicyCode,
+    Program,
+    RuleField,
+    StepKind,
+    Words,
+)
 from cepheus.uncertainty.laws import Spreads
 
 
@@ -60,12 +69,19 @@ class WorthField(IntEnum):
 
 
 class StepWorthField(IntEnum):
-    """Of a step: its bands, whether a candidate must exceed the least probability, the error of what is aggregated."""
+    """Of a step: its bands, whether a candidate must exceed the least probability, the error of what is aggregated.
+
+    ``SHARED`` is the number of an aggregate or absence that rules have in common (-1: none): it asks nothing but the
+    terminator, so one of them works it out for all. ``REMEMBERED`` tells that the worth of the bands depends on the
+    terminator and the candidate alone, so that other rules may use it, too.
+    """
 
     BANDS = 0
     BANDS_END = 1
     EXCEEDS = 2
     VALUE_ERROR = 3
+    SHARED = 4
+    REMEMBERED = 5
 
 
 class ErrorField(IntEnum):
@@ -107,13 +123,25 @@ class Worths:
     errors: Words
     doubts: Words
     most_outputs: int
+    shared: int
 
 
 @dataclass(slots=True)
 class _Rows:
-    bands: list[tuple[int, ...]] = field(default_factory=list)
+    """Bands and terms collected so far; equal bands of several rules stand there once."""
+
+    found: list[LoweredBand] = field(default_factory=list)
     terms: list[tuple[int, ...]] = field(default_factory=list)
-    bounds: list[tuple[int, ...]] = field(default_factory=list)
+    spans: dict[tuple[LoweredBand, ...], tuple[int, int]] = field(default_factory=dict)
+
+    def span(self, bands: tuple[LoweredBand, ...]) -> tuple[int, int]:
+        """Give the range of bands that belong together."""
+        if not bands:
+            return 0, 0
+        if bands not in self.spans:
+            self.spans[bands] = len(self.found), len(self.found) + len(bands)
+            self.found += bands
+        return self.spans[bands]
 
     def add_terms(self, terms: Iterable[LoweredTerm]) -> tuple[int, int]:
         begin = len(self.terms)
@@ -126,69 +154,112 @@ def flatten_probable(lowering: Lowering, factors: Mapping[str, float]) -> tuple[
 
     Absences are taken out of the program: what must be absent is now a matter of probability.
     """
-    found = [band for rule in lowering.rules.values() for band in rule.bands]
-    steps = (step for rule in lowering.rules.values() for step in (*rule.steps, *rule.absences))
-    found += [band for step in steps for band in step.bands]
-    found += [band for column in lowering.columns.values() for band in column.bands]
-    program = flatten(lowering, None, [band.certain for band in found])
-    return _with_worths(program, lowering, factors, found)
-
-
-def _with_worths(
-    program: Program, lowering: Lowering, factors: Mapping[str, float], found: Sequence[LoweredBand]
-) -> tuple[Program, Worths]:
     rows = _Rows()
-    code: list[tuple[int, int, int]] = [tuple(line) for line in program.code.tolist()]
-    number_of: dict[int, int] = {}
-    for number, band in enumerate(found):
-        number_of[id(band)] = number
-        terms = rows.add_terms(band.terms)
-        begin = len(rows.bounds)
-        for bound in band.bounds:
-            at = -1
-            if bound.code:
-                at = len(code)
-                code += bound.code
-            rows.bounds.append((OPERATOR_CODES[bound.operator], float_bits(bound.constant), at))
-        rows.bands.append((*terms, begin, len(rows.bounds), *program.groups[number].tolist()))
-
-    def span(bands: Sequence[LoweredBand]) -> tuple[int, int]:
-        if not bands:
-            return 0, 0
-        begin = number_of[id(bands[0])]
-        return begin, begin + len(bands)
-
+    for rule in lowering.rules.values():
+        rows.span(rule.bands)
+        for step in (*rule.steps, *rule.absences):
+            rows.span(step.bands)
+    for column in lowering.columns.values():
+        rows.span(column.bands)
+    program = flatten(lowering, None, [band.certain for band in rows.found])
+    code: list[Instruction] = [(op, a, b) for op, a, b in program.code.tolist()]
+    bands, bounds = _bands(rows, program, code)
     worths = np.zeros((len(lowering.rules), len(WorthField)), np.int64)
     steps: list[tuple[int, ...]] = []
     errors: list[tuple[int, ...]] = []
+    shared: dict[LoweredStep, int] = {}
     rules = program.rules.copy()
     for number, rule in enumerate(lowering.rules.values()):
-        own = span(rule.bands)
         floor, factor = rule.resolved.min_probability, factors.get(rule.name, 1.0)
         absences = int(rules[number, RuleField.ABSENCES]), int(rules[number, RuleField.ABSENCES_END])
-        worths[number] = (float_bits(floor), float_bits(factor), *own, *absences, len(errors))
+        worths[number] = (float_bits(floor), float_bits(factor), *rows.span(rule.bands), *absences, len(errors))
         rules[number, RuleField.ABSENCES_END] = rules[number, RuleField.ABSENCES]
-        steps += [
-            (*span(step.bands), step.policy is not PolicyCode.EACH, step.value_error_slot)
-            for step in (*rule.steps, *rule.absences)
-        ]
+        inner = len(rule.resolved.positions)
+        steps += [_step(step, inner, rows, shared) for step in (*rule.steps, *rule.absences)]
         errors += _errors(lowering, rule, rows)
     columns = np.zeros((lowering.column_count + 1, len(ColumnWorthField)), np.int64)
     for column in lowering.columns.values():
-        columns[column.index] = (*span(column.bands), float_bits(column.key.floor))
+        columns[column.index] = (*rows.span(column.bands), float_bits(column.key.floor))
     doubts = [layout.slots[DOUBT] for layout in lowering.types.values()]
-    program = program._replace(code=_table(code, 3), rules=rules)
-    return program, Worths(
-        bands=_table(rows.bands, len(BandField)),
+    return program._replace(code=_table(code, 3), rules=rules), Worths(
+        bands=bands,
         terms=_table(rows.terms, len(TermField)),
-        bounds=_table(rows.bounds, len(BoundField)),
+        bounds=bounds,
         rules=worths,
         steps=_table(steps, len(StepWorthField)),
         columns=columns,
         errors=_table(errors, len(ErrorField)),
         doubts=np.array([*doubts, 0], np.int64),
         most_outputs=max((len(rule.outputs) for rule in lowering.rules.values()), default=0),
+        shared=len(shared),
     )
+
+
+def _bands(rows: _Rows, program: Program, code: list[Instruction]) -> tuple[Words, Words]:
+    """Write bands and their bounds; the instructions of bounds go to the end of the code."""
+    bands: list[tuple[int, ...]] = []
+    bounds: list[tuple[int, ...]] = []
+    for number, band in enumerate(rows.found):
+        terms = rows.add_terms(band.terms)
+        begin = len(bounds)
+        for bound in band.bounds:
+            bounds.append((OPERATOR_CODES[bound.operator], float_bits(bound.constant), len(code) if bound.code else -1))
+            code += bound.code
+        bands.append((*terms, begin, len(bounds), *program.groups[number].tolist()))
+    return _table(bands, len(BandField)), _table(bounds, len(BoundField))
+
+
+def _step(step: LoweredStep, inner: int, rows: _Rows, shared: dict[LoweredStep, int]) -> tuple[int, ...]:
+    asked = _positions(step)
+    number = -1
+    if step.kind in (StepKind.COMPUTE, StepKind.ABSENT) and asked <= {0, inner}:
+        number = shared.setdefault(step, len(shared))
+    remembered = bool(step.bands) and _of_bands(step.bands) <= {0, step.position}
+    exceeds = step.policy is not PolicyCode.EACH
+    return (*rows.span(step.bands), exceeds, step.value_error_slot, number, remembered)
+
+
+_ANYTHING = -1
+"""Stands for a position that cannot be named: that of a computed value."""
+
+
+def _positions(step: LoweredStep) -> set[int]:
+    """Give the positions that a step asks."""
+    found = {step.reference, *(position for position, _ in step.keys)}
+    if step.other_reference >= 0:
+        found.add(step.other_reference)
+    return found | _of_bands(step.bands) | _of_constraints(step.constraints) | _of_code(step.value_code)
+
+
+def _of_bands(bands: Iterable[LoweredBand]) -> set[int]:
+    found: set[int] = set()
+    for band in bands:
+        found |= {term.position for term in band.terms} | _of_constraints(band.certain)
+        for bound in band.bounds:
+            found |= _of_code(bound.code)
+    return found
+
+
+def _of_constraints(constraints: Iterable[LoweredConstraint]) -> set[int]:
+    found: set[int] = set()
+    for constraint in constraints:
+        if constraint.kind is ConstraintKind.CODE:
+            found |= _of_code(constraint.code)
+        else:
+            found.add(constraint.position)
+            if constraint.kind in (ConstraintKind.INT_SLOT, ConstraintKind.FLOAT_SLOT):
+                found.add(constraint.other_position)
+    return found
+
+
+def _of_code(code: Iterable[Instruction]) -> set[int]:
+    found: set[int] = set()
+    for op, a, _ in code:
+        if op in (Op.SLOT, Op.OPTIONAL_SLOT):
+            found.add(a)
+        elif op == Op.RESULT:
+            found.add(_ANYTHING)
+    return found
 
 
 def _errors(lowering: Lowering, rule: LoweredRule, rows: _Rows) -> list[tuple[int, ...]]:

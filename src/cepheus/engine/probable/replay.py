@@ -1,0 +1,50 @@
+"""Putting stored rows back into columns, compiled: what restoring a snapshot does."""
+
+from __future__ import annotations
+
+from cepheus.engine.columns.kernel import accept, reserve
+from cepheus.engine.columns.lanes import append_row, place_row, type_at, type_state_at
+from cepheus.engine.columns.memory import At, fixed, number, peek, poke, put, table, word
+from cepheus.engine.columns.state import DONE, STORE_FULL, STRING_NEEDED, TypeState
+from cepheus.engine.probable.compiled import compiled
+from cepheus.engine.probable.kernel import append_worth, worthy_columns
+from cepheus.engine.probable.state import Of
+from cepheus.plan.program import SLOT_TIME, TypeField
+
+
+@compiled
+def replay(context: int, memory: int, kind: int, rows: int, count: int, born: int) -> int:
+    """Store the rows of a type, given one after the other at an address, and enter them into its columns.
+
+    As in the columns engine, but for the probability with which a row belongs to a column.
+    """
+    width = fixed(type_at(context, kind), TypeField.WIDTH)
+    for at in range(peek(context, At.INPUT_NEXT), count):
+        row = rows + 8 * at * width
+        time = peek(row, SLOT_TIME)
+        base = place_row(context, kind, time)
+        if base < 0:
+            return STORE_FULL
+        for k in range(width):
+            put(context, At.STORE, base + k, peek(row, k))
+        put(context, At.BOUND, 0, base)
+        _, columns = accept(context, kind)
+        if peek(context, At.NEEDED_TABLE) >= 0:
+            return STRING_NEEDED
+        row_number = peek(type_state_at(context, kind), TypeState.NEXT)
+        kept = 0
+        for k in range(columns):
+            column = word(context, At.ACCEPTED_COLUMNS, k)
+            if peek(born, column) <= row_number:
+                put(context, At.ACCEPTED_COLUMNS, kept, column)
+                kept += 1
+        occurrence = 1.0 - number(context, At.STORE, base + table(memory, Of.DOUBTS, kind))
+        kept = worthy_columns(context, memory, kept, occurrence)
+        status = reserve(context, base, kept, time)
+        if status != DONE:
+            return status
+        append_row(context, kind)
+        for k in range(kept):
+            append_worth(context, memory, k, base, time, row_number)
+        poke(context, At.INPUT_NEXT, at + 1)
+    return DONE
