@@ -28,6 +28,7 @@ from cepheus.rules.model import AnyRule
 from cepheus.rules.walk import walk
 
 _KIND = "interval reference"
+_MOST_WAITING = 1_000_000  # matches are Python objects here: more would fill the memory before any limit
 
 Effect = tuple[IntervalRule, Event, Instance]
 """What a rule makes: the event for the world, and the instance for the rules."""
@@ -193,8 +194,9 @@ class IntervalReferenceEngine:
     def _run(self, deployed: _Deployed, instances: Sequence[Instance]) -> Iterator[Effect]:
         """Bring instances to a rule and give what it makes, each instance that is not known yet."""
         matches = deployed.node.arrive(instances)
-        if sum(map(len, deployed.node.stores())) > self._limit:
-            raise too_much_state(deployed.rule, self._limit)
+        most = min(self._limit, _MOST_WAITING)
+        if sum(map(len, deployed.node.stores())) > most:
+            raise too_much_state(deployed.rule, most)
         for instance, match in deployed.instances(matches):
             if instance.key not in self._known:
                 self._known.add(instance.key)

@@ -9,12 +9,13 @@ from typing import assert_never
 from cepheus.core.values import Value
 from cepheus.rules.aggregates import aggregate
 from cepheus.rules.evaluate import Evaluator, Test, compare, evaluator, tester
-from cepheus.rules.expressions import Constraint, Expression
-from cepheus.rules.interval.matches import Binding, Instance, Match, fits, unify
+from cepheus.rules.expressions import Constant, Constraint, Expression, Parameter
+from cepheus.rules.interval.matches import Binding, Instance, Key, Match, fits, unify, value_key
 from cepheus.rules.interval.model import (
     Aggregated,
     AllOf,
     AnyOf,
+    Argument,
     Bind,
     Condition,
     Holds,
@@ -24,6 +25,9 @@ from cepheus.rules.interval.model import (
     Relation,
     Unknown,
 )
+
+Row = tuple[Value, ...]
+"""A row of a relation."""
 
 History = Callable[[str, int, int], Sequence[Instance]]
 """Gives the events of a type that lie in an interval, by (end, start, order of arrival)."""
@@ -50,6 +54,7 @@ class Conditions:
     def __init__(self, relations: Sequence[Relation] = (), history: History | None = None) -> None:
         self._relations: Mapping[str, Relation] = {relation.name: relation for relation in relations}
         self._history = history
+        self._indexes: dict[tuple[str, tuple[int, ...]], dict[Key, list[Row]]] = {}
         self._evaluators: dict[Expression, Evaluator] = {}
         self._tests: dict[Constraint, Test] = {}
 
@@ -84,12 +89,13 @@ class Conditions:
             case Bind(variable=variable, value=value):
                 yield from _bound(variable, self.value(value, binding), binding)
             case Known(relation=relation, arguments=arguments):
-                for row in self._relations[relation].rows:
+                for row in self._rows(relation, arguments, binding):
                     extended = unify(arguments, row, binding)
                     if extended is not None:
                         yield extended
             case Unknown(relation=relation, arguments=arguments):
-                if all(unify(arguments, row, binding) is None for row in self._relations[relation].rows):
+                rows = self._rows(relation, arguments, binding)
+                if all(unify(arguments, row, binding) is None for row in rows):
                     yield binding
             case Member(value=value, options=options):
                 found = self.value(value, binding)
@@ -105,6 +111,24 @@ class Conditions:
                 yield from _bound(variable, self._aggregate(condition, binding, end), binding)
             case _:
                 assert_never(condition)
+
+    def _rows(self, name: str, arguments: Sequence[Argument], binding: Binding) -> Sequence[Row]:
+        """Give the rows that may fit: those with the values of the arguments that have one, by an index."""
+        known: dict[int, Value] = {}
+        for place, argument in enumerate(arguments):
+            if isinstance(argument, Constant):
+                known[place] = argument.value
+            elif isinstance(argument, Parameter) and argument.name in binding:
+                known[place] = binding[argument.name]
+        if not known:
+            return self._relations[name].rows
+        places = tuple(known)
+        if (name, places) not in self._indexes:
+            index: dict[Key, list[Row]] = {}
+            for row in self._relations[name].rows:
+                index.setdefault(tuple(value_key(row[place]) for place in places), []).append(row)
+            self._indexes[name, places] = index
+        return self._indexes[name, places].get(tuple(map(value_key, known.values())), ())
 
     def _test(self, constraint: Constraint, binding: Binding) -> bool:
         if constraint not in self._tests:
