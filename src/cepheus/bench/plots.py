@@ -17,6 +17,7 @@ from cepheus.bench.footprint import MEBIBYTE, Footprint
 from cepheus.bench.peers import PeerRow
 from cepheus.bench.stock_ticker import StockMeasured
 from cepheus.bench.suite import Measured
+from cepheus.bench.uncertain_plots import draw_accuracy, draw_costs
 
 if TYPE_CHECKING:
     from matplotlib.typing import RcKeyType  # newer than the oldest Matplotlib that will do
@@ -60,6 +61,9 @@ def draw(measured: Measured, folder: Path) -> list[Path]:
             written.append(_save(_figure7(measured.figure7), folder / "bench-figure7.svg"))
         if measured.growth is not None:
             written.append(_save(_memory(measured.growth.footprint), folder / "bench-memory.svg"))
+        if measured.uncertain is not None:
+            written.append(_save(draw_costs(measured.uncertain.overhead), folder / "bench-uncertainty.svg"))
+            written.append(_save(draw_accuracy(measured.uncertain.accuracy), folder / "bench-accuracy.svg"))
         if measured.figure12 is not None:
             written.append(_save(_figure12(measured.figure12), folder / "bench-figure12.svg"))
         if measured.stock is not None:

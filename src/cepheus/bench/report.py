@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cepheus.bench import stock_report
+from cepheus.bench import stock_report, uncertain_report
 from cepheus.bench.bars import Bar, footprint_bars, network_bars, peer_bars, scaling_bars, startup_bars
 from cepheus.bench.contender import BEST
 from cepheus.bench.figure6 import Figure6Point
@@ -22,6 +22,7 @@ from cepheus.bench.spark.stream import StreamMeasured
 from cepheus.bench.spark.tables import COLUMNS, TEXT, spark_cells
 from cepheus.bench.stock_ticker import StockMeasured
 from cepheus.bench.suite import Growth, Measured, Part
+from cepheus.bench.uncertain_report import UncertainMeasured
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,8 @@ def sections(measured: Measured) -> list[Section]:
         found.append(_figure7(measured.figure7))
     if measured.growth is not None:
         found.append(_growth(measured.growth, judged=measured.judged))
+    if measured.uncertain is not None:
+        found.append(_uncertain(measured.uncertain, judged=measured.judged))
     if measured.figure12 is not None:
         found.append(_figure12(measured.figure12, judged=measured.judged))
     if measured.spark is not None:
@@ -310,6 +313,23 @@ def _figure12(points: Sequence[Figure12Point], *, judged: bool) -> Section:
         (Table("Time to evaluate a network", columns, cells),),
         _judge(network_bars(points), judged=judged),
         (("bench-figure12.svg", "Time to evaluate a network against the nodes added to it"),),
+    )
+
+
+def _uncertain(measured: UncertainMeasured, *, judged: bool) -> Section:
+    return Section(
+        Part.UNCERTAINTY,
+        "Uncertain events (figures 6 to 9 and 11)",
+        uncertain_report.TEXT,
+        (
+            Table("Cost per event", uncertain_report.COST_COLUMNS, uncertain_report.cost_cells(measured.overhead)),
+            Table("Accuracy", uncertain_report.ACCURACY_COLUMNS, uncertain_report.accuracy_cells(measured.accuracy)),
+        ),
+        _judge(uncertain_report.uncertain_bars(measured), judged=judged),
+        (
+            ("bench-uncertainty.svg", "CPU time per event against the share of uncertain events"),
+            ("bench-accuracy.svg", "Accuracy against the threshold, and true against false positives"),
+        ),
     )
 
 

@@ -6,7 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from cepheus.bench import figure6, figure7, figure12, footprint, scaling, startup, stock_ticker
+from cepheus.bench import (
+    figure6,
+    figure7,
+    figure12,
+    footprint,
+    scaling,
+    startup,
+    stock_ticker,
+    uncertain_accuracy,
+    uncertain_overhead,
+)
 from cepheus.bench.figure6 import Figure6Point
 from cepheus.bench.figure7 import Figure7Point
 from cepheus.bench.figure12 import Figure12Point
@@ -17,6 +27,7 @@ from cepheus.bench.spark.measure import SPARK_FULL, SPARK_QUICK, SparkMeasured, 
 from cepheus.bench.spark.stream import STREAM_FULL, STREAM_QUICK, StreamMeasured, stream
 from cepheus.bench.startup import Startup
 from cepheus.bench.stock_ticker import StockMeasured
+from cepheus.bench.uncertain_report import UncertainMeasured
 
 _MOST_REPEATS = 3  # of what takes long; its times are of many events, and so already even
 
@@ -34,6 +45,7 @@ class Part(Enum):
     SPARK = "spark"
     STREAMING = "streaming"
     ETALIS = "etalis"
+    UNCERTAINTY = "uncertainty"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +72,7 @@ class Measured:
     spark: SparkMeasured | None = None
     stream: StreamMeasured | None = None
     stock: StockMeasured | None = None
+    uncertain: UncertainMeasured | None = None
     judged: bool = True
 
 
@@ -94,3 +107,8 @@ def measure(part: Part, say: Say, *, workloads: Sequence[str] = (), repeat: int 
         case Part.ETALIS:
             stock = stock_ticker.stock_ticker(some, say, stock_ticker.QUICK if quick else stock_ticker.FULL)
             return Measured(stock=stock, judged=judged)
+        case Part.UNCERTAINTY:
+            size = uncertain_overhead.QUICK if quick else uncertain_overhead.FULL
+            costs = uncertain_overhead.overhead(some, say, size)
+            curves = uncertain_accuracy.accuracy(say, *((600, 11) if quick else ()))
+            return Measured(uncertain=UncertainMeasured(tuple(costs), tuple(curves)), judged=judged)

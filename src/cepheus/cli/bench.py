@@ -32,6 +32,7 @@ class What(Enum):
     FIGURE7 = "figure7"
     SCALING = "scaling"
     BAYES = "bayes"
+    UNCERTAINTY = "uncertainty"
     SPARK = "spark"
     STREAMING = "streaming"
     ETALIS = "etalis"
