@@ -221,3 +221,13 @@ def test_malformed_rules_stop_before_any_event_is_read(cepheus: Command) -> None
     done = cepheus("detect", "bad.tesla", "--events", "none.jsonl")
     assert done.code == 1
     assert done.err.startswith("bad.tesla:1:14: error[syntax]")
+
+
+def test_threads_find_the_same(cepheus: Command) -> None:
+    Path("e.jsonl").write_text(TEMP + SMOKE)
+    options = ("detect", "fire.tesla", "--events", "e.jsonl", "--time-unit", "s", "--threads", "2")
+    assert cepheus(*options, "-o", "found.jsonl").code == 0
+    assert written("found.jsonl") == [FIRE_20]
+    refused = cepheus(*options, "--engine", "reference")
+    assert refused.code != 0
+    assert "the engine reference runs on one thread" in refused.err

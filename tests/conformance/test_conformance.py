@@ -41,6 +41,13 @@ def test_killed_and_restored_before_every_event(case: Case, engine: str) -> None
     assert outcome(found) == outcome(case.expected)
 
 
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_in_threads(case: Case) -> None:
+    program = cepheus.compile(case.rules)
+    found = program.detect(case.events, engine="columns", time_unit="s", sequence=case.sequence, threads=3)
+    assert outcome(found.to_dicts()) == outcome(case.expected)
+
+
 def test_the_suite_is_not_empty() -> None:
     assert len(CASES) >= 60
     assert len({case.name for case in CASES}) == len(CASES)
