@@ -127,7 +127,7 @@ def ticks(count: int, seed: int = 7, start: int = 0) -> EventBatch:
     starts anew; the volume is anything from 1 to 1000.
 
     >>> ticks(3).to_events()[0].attributes
-    {'id': 'MS', 'price': 673, 'volume': 898}
+    {'id': 'MS', 'price': 42, 'volume': 798}
     """
     random = np.random.default_rng((seed, start))
     ids = random.integers(0, 2, count)
