@@ -6,7 +6,8 @@ from random import Random
 
 import numpy as np
 import pytest
-from agreement import MODES, compare
+from agreement import MODES, compare, find, normal
+from random_cases import make_case
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import LimitError, OptionError, UnsupportedError
@@ -14,6 +15,7 @@ from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.engine.interface import Engine
 from cepheus.engine.parallel import engine as parallel
+from cepheus.engine.parallel import merge
 from cepheus.engine.parallel.dealer import Dealer
 from cepheus.engine.parallel.engine import ParallelEngine
 from cepheus.engine.parallel.route import bucket_of
@@ -85,6 +87,21 @@ def test_large_batches_in_threads_are_the_same_in_every_column(rules: str, threa
     running = engine(rules, threads)
     assert len(expected) > 100
     assert same(running.feed(batch), expected)
+
+
+@pytest.mark.parametrize("while_running", [False, True])
+def test_long_streams_in_small_blocks_and_parts(monkeypatch: pytest.MonkeyPatch, while_running: bool) -> None:
+    """Blocks end and parts begin in the middle of everything; threads are really used."""
+    monkeypatch.setattr(parallel, "_FIRST_BLOCK", 256)
+    monkeypatch.setattr(parallel, "_BLOCK_COMPOSITES", 512)
+    monkeypatch.setattr(merge, "_WORTH_A_PART", 16)
+    for seed in range(45_000_000, 45_000_010):
+        case = make_case(seed, while_running=while_running, events=2000)
+        try:
+            found = normal(find(case, "columns", "whole", threads=3))
+        except OptionError:  # a rule that comes late and links what runs in different threads
+            continue
+        assert found == normal(find(case, "columns", "whole")), f"seed {seed}"
 
 
 def test_a_keyed_rule_is_spread_by_key_and_others_rule_by_rule() -> None:
