@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
-pytest.importorskip("google.protobuf", reason="streams on Spark need protobuf")
-
 import cepheus
 from cepheus.core.batch import EventBatch
 from cepheus.core.event import Event

@@ -7,9 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-
-pytest.importorskip("google.protobuf", reason="streams on Spark need protobuf")
-
 from fire_files import RULES, SCHEMA, arrivals, expected, make_events, write_file
 from pyspark.sql import functions as f
 

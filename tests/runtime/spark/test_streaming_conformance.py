@@ -8,10 +8,6 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
-pytest.importorskip("google.protobuf", reason="streams on Spark need protobuf")
-
 import pandas as pd
 import pyarrow as pa
 from pyspark import cloudpickle

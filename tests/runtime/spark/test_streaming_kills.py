@@ -12,9 +12,6 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
-
-pytest.importorskip("google.protobuf", reason="streams on Spark need protobuf")
-
 from fire_files import arrivals, expected, make_events, write_file
 from pyspark.sql import functions as f
 

@@ -6,9 +6,6 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-pytest.importorskip("pyspark")
-
 from shard_runs import Run
 from test_batch_exact import frame
 
