@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter, itemgetter
 
 from cepheus.core.event import Event
@@ -29,11 +29,34 @@ Sent = tuple[int, Record]
 
 @dataclass(slots=True)
 class _Hosted:
-    """A rule that is evaluated here; ``relays`` primitive events instead of making composite ones."""
+    """A rule that is evaluated here, for terminators from ``first`` (None: not yet) up to, not including, ``until``."""
 
     ordered: Ordered
     matcher: Matcher
-    relays: bool
+    first: int | None
+    until: int | None = None
+
+    @property
+    def relays(self) -> bool:
+        """Whether it hands on primitive events instead of making composite ones."""
+        return str(self.ordered.rule.name).startswith(RELAY)
+
+    def decides(self, time: int) -> bool:
+        """Tell whether the rule is evaluated here for a terminator of that time."""
+        return self.first is not None and self.first <= time and (self.until is None or time < self.until)
+
+
+@dataclass(slots=True)
+class State:
+    """What a snapshot keeps of an evaluation; rules come with their first and last moment."""
+
+    numbers: dict[str, int]
+    types: frozenset[str]
+    rules: list[tuple[Ordered, int | None, int | None]]
+    leaving: list[tuple[Ordered, int | None, int | None]]
+    filters: list[PartialFilter]
+    leaving_filters: list[PartialFilter]
+    pending: list[Pending]
 
 
 @dataclass(slots=True)
@@ -53,11 +76,12 @@ class Evaluation:
     keep_from: int = MIN_TIME
     horizon: int = 0
     _rules: dict[str, _Hosted] = field(default_factory=dict)
+    _leaving: list[_Hosted] = field(default_factory=list)
+    _leaving_filters: list[PartialFilter] = field(default_factory=list)
     _by_terminator: dict[str, list[_Hosted]] = field(default_factory=dict)
     _by_root: dict[str, list[PartialFilter]] = field(default_factory=dict)
     _fed: frozenset[str] = frozenset()
     _types: frozenset[str] = frozenset()
-    _eager: frozenset[str] = frozenset()
     _pulls: bool = False
     _pending: list[Pending] = field(default_factory=list)
     _arrivals: int = 0
@@ -92,75 +116,111 @@ class Evaluation:
             self._types |= _types_of(assigned)
             self.horizon = max(self.horizon, anatomy(assigned.part.rule).reach)
 
-    def keep_only(self, rules: Iterable[Ordered]) -> None:
-        """Stop evaluating rules that are not among these."""
-        names = {str(ordered.rule.name) for ordered in rules}
-        self._rules = {name: hosted for name, hosted in self._rules.items() if name in names}
-        self._index()
-
     def adopt(self, rules: Sequence[Ordered], parts: Sequence[Assigned]) -> None:
         """Evaluate these rules and partial rules from now on.
 
         Those that were there before go on. A partial rule that has changed starts anew with all that is remembered.
+        What is no longer wanted goes on until the moment that ``activate`` will set, so that there is no gap.
         """
         self._types, self.horizon = frozenset(), 0
         self.expect(rules, parts)
-        self._rules = {str(ordered.rule.name): self._hosted(ordered) for ordered in sorted(rules, key=order_of)}
+        self._adopt_rules(rules)
+        changed = self._adopt_parts(parts)
+        for hosted in self._leaving:
+            self.expect([hosted.ordered], ())
+        for each in self._leaving_filters:
+            self.expect((), [Assigned(each.part)])
+        self._index()
+        for each in (*self.filters.values(), *self._leaving_filters):
+            if each.pull and not each.stays_pulled:
+                each.pull, each.live = False, self.done
+                self.pull(each, MIN_TIME, self.done)
+        self._index()
+        for each in changed:
+            self.resend(each)
+
+    def _adopt_rules(self, rules: Sequence[Ordered]) -> None:
+        before, self._rules = self._rules, {}
+        for ordered in sorted(rules, key=order_of):
+            name = str(ordered.rule.name)
+            old = before.get(name)
+            if old is not None and old.ordered.rule == ordered.rule:
+                self._rules[name] = before.pop(name)
+            else:
+                self._rules[name] = _Hosted(ordered, Matcher(ordered.rule, ordered.since), first=None)
+        self._leaving += before.values()
+
+    def _adopt_parts(self, parts: Sequence[Assigned]) -> list[PartialFilter]:
         before, self.filters = self.filters, {}
         changed = []
         for assigned in parts:
             name = assigned.part.name
             old = before.get(name)
-            if old is not None and old.part == assigned.part and (old.since is None) == (assigned.since is None):
-                self.filters[name] = old
+            if old is not None and old.part == assigned.part:
+                self.filters[name] = before.pop(name)
             else:
                 self.filters[name] = PartialFilter(assigned.part, assigned.since, pull=False, exact=self.exact)
                 changed.append(self.filters[name])
             self.filters[name].will_pull = assigned.pull and not self.filters[name].pull
-        self._index()
-        for assigned in parts:
-            kept = self.filters[assigned.part.name]
-            if kept.pull and not assigned.pull:
-                kept.pull, kept.live = False, self.done
-                self.pull(kept, MIN_TIME, self.done)
-        self._index()
-        for changed_filter in changed:
-            self.resend(changed_filter)
+            self.filters[name].stays_pulled = assigned.pull
+        for old in before.values():
+            old.stays_pulled = False
+            self._leaving_filters.append(old)
+        return changed
 
     def activate(self, since: int) -> None:
-        """Let what was installed last see events from a time on."""
+        """Begin with what was installed last, and end what it replaces, at a time that nobody has reached."""
         for hosted in self._rules.values():
+            if hosted.first is None:
+                hosted.first = since
             if hosted.matcher.since is None:
                 hosted.matcher.since = since
-                hosted.ordered = Ordered(
-                    hosted.ordered.rule, hosted.ordered.moment, hosted.ordered.origin, hosted.ordered.place, since
-                )
+                hosted.ordered = replace(hosted.ordered, since=since)
+        for hosted in self._leaving:
+            hosted.until = since if hosted.until is None else hosted.until
+        for each in self._leaving_filters:
+            each.until = since if each.until is None else each.until
         for each in self.filters.values():
             if each.since is None:
                 each.activate(since, self.done)
             each.settle_mode(self.done)
         self._index()
 
-    def state(self) -> tuple[dict[str, int], frozenset[str], list[Pending]]:
-        """Give what a snapshot keeps besides rules, filters and remembered events: numbers, types, waiting events."""
-        return {name: getattr(self, name) for name in _NUMBERS}, self._types, list(self._pending)
+    def _let_go(self) -> None:
+        """Drop what has come to its end."""
+        end = self.done + 1
+        staying = [hosted for hosted in self._leaving if hosted.until is None or hosted.until > end]
+        filters = [each for each in self._leaving_filters if each.until is None or each.until > end]
+        if len(staying) < len(self._leaving) or len(filters) < len(self._leaving_filters):
+            self._leaving, self._leaving_filters = staying, filters
+            self._index()
+
+    def state(self) -> State:
+        """Give what a snapshot keeps besides remembered events."""
+        return State(
+            numbers={name: getattr(self, name) for name in _NUMBERS},
+            types=self._types,
+            rules=[(each.ordered, each.first, each.until) for each in self._rules.values()],
+            leaving=[(each.ordered, each.first, each.until) for each in self._leaving],
+            filters=list(self.filters.values()),
+            leaving_filters=self._leaving_filters,
+            pending=list(self._pending),
+        )
 
     @classmethod
-    def from_state(
-        cls,
-        numbers: dict[str, int],
-        types: frozenset[str],
-        rules: Iterable[Ordered],
-        filters: Iterable[PartialFilter],
-        pending: list[Pending],
-    ) -> Evaluation:
+    def from_state(cls, state: State) -> Evaluation:
         """Go on from a snapshot; remembered events are put into ``store`` afterwards."""
-        evaluation = cls(exact=bool(numbers["exact"]))
-        for name, number in numbers.items():
+        evaluation = cls(exact=bool(state.numbers["exact"]))
+        for name, number in state.numbers.items():
             setattr(evaluation, name, number)
-        evaluation._types, evaluation._pending = types, pending
-        evaluation._rules = {str(ordered.rule.name): evaluation._hosted(ordered) for ordered in rules}
-        evaluation.filters = {each.part.name: each for each in filters}
+        evaluation._types, evaluation._pending = state.types, state.pending
+        for ordered, first, until in state.rules:
+            hosted = _Hosted(ordered, Matcher(ordered.rule, ordered.since), first, until)
+            evaluation._rules[str(ordered.rule.name)] = hosted
+        for ordered, first, until in state.leaving:
+            evaluation._leaving.append(_Hosted(ordered, Matcher(ordered.rule, ordered.since), first, until))
+        evaluation.filters = {each.part.name: each for each in state.filters}
+        evaluation._leaving_filters = state.leaving_filters
         evaluation._index()
         return evaluation
 
@@ -186,6 +246,8 @@ class Evaluation:
         if through > self.done:
             self.done = through
             self._forget()
+            if self._leaving or self._leaving_filters:
+                self._let_go()
 
     def instant(self, at: int, records: Sequence[Record]) -> None:
         """Evaluate the events that come to be known at one moment."""
@@ -199,23 +261,17 @@ class Evaluation:
                 if record.type in by_terminator:
                     self._fire(record)
                 for each in by_root.get(record.type, ()):
-                    if each.matcher.accepts(record):
+                    if (each.until is None or at < each.until) and each.matcher.accepts(record):
                         each.count += 1
                         if not each.pull or not each.waiting(record):
                             self._send(each.root(record, self.store), at)
-            if record.type in self._eager:
-                self._send([record], at)
 
     def resend(self, each: PartialFilter) -> None:
         """Let through all that a new partial rule has of what is remembered; it is known from now on."""
-        kinds = _types_of(Assigned(each.part)) if each.since is None else {each.matcher.type}
-        for kind in sorted(kinds):
-            column = self.store.columns.get(kind)
-            for record in list(column.records) if column is not None else ():
-                if each.since is None:
-                    self._send([record], self.done)
-                elif each.matcher.accepts(record) and not (each.pull and each.waiting(record)):
-                    self._send(each.root(record, self.store), self.done)
+        column = self.store.columns.get(each.matcher.type)
+        for record in list(column.records) if column is not None else ():
+            if each.matcher.accepts(record):
+                self._send(each.root(record, self.store), self.done)
 
     def pull(self, each: PartialFilter, first: int, last: int) -> None:
         """Let through what a partial rule has of a span of time; each event is known from its own time on."""
@@ -231,6 +287,8 @@ class Evaluation:
         queue = [record]
         for current in queue:
             for hosted in self._by_terminator.get(current.type, ()):
+                if not hosted.decides(current.time):
+                    continue
                 if hosted.relays:
                     if current is record and hosted.matcher.accepts(current):
                         self.made.append(current.event)
@@ -257,24 +315,16 @@ class Evaluation:
                     if not each.matcher.is_leaf:
                         waiting += each.looked_at(record, self.store)
 
-    def _hosted(self, ordered: Ordered) -> _Hosted:
-        found = self._rules.get(str(ordered.rule.name))
-        if found is not None and found.ordered.rule == ordered.rule:
-            return found
-        return _Hosted(ordered, Matcher(ordered.rule, ordered.since), str(ordered.rule.name).startswith(RELAY))
-
     def _index(self) -> None:
+        rules = sorted((*self._rules.values(), *self._leaving), key=lambda hosted: order_of(hosted.ordered))
         self._by_terminator = {}
-        for hosted in self._rules.values():
+        for hosted in rules:
             self._by_terminator.setdefault(hosted.matcher.type, []).append(hosted)
         self._by_root = {}
-        for each in self.filters.values():
-            if each.since is not None:
-                self._by_root.setdefault(each.matcher.type, []).append(each)
-        pending = [each for each in self.filters.values() if each.since is None]
+        for each in (*self.filters.values(), *self._leaving_filters):
+            self._by_root.setdefault(each.matcher.type, []).append(each)
         self._pulls = any(each.pull for each in self.filters.values())
-        self._eager = frozenset(kind for each in pending for kind in _types_of(Assigned(each.part)))
-        self._fed = frozenset(kind for hosted in self._rules.values() for kind in input_types(hosted.ordered.rule))
+        self._fed = frozenset(kind for hosted in rules for kind in input_types(hosted.ordered.rule))
 
     def take_counts(self) -> tuple[tuple[str, int], ...]:
         """Give how many events matched the root of each partial rule since the last time."""

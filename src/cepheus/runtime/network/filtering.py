@@ -47,6 +47,8 @@ class PartialFilter:
     exact: bool
     matcher: Matcher = field(init=False)
     will_pull: bool = False
+    stays_pulled: bool = False
+    until: int | None = None
     live: int | None = None
     openings: list[Opening] = field(default_factory=list)
     count: int = 0

@@ -505,12 +505,13 @@ class Processor:
         strategy = self.options.strategy
         choose = partial(self._choose, tree) if strategy.pulls else None
         shared = share_out(program, tree.producers(self._local_types()), central=strategy.central, choose=choose)
-        tree.evaluation.keep_only(shared.rules)
         tree.evaluation.expect(shared.rules, shared.parts)
         tree.wave = Wave(version, seen, program, shared, set(tree.children))
         basis = tree.bases[seen]
         for name, child in tree.children.items():
-            child.program = shared.children.get(name, Program())
+            program_before, child.program = child.program, shared.children.get(name, Program())
+            if program_before.parts and not child.program.parts:
+                child.lingers, child.lingers_until = True, None
             self._send(name, Install(tree.name, version, basis.children.get(name, child.serial), child.program))
         self._check_installed(tree)
 
@@ -566,6 +567,8 @@ class Processor:
         if wave is None or wave.waiting:
             return
         self._dirty.add(tree.name)
+        wave.switched = True
+        tree.was_active = tree.was_active or bool(wave.shared.parts)
         evaluation = tree.evaluation
         tree.shared = wave.shared
         tree.pulling.adopt(wave.shared)
@@ -605,6 +608,9 @@ class Processor:
         tree.wave = None
         tree.evaluation.activate(message.since)
         tree.activated(wave.program, message.since)
+        for child_state in tree.children.values():
+            if child_state.lingers and child_state.lingers_until is None:
+                child_state.lingers_until = message.since
         for name in tree.bases[wave.seen].sources:
             source = self._sources[name]
             if tree.name in source.holding:
@@ -654,7 +660,7 @@ class Processor:
         evaluation = tree.evaluation
         if self.options.order is Order.ARRIVAL:
             evaluation.advance(min(self._now, tree.pulling.holds - 1))
-        else:
+        elif tree.wave is None or not tree.wave.switched:
             limit = min(tree.children_through(), self._sources_through(tree))
             if limit < MAX_TIME:
                 evaluation.advance(min(limit, tree.pulling.holds - 1))
@@ -696,7 +702,7 @@ class Processor:
                 trees = (tree.name,) if found is None else (*found.trees, tree.name)
                 entries[father][key] = Entry(at, record.source, record.counter, record.event, trees)
             evaluation.sent.clear()
-            if evaluation.filters and tree.wave is None and self.options.order is Order.PROGRESS:
+            if tree.was_active and tree.wave is None and self.options.order is Order.PROGRESS:
                 promise = evaluation.done if self._has_inputs(tree) else None
                 if promise != tree.promised:
                     tree.promised = promise

@@ -16,7 +16,7 @@ from cepheus.engine.snapshot import pack, unpack
 from cepheus.plan.partial import PartialRule
 from cepheus.runtime.network.codec import decode, encode, from_plain, to_plain
 from cepheus.runtime.network.election import Election
-from cepheus.runtime.network.evaluation import Evaluation
+from cepheus.runtime.network.evaluation import Evaluation, State
 from cepheus.runtime.network.filtering import Opening, PartialFilter
 from cepheus.runtime.network.link import LinkEnd
 from cepheus.runtime.network.messages import Ordered, RuleChange
@@ -100,46 +100,57 @@ def _tree_from_json(record: Json) -> Tree:
 
 
 def _evaluation_to_json(evaluation: Evaluation) -> Json:
-    plain, types, pending = evaluation.state()
+    state = evaluation.state()
     return {
-        "plain": plain,
-        "types": sorted(types),
-        "rules": to_plain(evaluation.rules),
-        "filters": [
-            {
-                "part": to_plain(each.part),
-                "since": each.since,
-                "pull": each.pull,
-                "will_pull": each.will_pull,
-                "exact": each.exact,
-                "live": each.live,
-                "openings": to_plain(each.openings),
-                "count": each.count,
-            }
-            for each in evaluation.filters.values()
-        ],
+        "numbers": state.numbers,
+        "types": sorted(state.types),
+        "rules": to_plain(state.rules),
+        "leaving": to_plain(state.leaving),
+        "filters": [_filter_to_json(each) for each in state.filters],
+        "leaving_filters": [_filter_to_json(each) for each in state.leaving_filters],
         "records": [_record_to_json(record) for record in evaluation.store],
-        "pending": [[at, number, [_record_to_json(r) for r in records]] for at, number, records in pending],
+        "pending": [[at, number, [_record_to_json(r) for r in records]] for at, number, records in state.pending],
     }
 
 
 def _evaluation_from_json(data: Json) -> Evaluation:
-    filters = []
-    for record in data["filters"]:
-        each = PartialFilter(from_plain(PartialRule, record["part"]), record["since"], record["pull"], record["exact"])
-        each.live, each.count, each.will_pull = record["live"], record["count"], record["will_pull"]
-        each.openings = from_plain(list[Opening], record["openings"])
-        filters.append(each)
+    rules = list[tuple[Ordered, int | None, int | None]]
     evaluation = Evaluation.from_state(
-        data["plain"],
-        frozenset(data["types"]),
-        from_plain(list[Ordered], data["rules"]),
-        filters,
-        [(at, number, [_record_from_json(r) for r in records]) for at, number, records in data["pending"]],
+        State(
+            numbers=data["numbers"],
+            types=frozenset(data["types"]),
+            rules=from_plain(rules, data["rules"]),
+            leaving=from_plain(rules, data["leaving"]),
+            filters=[_filter_from_json(each) for each in data["filters"]],
+            leaving_filters=[_filter_from_json(each) for each in data["leaving_filters"]],
+            pending=[(at, n, [_record_from_json(r) for r in records]) for at, n, records in data["pending"]],
+        )
     )
     for record in data["records"]:
         evaluation.store.insert(_record_from_json(record))
     return evaluation
+
+
+_PLAIN_FILTER = ("live", "count", "will_pull", "stays_pulled", "until")
+
+
+def _filter_to_json(each: PartialFilter) -> Json:
+    return {
+        "part": to_plain(each.part),
+        "since": each.since,
+        "pull": each.pull,
+        "exact": each.exact,
+        "openings": to_plain(each.openings),
+        "plain": {name: getattr(each, name) for name in _PLAIN_FILTER},
+    }
+
+
+def _filter_from_json(data: Json) -> PartialFilter:
+    each = PartialFilter(from_plain(PartialRule, data["part"]), data["since"], data["pull"], data["exact"])
+    each.openings = from_plain(list[Opening], data["openings"])
+    for name in _PLAIN_FILTER:
+        setattr(each, name, data["plain"][name])
+    return each
 
 
 def _record_to_json(record: Record) -> Json:

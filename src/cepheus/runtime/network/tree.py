@@ -27,6 +27,8 @@ class Child:
     program: Program = field(default_factory=Program)
     interests: tuple[EventPattern, ...] = ()
     rates: dict[str, float] = field(default_factory=dict)
+    lingers: bool = False
+    lingers_until: int | None = None
     _by_type: dict[str, list[EventPattern]] | None = field(default=None, repr=False)
 
     def subscribe(self, patterns: tuple[EventPattern, ...]) -> None:
@@ -53,6 +55,7 @@ class Wave:
     shared: Shared
     waiting: set[str]
     ready: int = MIN_TIME
+    switched: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,7 @@ class Tree:
     pulling: Pulling = field(default_factory=Pulling)
     active: dict[str, tuple[Rule, int]] = field(default_factory=dict)
     released: int = MIN_TIME
+    was_active: bool = False
 
     @property
     def is_root(self) -> bool:
@@ -137,6 +141,11 @@ class Tree:
         """Give the time up to which all children have sent what they have; MAX_TIME if none has anything to send."""
         bound = MAX_TIME
         for child in self.children.values():
-            if child.program.parts and child.through is not None and child.through < bound:
+            needed = child.program.parts or self._lingers(child)
+            if needed and child.through is not None and child.through < bound:
                 bound = child.through
         return bound
+
+    def _lingers(self, child: Child) -> bool:
+        """Tell whether a child without partial rules still has to send what earlier ones let through."""
+        return child.lingers and (child.lingers_until is None or self.evaluation.done + 1 < child.lingers_until)
