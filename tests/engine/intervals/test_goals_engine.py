@@ -15,6 +15,7 @@ from cepheus.engine.interface import Engine
 from cepheus.engine.registry import create
 from cepheus.language.tesla import parse as parse_tesla
 from cepheus.rules.check import check
+from cepheus.rules.interval.matches import instance_id
 
 
 def _engine(text: str, policy: str = "unrestricted", limit: int = 10_000) -> GoalsEngine:
@@ -169,3 +170,20 @@ def test_functions_and_knowledge_are_asked_once_for_each_value() -> None:
         ("p", ("attic", "ATTIC"), 3, 3),
         ("q", ("attic", "roof"), 3, 3),
     ]
+
+
+def test_texts_that_nothing_needs_any_more_are_forgotten() -> None:
+    engine = _engine('p(X, upper(X)) <- (a(X) SEQ b(X)).5. q <- a("kept") SEQ c("kept").', "recent")
+    made = []
+    for block in range(12):
+        times = range(12_000 * block, 12_000 * (block + 1))
+        given = [Event("ab"[time % 2], time * SECOND, {"arg1": f"text {time // 2}"}, id=f"id {time}") for time in times]
+        made.append(engine.feed(EventBatch.from_events(given)))
+    assert engine.texts_held < 2**18
+    assert sum(map(len, made)) == 6 * 12_000
+    first = made[0].to_events()[0]
+    assert (first.made_of, dict(first.attributes)) == (("id 0", "id 1"), {"arg1": "text 0", "arg2": "TEXT 0"})
+    last = made[-1].to_events()[-1]
+    assert last.made_of == ("id 143998", "id 143999")
+    assert last.attributes["arg2"] == "TEXT 71999"
+    assert last.id == instance_id("p", ("text 71999", "TEXT 71999"), 143998 * SECOND, 143999 * SECOND)

@@ -96,7 +96,7 @@ class Coder:
         self._deepest = max(self._deepest, self._depth)
 
     def _constant(self, value: bool | float | str) -> None:
-        self._add(Op.CONSTANT, 1, *self._texts.encode(value))
+        self._add(Op.CONSTANT, 1, *self._texts.constant(value))
 
     def _emit_test(self, constraint: Constraint) -> None:
         if not isinstance(constraint, Comparison):

@@ -43,6 +43,7 @@ from cepheus.engine.goals.progress import Goal, Seat, fraction_of
 from cepheus.engine.goals.snapshot import Saved, SavedType, read, write, wrong_content
 from cepheus.engine.goals.steps import NO_PART
 from cepheus.engine.goals.store import NOWHERE, remove_row
+from cepheus.engine.goals.texts import mark_matches, mark_records
 from cepheus.engine.goals.values import Texts
 from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites, too_much_state
 from cepheus.plan.program import Words
@@ -69,7 +70,7 @@ class GoalsEngine:
     def _begin(self, texts: Iterable[str | None]) -> None:
         """Start without rules and events."""
         self._texts = Texts(texts)
-        self._texts.table.code("")  # what stands where there is no text
+        self._texts.constant("")  # what stands where there is no text
         self._functions = FunctionTable()
         self._tables = TableRegistry()
         self._groups: list[Group] = []
@@ -158,7 +159,7 @@ class GoalsEngine:
             tags_at, values_at = MATCH_HEADER, MATCH_HEADER + tag_words(node.variables)
             for at, row in enumerate(condition.rows):
                 for place, value in enumerate(row):
-                    tag, word = self._texts.encode(value)
+                    tag, word = self._texts.constant(value)
                     rows[at, tags_at + place // TAGS_PER_WORD] |= tag << (TAG_BITS * (place % TAGS_PER_WORD))
                     rows[at, values_at + place] = word
             place = program.facts[table]
@@ -305,9 +306,25 @@ class GoalsEngine:
             self._provide(status)
         if memory[At.OUTPUT_WORDS]:
             chunks.append(self._drain())
-        if not chunks:
-            return EventBatch.empty()
-        return to_batch(self._forms, self._texts, np.concatenate(chunks), self._factors)
+        found = EventBatch.empty()
+        if chunks:
+            found = to_batch(self._forms, self._texts, np.concatenate(chunks), self._factors)
+        if self._texts.many:
+            self._free_texts()
+        return found
+
+    def _free_texts(self) -> None:
+        """Free the codes of texts that nothing needs any more; answers, which may hold some, begin anew."""
+        live = np.zeros(len(self._texts.table), np.bool_)
+        for group in self._groups:
+            for waiting in group.waiting():
+                mark_matches(live, self._matches(group, waiting), group.operand(waiting).variables)
+        memory = self._memory
+        width = memory[At.RECORD_WIDTH]
+        records = memory.held(At.INSTANT)[: memory[At.INSTANT_USED]].reshape(-1, width)
+        mark_records(live, records, [entry.arity for entry in self._types.values()])
+        self._texts.keep(live)
+        memory.forget_answers()
 
     def _drain(self) -> Words:
         words = self._memory.held(At.OUTPUT)[: self._memory[At.OUTPUT_WORDS]].copy()
@@ -368,6 +385,11 @@ class GoalsEngine:
         """Bytes of the arrays that hold goals."""
         return sum(self._memory.held(at).nbytes for at in (At.POOL, At.NEWEST, At.OLDEST, At.TABLE_STATE))
 
+    @property
+    def texts_held(self) -> int:
+        """How many distinct texts are known."""
+        return self._texts.table.used
+
     def goals(self, rule: str | None = None) -> list[Goal]:
         """Give what is under way toward complex events, of one rule or of all: what happened, and what is missing.
 
@@ -408,7 +430,7 @@ class GoalsEngine:
                     start=match[Match.START],
                     end=match[Match.END],
                     values=values,
-                    parts=tuple(part_id(word, kind, self._texts) for word, kind in parts if word != NO_PART),
+                    parts=tuple(part_id(word, kind, self._texts.table) for word, kind in parts if word != NO_PART),
                     fraction=fraction_of(seat, rule),
                 )
             )
@@ -442,11 +464,8 @@ class GoalsEngine:
     def _matches(self, group: Group, waiting: Waiting) -> Words:
         """Give the matches that wait in a table, from the oldest to the newest."""
         width = width_of(group.operand(waiting))
-        rows = self._memory.rows(waiting.table)
-        found = np.empty((len(rows), width), np.int64)
-        pool = self._memory.held(At.POOL)
-        for at, row in enumerate(rows):
-            found[at] = pool[row + ROW_HEADER : row + ROW_HEADER + width]
+        rows = np.array(self._memory.rows(waiting.table), np.int64)
+        found: Words = self._memory.held(At.POOL)[rows[:, None] + (ROW_HEADER + np.arange(width))]
         return found
 
     def restore(self, data: bytes) -> None:

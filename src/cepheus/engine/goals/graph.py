@@ -287,7 +287,7 @@ class _RuleBuilder:
                 case Anything():
                     pass
                 case Constant(value=value):
-                    specs.append(ArgumentSpec(place, ArgumentKind.CONSTANT, self._graph.texts.encode(value)))
+                    specs.append(ArgumentSpec(place, ArgumentKind.CONSTANT, self._graph.texts.constant(value)))
                 case Parameter(name=name):
                     if name in names:
                         specs.append(ArgumentSpec(place, ArgumentKind.AGAIN, variable=names.index(name)))

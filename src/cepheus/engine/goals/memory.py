@@ -215,6 +215,10 @@ class Memory:
         self[At.REQUEST_COUNT] = 0
         return self.held(At.REQUESTS).reshape(-1, ANSWER_WORDS)[:count].copy()
 
+    def forget_answers(self) -> None:
+        """Forget all answers."""
+        self.held(At.ANSWERS).fill(0)
+
     def answer(self, answers: Words) -> None:
         """Add answers; when there are too many, all earlier ones are forgotten."""
         table = self.held(At.ANSWERS).reshape(-1, ANSWER_WORDS)

@@ -21,6 +21,7 @@ from cepheus.engine.goals.layout import OUTPUT_HEADER, RECORD_HEADER, TAG_BITS, 
 from cepheus.engine.goals.steps import NO_PART
 from cepheus.engine.goals.values import Texts
 from cepheus.plan.program import Words
+from cepheus.plan.strings import StringTable
 
 T = TypeVar("T")
 
@@ -55,7 +56,7 @@ class _Found:
 
     def __init__(self, forms: Sequence[HeadForm], texts: Texts, words: Words) -> None:
         self.forms = forms
-        self.texts = texts
+        self.table = texts.table
         self.words = words
         strides = np.array([form.stride for form in forms], np.int64)
         room = len(words) // int(strides.min()) + 1
@@ -79,13 +80,13 @@ class _Found:
         first = int(self.places[at]) + form.values_at + len(form.attributes)
         words = self.words[first : first + len(form.parts)].tolist()
         parts = zip(words, form.parts, strict=True)
-        return tuple(part_id(word, kind, self.texts) for word, kind in parts if word != NO_PART)
+        return tuple(part_id(word, kind, self.table) for word, kind in parts if word != NO_PART)
 
 
-def part_id(word: int, event_type: str, texts: Texts) -> EventId:
+def part_id(word: int, event_type: str, table: StringTable) -> EventId:
     """Give the id of a part, an event of that type."""
     if word >= STRING_ID_FLOOR:
-        return id_of_word(word, texts.table)
+        return id_of_word(word, table)
     return f"{event_type}:{word - COMPOSITE_ID_BASE:016x}"
 
 
@@ -160,10 +161,10 @@ def _columns(found: _Found) -> dict[ColumnKey, pa.Array]:
             values, valid = cells[name, Tag.FLOAT]
             values[is_whole] = whole[is_whole].astype(np.float64).view(np.int64)
             valid |= is_whole
-    return {(name, _TYPES[tag]): _array(tag, *cell, found.texts) for (name, tag), cell in cells.items()}
+    return {(name, _TYPES[tag]): _array(tag, *cell, found.table) for (name, tag), cell in cells.items()}
 
 
-def _array(tag: Tag, words: Words, valid: NDArray[np.bool_], texts: Texts) -> pa.Array:
+def _array(tag: Tag, words: Words, valid: NDArray[np.bool_], table: StringTable) -> pa.Array:
     mask = None if valid.all() else ~valid
     match tag:
         case Tag.FLOAT:
@@ -172,7 +173,7 @@ def _array(tag: Tag, words: Words, valid: NDArray[np.bool_], texts: Texts) -> pa
             return pa.array(words != 0, mask=mask)
         case Tag.STRING:
             codes, places = np.unique(words, return_inverse=True)
-            found = pa.array([texts.table.text(code) for code in codes.tolist()], pa.string())
+            found = pa.array([table.text(code) for code in codes.tolist()], pa.string())
             return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32), mask=mask), found)
         case _:
             return pa.array(words, mask=mask)

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cepheus.core.event import text_digest
 from cepheus.core.values import Value
@@ -18,10 +19,24 @@ from cepheus.plan.program import Words
 from cepheus.plan.strings import StringTable
 
 _TRUTHS = 2
+_LEAST = 1 << 16  # fewer texts than this are not worth a look
 _DOUBLE, _WORD = struct.Struct("<d"), struct.Struct("<q")
 
 Tagged = tuple[int, int]
 """A tag and a word."""
+
+
+class _NotedTable(StringTable):
+    """A table that notes new codes, so that what is derived from their texts can be brought up to date."""
+
+    def __init__(self, texts: Iterable[str | None] = ()) -> None:
+        super().__init__(texts)
+        self.noted = list(range(len(self)))
+
+    def _new(self, text: str) -> int:
+        code = super()._new(text)
+        self.noted.append(code)
+        return code
 
 
 class Texts:
@@ -33,11 +48,12 @@ class Texts:
     """
 
     def __init__(self, texts: Iterable[str | None] = ()) -> None:
-        self.table = StringTable(texts)
+        self.table = _NotedTable(texts)
         self.ranks: Words = np.zeros(0, np.int64)
         self._digests = np.zeros(64, np.uint64)
         self._digests[:_TRUTHS] = [text_digest(repr(truth)) for truth in (False, True)]
-        self._digested = 0
+        self._constants: set[int] = set()
+        self._most = _LEAST
 
     def encode(self, value: Value | None) -> Tagged:
         """Give a value as a tag and a word."""
@@ -51,6 +67,29 @@ class Texts:
             return Tag.INT, value
         (word,) = _WORD.unpack(_DOUBLE.pack(value))
         return Tag.FLOAT, word
+
+    def constant(self, value: Value) -> Tagged:
+        """Give a value that rules refer to; if it is a text, its code stands for it for ever."""
+        tag, word = self.encode(value)
+        if tag == Tag.STRING:
+            self._constants.add(word)
+        return tag, word
+
+    @property
+    def many(self) -> bool:
+        """Whether there are twice as many texts as were needed last time."""
+        return self.table.used > self._most
+
+    def keep(self, live: NDArray[np.bool_]) -> None:
+        """Free the codes of all texts but the live ones and constants.
+
+        The table is a new one: complex events that were given away are still read through the old.
+        """
+        live[list(self._constants)] = True
+        texts = self.table.texts
+        self.table = _NotedTable(text if alive else None for text, alive in zip(texts, live.tolist(), strict=True))
+        self.ranks = np.zeros(0, np.int64)
+        self._most = max(_LEAST, 2 * self.table.used)
 
     def decode(self, tag: int, word: int) -> Value | None:
         """Give the value of a tag and a word."""
@@ -72,9 +111,9 @@ class Texts:
         size = _TRUTHS + len(self.table)
         if size > len(self._digests):
             self._digests = np.resize(self._digests, 2 * size)
-        for code in range(self._digested, len(self.table)):
+        for code in self.table.noted:
             self._digests[_TRUTHS + code] = text_digest(repr(self.table.text(code)))
-        self._digested = len(self.table)
+        self.table.noted.clear()
         return self._digests.view(np.int64)
 
     def rank(self) -> None:
