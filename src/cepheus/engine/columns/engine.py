@@ -73,7 +73,7 @@ class ColumnsEngine:
         self._program = flatten(self._lowering)
         self._state = State()
         self._scratch = Scratch.for_rules(0, 0)
-        self._single: _SingleInput | None = None
+        self._single: SingleInput | None = None
         self._context = Context()
         self._context.use_output(self._output)
         self._tables_used = strings.tables
@@ -260,7 +260,7 @@ class ColumnsEngine:
         """
         self._refresh()
         if self._single is None:
-            self._single = _SingleInput(self._lowering, self._listening)
+            self._single = self._single_input()
         if not self._single.load(event, position):
             return None
         self._fit_strings()
@@ -270,6 +270,10 @@ class ColumnsEngine:
         if count == 0:
             return None
         return Found(self._outlet, self._lowering.strings, self._output.look(count), self._output.addresses)
+
+    def _single_input(self) -> SingleInput:
+        """Get ready for events that come one at a time."""
+        return SingleInput(self._lowering, self._listening)
 
     def advance(self, time: int) -> EventBatch:
         """Forget what no window can reach any more."""
@@ -352,7 +356,7 @@ class ColumnsEngine:
         return Status(replay(self._context.address, kind, address(rows), len(rows), address(born)))
 
 
-class _SingleInput:
+class SingleInput:
     """Kernel input for one event at a time, with everything that can be done beforehand done."""
 
     def __init__(self, lowering: Lowering, listening: Sequence[bool]) -> None:

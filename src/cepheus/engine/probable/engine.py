@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cepheus.core.batch import EventBatch
-from cepheus.core.distribution import Distribution, parse_distribution
+from cepheus.core.distribution import Distribution, Normal, Uniform, parse_distribution
 from cepheus.core.error_column import ErrorColumn, ErrorKind
 from cepheus.core.errors import UnsupportedError
 from cepheus.core.event import Event
@@ -29,6 +29,7 @@ from cepheus.engine.probable.kernel import run
 from cepheus.engine.probable.past import past_of
 from cepheus.engine.probable.profile import Key, Profile, profile_of, profiles_in, require_closed, with_composites
 from cepheus.engine.probable.replay import replay
+from cepheus.engine.probable.single import UncertainInput
 from cepheus.engine.probable.state import Of, WorthTable
 from cepheus.engine.probable.tables import Worths, flatten_probable, spread_rows
 from cepheus.engine.snapshot import pack, unpack
@@ -58,6 +59,7 @@ class ProbableEngine(ColumnsEngine):
         self._others: dict[Distribution, int] = {}
         self._factors: dict[str, float] = {}
         self._held: list[Words] = []
+        self._known: set[tuple[str, str, type]] = set()
         super().__init__(limit)
 
     def _begin(self, strings: StringTable) -> None:
@@ -103,6 +105,10 @@ class ProbableEngine(ColumnsEngine):
             errors = {a.name: a.error for a in event_type.attributes if a.error is not None}
             if errors:
                 self._declared[event_type.name] = errors
+                for error in errors.values():
+                    if not isinstance(error, Normal | Uniform):
+                        self._others.setdefault(error, len(self._others))
+        self._list_others()
 
     def withdraw(self, name: str) -> None:
         """Remove a rule and the columns that only it used."""
@@ -168,6 +174,7 @@ class ProbableEngine(ColumnsEngine):
 
     def feed(self, batch: EventBatch) -> EventBatch:
         """Process events in total order."""
+        self._tidy()
         batch = self._with_declared(batch)
         self._admit(batch)
         given = self.prepare(BatchWords(batch, self._fed, self._lowering.strings))
@@ -178,7 +185,35 @@ class ProbableEngine(ColumnsEngine):
 
     def feed_event(self, event: Event) -> list[Event]:
         """Process one event."""
-        return self.feed(EventBatch.from_events([event])).to_events()
+        if not self._is_known(event):
+            return self.feed(EventBatch.from_events([event])).to_events()
+        self._tidy()
+        position = self._fed
+        self._fed += 1
+        found = self.find_event(event, position)
+        return [] if found is None else self._events_of(found)
+
+    def _is_known(self, event: Event) -> bool:
+        """Tell whether errors of the kinds that an event has were seen before, so that there is nothing to learn."""
+        if event.probability != 1.0 and event.type not in self._doubtful:
+            return False
+        return all((event.type, name, type(error)) in self._known for name, error in event.errors.items())
+
+    def _single_input(self) -> UncertainInput:
+        return UncertainInput(self._lowering, self._listening, self._declared, self._others)
+
+    def _events_of(self, found: Found) -> list[Event]:
+        """Give a few composite events one by one."""
+        probabilities = found.field(self._first_extra).view(np.float64).tolist()
+        errors = {name: list(column) for name, column in self._errors_of(found).items()}
+        return [
+            replace(
+                event,
+                probability=probability,
+                errors={name: error for name, row in errors.items() if (error := row[at]) is not None},
+            )
+            for at, (event, probability) in enumerate(zip(found.events(), probabilities, strict=True))
+        ]
 
     def _with_declared(self, batch: EventBatch) -> EventBatch:
         """Give the errors that rules declare to the events that have none of their own."""
@@ -195,10 +230,13 @@ class ProbableEngine(ColumnsEngine):
     def _admit(self, batch: EventBatch) -> None:
         """Learn what errors the events have; UnsupportedError if the rules cannot deal with them."""
         seen = {key: profile for key, profile in profiles_in(batch).items() if self._reads(key)}
-        doubtful = {batch.types[code] for code in np.unique(batch.codes[_doubts(batch) > 0.0]).tolist()}
+        doubtful: set[str] = set()
+        if batch.probabilities is not None:
+            doubtful = {batch.types[code] for code in np.unique(batch.codes[_doubts(batch) > 0.0]).tolist()}
         known = dict(self._profiles)
         for key, profile in seen.items():
             known[key] = profile | known.get(key, profile)
+        self._known |= {(*key, kind) for key, profile in seen.items() for kind in profile.plain_kinds}
         if known == self._profiles and doubtful <= self._doubtful:
             return
         before = dict(self._profiles), set(self._doubtful)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cepheus.core.batch import EventBatch
-from cepheus.core.distribution import Distribution, Frozen, Mixture, Sum
+from cepheus.core.distribution import Distribution, Frozen, Mixture, Normal, Sum, Uniform
 from cepheus.core.error_column import ErrorColumn, ErrorKind
 from cepheus.engine.probable.state import MOST_TERMS
 from cepheus.plan.bands import LoweredTerm
@@ -35,6 +35,11 @@ class Profile:
     components: int = 1
     normal: bool = True
     listed: bool = False
+
+    @property
+    def plain_kinds(self) -> tuple[type, ...]:
+        """The kinds of plain distributions that ask no more than this."""
+        return (Normal,) if self.widths == 0 else (Normal, Uniform)
 
     def __or__(self, other: Profile) -> Profile:
         return Profile(
@@ -72,20 +77,19 @@ def profiles_in(batch: EventBatch) -> dict[Key, Profile]:
     found: dict[Key, Profile] = {}
     for name, errors in batch.errors.items():
         column = ErrorColumn.of(errors)
-        others = [profile_of(error) for error in column.others]
-        for code, event_type in enumerate(batch.types):
-            kinds = np.where(batch.codes == code, column.kinds, ErrorKind.NONE)
-            profile = None
-            for kind in np.unique(kinds).tolist():
-                if kind == ErrorKind.OTHER:
-                    places = np.unique(column.first[kinds == kind].astype(np.int64)).tolist()
-                    seen = [others[place] for place in places]
-                else:
-                    seen = [] if kind == ErrorKind.NONE else [_PLAIN[kind]]
-                for each in seen:
-                    profile = each if profile is None else profile | each
-            if profile is not None:
-                found[event_type, name] = profile
+        pairs = batch.codes.astype(np.int64) * len(ErrorKind) + column.kinds
+        for pair in np.unique(pairs).tolist():
+            code, kind = divmod(pair, len(ErrorKind))
+            if kind == ErrorKind.NONE:
+                continue
+            seen = [_PLAIN.get(kind)]
+            if kind == ErrorKind.OTHER:
+                places = np.unique(column.first[pairs == pair].astype(np.int64)).tolist()
+                seen = [profile_of(column.others[place]) for place in places]
+            key = (batch.types[code], name)
+            for profile in seen:
+                assert profile is not None
+                found[key] = profile | found.get(key, profile)
     return found
 
 
