@@ -77,9 +77,9 @@ FIGURES: dict[str, FigurePlan] = {
         FigurePlan(
             "15", "Content-based filtering", "values per attribute", (1, 3, 10), lambda s, x: replace(s, values=int(x))
         ),
-        FigurePlan("16", "Number of processors", "processors", (5, 10, 20, 40), _processors),
-        FigurePlan("17", "Number of processors, with locality", "processors", (5, 10, 20, 40), _local),
-        FigurePlan("18", "Number of processors, with filtering", "processors", (5, 10, 20, 40), _filtered),
+        FigurePlan("16", "Number of processors", "processors", (5, 10, 20, 30), _processors),
+        FigurePlan("17", "Number of processors, with locality", "processors", (5, 10, 20, 30), _local),
+        FigurePlan("18", "Number of processors, with filtering", "processors", (5, 10, 20, 30), _filtered),
         FigurePlan(
             "19",
             "Publication rate",
@@ -104,7 +104,7 @@ FIGURES: dict[str, FigurePlan] = {
 QUICK = Scenario(processors=6, neighbours=2.5, types=12, rules=6, warm_up=2 * SECOND, duration=5 * SECOND)
 """Next to nothing, to see that it runs."""
 
-FULL = Scenario(Options(adapt_every=15 * SECOND), warm_up=MINUTE, duration=2 * MINUTE)
+FULL = Scenario(Options(adapt_every=10 * SECOND), warm_up=40 * SECOND, duration=2 * MINUTE)
 """The default scenario; masters are chosen several times before the measurement begins."""
 
 

@@ -21,7 +21,7 @@ from cepheus.runtime.network.store import Record, Store
 Pending = tuple[int, int, list[Record]]
 """A moment, the number of an arrival and its events."""
 
-_NUMBERS = ("exact", "done", "keep_from", "horizon", "_arrivals", "_forgotten")
+_NUMBERS = ("exact", "timely", "done", "keep_from", "horizon", "_arrivals", "_forgotten")
 
 Sent = tuple[int, Record]
 """A moment and an event that is let through at it."""
@@ -63,11 +63,13 @@ class State:
 class Evaluation:
     """The events of one tree at one processor.
 
-    ``done`` is the time up to which events have been evaluated. ``sent`` and ``made`` collect what is to be sent to the
-    father and to sinks.
+    ``timely`` says that fathers evaluate in the order of time, so that it matters from which moment on an event is
+    known. ``done`` is the time up to which events have been evaluated. ``sent`` and ``made`` collect what is to be
+    sent to the father and to sinks.
     """
 
     exact: bool
+    timely: bool = True
     done: int = MIN_TIME
     store: Store = field(default_factory=Store)
     filters: dict[str, PartialFilter] = field(default_factory=dict)
@@ -306,7 +308,7 @@ class Evaluation:
         """Let events through, with all that they look at."""
         waiting = list(records)
         for record in waiting:
-            if record.sent is not None and record.sent <= at:
+            if record.sent is not None and (record.sent <= at or not self.timely):
                 continue  # sent again only if the father must know it from an earlier moment on
             record.sent = at
             self.sent.append((at, record))

@@ -29,7 +29,7 @@ def choose_masters(
     master: dict[str, str] = {}
     for kind in _by_rate(origins, rates):
         concerned = [(origin, label) for origin in origins for label in origin.labels if _kind(origin, label) == kind]
-        if not all(part_rate(origin, label, rates) is not None for origin, label in concerned):
+        if not all(_measured(origin, label, rates) for origin, label in concerned):
             continue
         gain = max(part_rate(origin, label, rates) or 0.0 for origin, label in concerned)
         found = {origin.name: _master(origin, kind, waiting, master, rates) for origin, _ in concerned}
@@ -66,6 +66,11 @@ def top_masters(origins: Sequence[Origin]) -> list[Origin]:
 def part_rate(origin: Origin, label: str, rates: Mapping[str, float]) -> float | None:
     """Give the rate of the partial rule at a root, if it has been observed."""
     return rates.get(origin.parts[label].name)
+
+
+def _measured(origin: Origin, label: str, rates: Mapping[str, float]) -> bool:
+    """Tell whether it is known how many events waiting would save; a pattern of several events filters them itself."""
+    return not origin.parts[label].pattern.items and part_rate(origin, label, rates) is not None
 
 
 def _kind(origin: Origin, label: str) -> str:

@@ -234,7 +234,8 @@ class Processor:
             self._on_rule_change(change, "")
 
     def _new_tree(self, name: str, father: str | None) -> Tree:
-        tree = Tree(name, father, Evaluation(exact=self.options.filter is Filter.EXACT))
+        exact, timely = self.options.filter is Filter.EXACT, self.options.order is Order.PROGRESS
+        tree = Tree(name, father, Evaluation(exact, timely))
         self.trees[name] = tree
         return tree
 
