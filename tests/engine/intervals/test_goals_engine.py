@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from interval_runs import checked, deployed, event, found, stream
 
@@ -10,6 +12,7 @@ from cepheus.core.errors import LimitError, OptionError, SnapshotError, Unsuppor
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.time import SECOND
+from cepheus.engine.capabilities import interval_support_matrix
 from cepheus.engine.goals.engine import GoalsEngine
 from cepheus.engine.interface import Engine
 from cepheus.engine.registry import create
@@ -187,3 +190,15 @@ def test_texts_that_nothing_needs_any_more_are_forgotten() -> None:
     assert last.made_of == ("id 143998", "id 143999")
     assert last.attributes["arg2"] == "TEXT 71999"
     assert last.id == instance_id("p", ("text 71999", "TEXT 71999"), 143998 * SECOND, 143999 * SECOND)
+
+
+def test_what_the_kernel_lacks_is_refused_and_left_to_the_reference() -> None:
+    rules = checked("p(X) <- a(X) WHERE NOT (COUNT(a(X) WITHIN 5) > 2 AND X > 1).")
+    with pytest.raises(UnsupportedError, match="aggregates inside OR and NOT"):
+        GoalsEngine().deploy(rules.rules.interval_rules, Schema())
+    assert create("auto", rules.rules.interval_rules, Schema({**rules.inputs}.values())).name == "figure2"
+
+
+def test_the_page_shows_what_the_table_says() -> None:
+    page = Path(__file__).parents[3] / "docs" / "goals-engine.md"
+    assert interval_support_matrix() in page.read_text(encoding="utf-8")
