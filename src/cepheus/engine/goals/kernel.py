@@ -443,7 +443,8 @@ def _let_wait(context: int, node: int, step: int, operand: int) -> None:
     state = state_at(context, number)
     last = peek(state, TableState.LAST)
     crowded = last != NOWHERE and peek(row_at(context, last), ROW_HEADER + Match.END) == now
-    crowded = crowded and fixed(node, NodeField.CHOICE) == ChoiceCode.UNRESTRICTED
+    unrestricted = fixed(node, NodeField.CHOICE) == ChoiceCode.UNRESTRICTED
+    crowded = crowded and unrestricted
     for k in range(count_of(context, step, back)):
         match = first_of(context, step, back) + 8 * width * k
         if fixed(node, NodeField.ONCE) and operand < 2:
@@ -451,7 +452,7 @@ def _let_wait(context: int, node: int, step: int, operand: int) -> None:
             if peek(mark, Mark.TAKEN) or peek(mark, Mark.PARTNER) != 0:
                 continue
         lasts = peek(match, Match.END) - peek(match, Match.START)
-        if length >= 0 and lasts > length:
+        if length >= 0 and lasts > length and (operand == 2 or unrestricted):
             continue
         hashed = key_hash(context, number, match, tag_words, keys, key_count, side)
         if fixed(node, NodeField.RENEWING) and operand < 2:

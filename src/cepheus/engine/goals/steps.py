@@ -363,6 +363,9 @@ def _best_waiting(context: int, node: int, mine: int, is_left: bool) -> int:
     newest_first = recent or (operator != OperatorCode.SEQ and operator != OperatorCode.AND)
     longest = peek(state_at(context, number), TableState.LONGEST)
     by_arrival = fixed(node, NodeField.PREFERENCE) == PreferenceCode.ARRIVAL
+    now = peek(context, At.NOW)
+    length = fixed(table_at(context, number), TableField.LENGTH)
+    since = before(now, length) if length >= 0 else _BEGINNING
     hashed = _hash_in(context, node, number, mine, is_left)
     best = 0
     row = newest_of(context, hashed) if newest_first else oldest_of(context, hashed)
@@ -376,7 +379,8 @@ def _best_waiting(context: int, node: int, mine: int, is_left: bool) -> int:
                     return best
             elif best != 0 and (by_arrival or end - longest > peek(best, Match.START)):
                 return best
-            free = end >= floor and peek(other, Match.TAKEN) == 0
+            # what is too long for the window around it is out from the next instant on
+            free = end >= floor and (end == now or peek(other, Match.START) >= since) and peek(other, Match.TAKEN) == 0
             if free and _takes(context, node, mine, other, best, is_left, newest_first):
                 best = other
         row = peek(here, Row.OLDER) if newest_first else peek(here, Row.NEWER)
