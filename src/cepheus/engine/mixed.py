@@ -39,6 +39,8 @@ class _Side:
         self._make = make
         self.engine: Engine | None = None
         self.rules: dict[str, tuple[str, frozenset[str]]] = {}  # by name: the type that is made, and those read
+        self.reads: frozenset[str] = frozenset()
+        self.makes: frozenset[str] = frozenset()
 
     def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
         if not rules:
@@ -47,22 +49,18 @@ class _Side:
             self.engine = self._make(self.name, rules, schema)
         else:
             self.engine.deploy(rules, schema)
-        self.rules |= {str(rule.name): (rule.composite.name, _reads(rule)) for rule in rules}
+        self._set({**self.rules, **{str(rule.name): (rule.composite.name, _reads(rule)) for rule in rules}})
 
     def withdraw(self, name: str) -> None:
         assert self.engine is not None
         self.engine.withdraw(name)
-        del self.rules[name]
+        self._set({other: kept for other, kept in self.rules.items() if other != name})
 
-    @property
-    def reads(self) -> frozenset[str]:
-        """The types of events that the rules look at."""
-        return frozenset().union(*(reads for _, reads in self.rules.values()))
-
-    @property
-    def makes(self) -> frozenset[str]:
-        """The types of events that the rules make."""
-        return frozenset(made for made, _ in self.rules.values())
+    def _set(self, rules: dict[str, tuple[str, frozenset[str]]]) -> None:
+        """Take over which rules there are, and so the types of events that they look at and make."""
+        self.rules = rules
+        self.reads = frozenset().union(*(reads for _, reads in rules.values()))
+        self.makes = frozenset(made for made, _ in rules.values())
 
     def saved(self) -> dict[str, Any]:
         """Give what a snapshot keeps besides the engine's own."""
@@ -75,7 +73,7 @@ class _Side:
         if state is not None:
             self.engine = self._make(saved["engine"], (), Schema())
             self.engine.restore(state)
-        self.rules = {name: (made, frozenset(reads)) for name, made, reads in saved["rules"]}
+        self._set({name: (made, frozenset(reads)) for name, made, reads in saved["rules"]})
 
     def feed(self, batch: EventBatch) -> EventBatch:
         """Feed what the family reads of a batch."""
@@ -182,6 +180,9 @@ class MixedEngine:
         return self._feed_numbered(event if event.id is not None else replace(event, id=position))
 
     def _feed_numbered(self, event: Event) -> list[Event]:
+        if self._tesla.engine is None and self._intervals.engine is not None and event.type in self._intervals.reads:
+            self._time = event.time
+            return self._intervals.engine.feed_event(event)  # which lets time pass by itself
         made = self._let_time_pass(event.time)
         return made + self._spread([(event, None)])
 

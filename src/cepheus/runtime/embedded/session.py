@@ -200,7 +200,7 @@ class Session:
         now on, which includes those that wait for stragglers. A network takes the place of the one that its rule has.
         """
         self._require_running()
-        rules = read_rules(source)
+        rules = read_rules(source, self._unit)
         catalog, added = self._catalog.with_rules(rules)
         networks = catalog.networks(rules.networks)
         self._expect(catalog)
