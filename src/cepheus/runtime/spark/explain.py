@@ -84,7 +84,7 @@ def _counted(count: int, noun: str) -> str:
 
 def skew(planned: Planned) -> list[str]:
     """Look at the data and tell which keys have so many events that more shards would not help; runs a Spark job."""
-    found = []
+    found: list[str] = []
     for group in planned.split.groups:
         if isinstance(group.way, ByKey):
             found += _skewed(planned, group, group.way)

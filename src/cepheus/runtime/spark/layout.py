@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from cepheus.core.batch import ColumnKey, EventBatch, Ids
 from cepheus.core.errors import EventError
@@ -134,10 +136,11 @@ class EventLayout:
                 )
 
 
-def _filled(column: pa.Array, what: str) -> np.ndarray:  # type: ignore[type-arg]  # of whichever integers
+def _filled(column: pa.Array, what: str) -> NDArray[Any]:
+    """Give a column of integers of whatever width, which must not have nulls."""
     if column.null_count:
         raise _no(what)
-    return column.to_numpy(zero_copy_only=True)
+    return np.asarray(column.to_numpy(zero_copy_only=True))
 
 
 def _text_ids(column: pa.Array) -> list[EventId]:
@@ -155,7 +158,7 @@ def _attribute(column: pa.Array, key: ColumnKey) -> pa.Array:
     return column.view(ValueType.TIMESTAMP.arrow) if key[1] is ValueType.TIMESTAMP else column
 
 
-def _numbers(column: pa.Array) -> np.ndarray:  # type: ignore[type-arg]
+def _numbers(column: pa.Array) -> NDArray[np.float64]:
     return np.asarray((column.fill_null(0.0) if column.null_count else column).to_numpy(zero_copy_only=False))
 
 

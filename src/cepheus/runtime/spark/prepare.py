@@ -47,8 +47,6 @@ def prepare(
 
     ``conditions`` has, for each of its types, what an event must meet to matter to any rule; None if all do.
     """
-    from pyspark.sql import functions as f
-
     types = tuple(name for name in source.types if name in inputs)
     if not types:
         return None
@@ -63,15 +61,12 @@ def prepare(
         assert naming.sequence is not None
         columns.append(column(naming.sequence).cast("bigint").alias(SEQUENCE))
     attributes = [_attribute(source, types, inputs, key, naming).alias(layout.name_of(key)) for key in layout.columns]
-    laid_out = frame.select(*columns, *attributes, *([column(naming.id).alias(ID)] if _named(layout, naming) else []))
-    if layout.ids is not IdKind.NONE:
-        own = f.col(ID).cast(layout.ids.value) if _named(layout, naming) else _content_id(layout)
-        laid_out = laid_out.withColumn(ID, own)
-    return Prepared(laid_out, types)
-
-
-def _named(layout: EventLayout, naming: Naming) -> bool:
-    return layout.ids is not IdKind.NONE and naming.id is not None
+    if layout.ids is IdKind.NONE:
+        return Prepared(frame.select(*columns, *attributes), types)
+    if naming.id is not None:
+        own = column(naming.id).cast(layout.ids.value)
+        return Prepared(frame.select(*columns, *attributes, own.alias(ID)), types)
+    return Prepared(frame.select(*columns, *attributes).withColumn(ID, _content_id(layout)), types)
 
 
 def _condition(

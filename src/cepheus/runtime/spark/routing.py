@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import TYPE_CHECKING
 
 from cepheus.core.schema import TIME_ATTRIBUTE, EventType
@@ -45,7 +45,7 @@ def _route_one(
         (group,) = needing  # each row goes to one shard: no need to make copies
         shard = _by_type(source, layout, lambda name: _one_shard(group, inputs[name], layout))
         return source.frame.withColumn(SHARD, shard.cast("int")).withColumns(_home(layout))
-    arrays = [_by_type(source, layout, lambda name, g=group: _shards(g, inputs[name], layout)) for group in needing]
+    arrays = [_by_type(source, layout, partial(_shards_of, group, inputs, layout)) for group in needing]
     copies = f.explode(f.concat(*arrays) if len(arrays) > 1 else arrays[0])
     exploded = source.frame.withColumn("to", copies)
     columns = list(source.frame.columns)
@@ -90,10 +90,11 @@ def _one_shard(routed: Routed, event_type: EventType, layout: EventLayout) -> Co
     return f.pmod(f.xxhash64(value), f.lit(count)).cast("int") + first
 
 
-def _shards(routed: Routed, event_type: EventType, layout: EventLayout) -> Column:
-    """Give the shards of an event, and whether each of them owns it, as an array."""
+def _shards_of(routed: Routed, inputs: Mapping[str, EventType], layout: EventLayout, name: str) -> Column:
+    """Give the shards of an event of a type, and whether each of them owns it, as an array."""
     from pyspark.sql import functions as f
 
+    event_type = inputs[name]
     group, first = routed.group, routed.shards.start
     if event_type.name not in group.inputs:
         return f.array().cast("array<struct<shard:int,home:boolean>>")

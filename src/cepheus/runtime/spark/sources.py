@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -108,7 +108,7 @@ def _check_columns(source: Source, naming: Naming) -> None:
         _check_kind(source, "type", naming.type, (ValueType.STRING,), "a type is a text, the name of the event type")
 
 
-def _check_kind(source: Source, option: str, name: str, fit: Iterable[ValueType], hint: str) -> None:
+def _check_kind(source: Source, option: str, name: str, fit: Collection[ValueType | None], hint: str) -> None:
     data_type = source.frame.schema[name].dataType
     if kind_of(data_type) not in fit:
         message = f"the column '{name}' cannot be the {option} of {source.what}: it is {data_type.simpleString()}"

@@ -95,7 +95,7 @@ class _Reader:
     def _spec(self, kind: type[T], table: object, at: KeyPath) -> T:
         if not isinstance(table, dict):
             self._note(at, f"'{at[0]}' is a table", f"write [{at[0]}] and its keys below")
-            return kind(**({"format": ""} if kind in (SourceSpec, SinkSpec) else {}))
+            table = {"format": ""} if kind in (SourceSpec, SinkSpec) else {}
         hints = get_type_hints(kind)
         names = [one.name for one in fields(kind)]
         given: dict[str, Any] = {}
@@ -151,9 +151,9 @@ class _Reader:
         if not any(typed) and len(typed) > 1:
             self._note(("sources", 1), "with several sources, each says its event type", 'add type = "Temp"')
         names = [source.type for source in pipeline.sources if source.type is not None]
-        for place, name in enumerate(names):
-            if name in names[:place]:
-                self._note(("sources", place, "type"), f"two sources have events of type '{name}'", "read both in one")
+        for number, name in enumerate(names):
+            if name in names[:number]:
+                self._note(("sources", number, "type"), f"two sources have events of type '{name}'", "read both in one")
         streams = [source.stream for source in pipeline.sources]
         if any(streams) and not all(streams):
             place = ("sources", streams.index(False))
