@@ -93,6 +93,7 @@ def test_large_batches_in_threads_are_the_same_in_every_column(rules: str, threa
 def test_long_streams_in_small_blocks_and_parts(monkeypatch: pytest.MonkeyPatch, while_running: bool) -> None:
     """Blocks end and parts begin in the middle of everything; threads are really used."""
     monkeypatch.setattr(parallel, "_FIRST_BLOCK", 256)
+    monkeypatch.setattr(parallel, "_LEAST_BLOCK", 100)
     monkeypatch.setattr(parallel, "_BLOCK_COMPOSITES", 512)
     monkeypatch.setattr(merge, "_WORTH_A_PART", 16)
     for seed in range(45_000_000, 45_000_010):

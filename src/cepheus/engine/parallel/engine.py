@@ -39,8 +39,11 @@ from cepheus.rules.model import AnyRule, Rule
 _WORTH_THREADS = 512
 """Fewer events than this are processed by one engine after the other."""
 
-_FIRST_BLOCK = 1 << 15
+_FIRST_BLOCK = 1 << 13
 """Events that are processed before what they complete is merged; later blocks are as large as that suggests."""
+
+_LEAST_BLOCK = 1 << 12
+"""Events of a block, at least: each block is a round for all threads."""
 
 _BLOCK_COMPOSITES = 1 << 18
 """Composite events of a block, about: few enough to be merged while they are in a processor's cache."""
@@ -146,13 +149,12 @@ class ParallelEngine:
         merged = Merged(ranking.width)
         begin, size = 0, _FIRST_BLOCK
         while begin < len(batch):
-            end = min(begin + size, len(batch))
+            end, before = min(begin + size, len(batch)), merged.count
             blocks = together(partial(share.find, begin, end, lent=True) for share in shares)
             self._merge(merged, [found for found in blocks if found is not None], together)
-            rate = max(merged.count / end, _LEAST_RATE)
-            if begin == 0:
-                merged.expect(int(1.2 * rate * len(batch)))
-            begin, size = end, max(_FIRST_BLOCK, int(_BLOCK_COMPOSITES / rate))
+            rate = max((merged.count - before) / (end - begin), _LEAST_RATE)
+            merged.expect(merged.count + int(rate * (len(batch) - end)))
+            begin, size = end, max(_LEAST_BLOCK, int(_BLOCK_COMPOSITES / rate))
         if merged.count == 0:
             return EventBatch.empty()
         return to_batch(Found(ranking.outlet, self._strings, merged.fields()))

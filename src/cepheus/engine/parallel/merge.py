@@ -40,12 +40,12 @@ class Merged:
         return [field[: self.count] for field in self._fields]
 
     def expect(self, count: int) -> None:
-        """Have room for so many composite events in all."""
+        """Have room for about so many composite events in all, or some more."""
         if count <= self._size:
             return
-        self._size = count
+        self._size = count + count // 4
         for at, field in enumerate(self._fields):
-            self._fields[at] = _room(count)
+            self._fields[at] = _room(self._size)
             self._fields[at][: self.count] = field[: self.count]
 
     def add(self, parts: Sequence[tuple[Found, Words]], limit: int, threads: int, together: Together) -> None:
@@ -62,8 +62,7 @@ class Merged:
             fields[: len(own), number] = [address(field) for field in own]
             ranks[OutputHeader.RULE, number] = address(rank)
         total = int(sources[:, Source.COUNT].sum())
-        if self.count + total > self._size:
-            self.expect(max(self.count + total, 2 * self._size))
+        self.expect(self.count + total)
         cuts = _cuts(sources, max(1, min(threads, total // _WORTH_A_PART)))
         targets = np.array([address(field) for field in self._fields], np.int64)
         tasks = [
