@@ -13,6 +13,7 @@ from cepheus.rules.check.intervals.knowledge import check_uses, relations, used_
 from cepheus.rules.check.intervals.signatures import Signatures
 from cepheus.rules.check.intervals.state import warn_of_unbounded_state
 from cepheus.rules.check.intervals.strata import stratify
+from cepheus.rules.check.intervals.units import warn_of_bare_durations
 from cepheus.rules.check.intervals.variables import check_variables
 from cepheus.rules.check.known import KnownTypes
 from cepheus.rules.interval.model import Atom, Condition, IntervalRule, Relation, Where
@@ -51,6 +52,7 @@ def check_intervals(rules: RuleSet, known: KnownTypes, findings: Findings) -> Ch
     staged = stratify(typed, known.composites, findings)
     for rule in staged:
         warn_of_unbounded_state(rule, findings)
+        warn_of_bare_durations(rule, findings)
     heads = {rule.head.name: rule.head for rule in staged}
     reads = {node.type: heads.get(node.type) or signatures.types[node.type] for rule in staged for node in _atoms(rule)}
     return CheckedIntervals(tuple(staged), reads, heads)
