@@ -202,3 +202,9 @@ def test_what_the_kernel_lacks_is_refused_and_left_to_the_reference() -> None:
 def test_the_page_shows_what_the_table_says() -> None:
     page = Path(__file__).parents[3] / "docs" / "goals-engine.md"
     assert interval_support_matrix() in page.read_text(encoding="utf-8")
+
+
+def test_parts_of_alternatives_keep_their_types() -> None:
+    engine = _engine("p(X) <- c(X). q(X) <- (b(X) OR p(X)) SEQ a(X).")
+    made = [each for given in stream("c(1)@1 b(1)@2 a(1)@3") for each in engine.feed_event(given)]
+    assert [each.made_of for each in made if each.type == "q"] == [(made[0].id, 2), (1, 2)]

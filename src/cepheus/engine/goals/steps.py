@@ -631,10 +631,11 @@ def _pass_on(context: int, node: int, operand: int, match: int, places: int) -> 
         place = variable if places < 0 else table(context, At.LINKS, 2 * (places + variable))
         set_value(copy, tag_words, place, tag_of(match, variable), value_of(match, operand_tags, variable))
     parts = parts_of(node, copy)
-    count = fixed(operand, NodeField.PARTS)
-    copy_words(parts_of(operand, match), parts, count)
-    for k in range(count, fixed(node, NodeField.PARTS)):
+    for k in range(fixed(node, NodeField.PARTS)):
         poke(parts, k, NO_PART)
+    count = fixed(operand, NodeField.PARTS)
+    before_mine = 0 if places < 0 else fixed(node, NodeField.PARTS) - count
+    copy_words(parts_of(operand, match), parts + 8 * before_mine, count)
     return True
 
 
