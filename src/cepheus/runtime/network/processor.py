@@ -483,6 +483,7 @@ class Processor:
             tree.again = True
             return
         tree.again = False
+        tree.announcing, tree.settling = tree.settling, []
         rules = [replace(ordered, since=tree.since_of(ordered.rule)) for ordered in self._wanted()]
         self._install(tree, tree.version + 1, tree.serial, Program(tuple(rules)))
 
@@ -600,7 +601,7 @@ class Processor:
                     self._send(to, awaken)
 
     def _settled(self, tree: Tree, since: int) -> tuple[Settled, ...]:
-        done, tree.settling = tree.settling, []
+        done, tree.announcing = tree.announcing, []
         return tuple(replace(each, since=since) if each.since is not None else each for each in done)
 
     def _activate(self, tree: Tree, message: Activate) -> None:

@@ -85,6 +85,7 @@ class Tree:
     promised: int | None = MIN_TIME
     announced: tuple[EventPattern, ...] = ()
     settling: list[Settled] = field(default_factory=list)
+    announcing: list[Settled] = field(default_factory=list)
     pulling: Pulling = field(default_factory=Pulling)
     active: dict[str, tuple[Rule, int]] = field(default_factory=dict)
     released: int = MIN_TIME
