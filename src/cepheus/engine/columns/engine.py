@@ -377,6 +377,7 @@ class SingleInput:
             codes=np.zeros(1, np.int32),
             kinds=np.arange(max(1, len(lowering.types)), dtype=np.int64),
             times=np.zeros(1, np.int64),
+            starts=np.zeros(1, np.int64),
             ids=np.zeros(1, np.int64),
             addresses=address(self._words) + 8 * np.arange(widest + 1, dtype=np.int64),
             slots=np.array([*slots, -1], np.int64),
@@ -391,6 +392,7 @@ class SingleInput:
         given = self.given
         given.codes[0] = layout.index
         given.times[0] = event.time
+        given.starts[0] = event.time if event.start is None else event.start
         if event.id is None:
             given.ids[0] = position
         else:

@@ -180,6 +180,7 @@ class Intake:
             codes=np.ascontiguousarray(batch.codes, np.int32),
             kinds=kinds,
             times=np.ascontiguousarray(batch.times, np.int64),
+            starts=np.ascontiguousarray(batch.times if batch.starts is None else batch.starts, np.int64),
             ids=given.ids,
             addresses=np.array([array.ctypes.data for array in self._keep] or [0], np.int64),
             slots=slots,

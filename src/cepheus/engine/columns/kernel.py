@@ -69,7 +69,7 @@ def load_input(context: int, kind: int, at: int) -> int:
     row = fixed(context, At.STORE) + 8 * base
     poke(row, SLOT_ID, peek(fixed(context, At.IDS), at))
     poke(row, SLOT_TIME, time)
-    poke(row, SLOT_START, time)
+    poke(row, SLOT_START, peek(fixed(context, At.STARTS), at))
     layout = type_at(context, kind)
     inputs = fixed(layout, TypeField.INPUTS)
     for slot in range(HEADER, fixed(layout, TypeField.WIDTH)):

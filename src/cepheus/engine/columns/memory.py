@@ -166,6 +166,7 @@ class At(IntEnum):
     ID_DIGESTS = 56
     OUTPUT = 57
     ROWS = 59
+    STARTS = 85
     LINEAGE = 69
     # sizes
     STORE_SIZE = 60

@@ -153,7 +153,7 @@ class Scratch:
 
 @dataclass(slots=True)
 class Input:
-    """The events to process: type codes, times, ids, and where the words of each type's slots are read.
+    """The events to process: type codes, times, starts, ids, and where the words of each type's slots are read.
 
     ``rows`` names those that can concern some rule, where that was found out beforehand.
     """
@@ -161,6 +161,7 @@ class Input:
     codes: np.ndarray[tuple[int], np.dtype[np.int32]]
     kinds: Words
     times: Words
+    starts: Words
     ids: Words
     addresses: Words
     slots: Words
@@ -320,6 +321,7 @@ class Context:
         self._point(
             (At.KINDS, given.kinds),
             (At.TIMES, given.times),
+            (At.STARTS, given.starts),
             (At.IDS, given.ids),
             (At.ADDRESSES, given.addresses),
             (At.SLOTS, given.slots),
