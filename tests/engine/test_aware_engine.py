@@ -35,7 +35,11 @@ def stream(count: int, seed: int, uncertain_from: int) -> list[Event]:
     events = []
     for k in range(count):
         kind = draw.choice(["Smoke", "Temp", "Temp", "Rain"])
-        attributes = {"area": draw.choice("ab"), "value": float(draw.randrange(60)), "x": float(draw.randrange(-3, 2))}
+        attributes: dict[str, str | float] = {
+            "area": draw.choice("ab"),
+            "value": float(draw.randrange(60)),
+            "x": float(draw.randrange(-3, 2)),
+        }
         wanted = {"Smoke": ("area",), "Temp": ("area", "value"), "Rain": ("x",)}[kind]
         errors = {}
         if k >= uncertain_from and draw.random() < 0.5 and kind != "Smoke":

@@ -70,7 +70,7 @@ def test_errors_as_scipy_writes_them() -> None:
     from scipy import stats
 
     program = cepheus.compile(HOT)
-    given = Event("Temp", 1, {"value": 31.8}, errors={"value": stats.norm(0, 1)})  # type: ignore[dict-item]
+    given = Event("Temp", 1, {"value": 31.8}, errors={"value": stats.norm(0, 1)})
     (hot,) = program.detect([given], engine="reference").to_events()
     assert hot.probability == pytest.approx(0.964, abs=5e-4)
     assert str(hot.errors["value"]) == "F(norm, 0, 1)"

@@ -53,7 +53,7 @@ def _comparable(events: list[Event]) -> list[tuple[object, ...]]:
     return sorted(
         (e.id, e.made_of, e.time, e.start, sorted((n, v) for n, v in e.attributes.items() if n != HOME_ATTRIBUTE))
         for e in events
-    )  # type: ignore[type-var]
+    )
 
 
 def _edges(random: Random, group: RuleGroup, case: SplitCase, shards: int) -> list[float]:

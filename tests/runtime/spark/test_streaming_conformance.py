@@ -87,7 +87,13 @@ def test_every_case(spark: SparkSession, tmp_path: Path) -> None:
             checked, sequenced=case.sequence is not None, ids=id_kind(case) or IdKind.NUMBER, engine="reference"
         )
         streams[number] = [
-            Event(e["type"], e["time"] * SECOND, e, id=e.get("id", n), sequence=e.get(case.sequence))
+            Event(
+                e["type"],
+                e["time"] * SECOND,
+                e,
+                id=e.get("id", n),
+                sequence=None if case.sequence is None else e.get(case.sequence),
+            )
             for n, e in enumerate(case.events)
             if e["type"] in checked.inputs
         ]
