@@ -40,6 +40,7 @@ def simulate(
 
     console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=_PIPE_WIDTH)
     runs = [run_plan(read_plan(scenario, seed, chosen)) for chosen in _strategies(strategy)]
+    console.print(_title(runs[0]), markup=False)
     console.print(_summary(runs))
     console.print(_links(runs[-1]))
     if svg is not None:
@@ -58,15 +59,16 @@ def _strategies(names: list[str] | None) -> list[Strategy | None]:
     return [known[name] for name in names] if names else [None]
 
 
+def _title(run: Run) -> str:
+    plan = run.plan
+    counts = f"{len(plan.processors)} processors, {len(plan.rules)} rules, {len(plan.sources)} sources"
+    return f"{counts}; {plan.scenario.duration / 1_000_000:g} s simulated, seed {plan.seed}"
+
+
 def _summary(runs: list[Run]) -> Table:
     from rich.table import Table
 
-    plan = runs[0].plan
-    title = (
-        f"{len(plan.processors)} processors, {len(plan.rules)} rules, {len(plan.sources)} sources; "
-        f"{plan.scenario.duration / 1_000_000:g} s simulated, seed {plan.seed}"
-    )
-    table = Table(title=title, title_justify="left", title_style="bold")
+    table = Table()
     table.add_column("")
     for run in runs:
         table.add_column(run.plan.scenario.options.strategy.value, justify="right")
