@@ -26,6 +26,7 @@ _BAND_BYTES = 8 * len(BandField)
 _TERM_BYTES = 8 * len(TermField)
 _BOUND_BYTES = 8 * len(BoundField)
 _SPREAD_BYTES = 8 * len(SpreadField)
+_FAR = 7.2  # standard deviations beyond which what is left is less than negligible
 _NORMAL, _UNIFORM, _OTHER = int(ErrorKind.NORMAL), int(ErrorKind.UNIFORM), int(ErrorKind.OTHER)
 
 
@@ -147,8 +148,11 @@ def _inside(
         return 1.0 if above and below and mean != excluded else 0.0
     if wide == 0.0:
         scale = 1.0 / math.sqrt(variance)
-        upper = 1.0 if high == math.inf else normal_cdf((high - mean) * scale)
-        lower = 0.0 if low == -math.inf else normal_cdf((low - mean) * scale)
+        top, bottom = (high - mean) * scale, (low - mean) * scale
+        if top < -_FAR or bottom > _FAR:
+            return 0.0
+        upper = 1.0 if top > _FAR else normal_cdf(top)
+        lower = 0.0 if bottom < -_FAR else normal_cdf(bottom)
         return max(upper - lower, 0.0)
     sd = math.sqrt(variance)
     upper = 1.0 if high == math.inf else spread_cdf(high - mean, sd, wide, narrow)
