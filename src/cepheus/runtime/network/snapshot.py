@@ -14,13 +14,14 @@ from cepheus.core.event import Event
 from cepheus.core.schema import EventType
 from cepheus.engine.snapshot import pack, unpack
 from cepheus.plan.partial import PartialRule
+from cepheus.runtime.network.clients import Sink, Source
 from cepheus.runtime.network.codec import decode, encode, from_plain, to_plain
 from cepheus.runtime.network.election import Election
 from cepheus.runtime.network.evaluation import Evaluation, State
 from cepheus.runtime.network.filtering import Opening, PartialFilter
 from cepheus.runtime.network.link import LinkEnd
 from cepheus.runtime.network.messages import Ordered, RuleChange
-from cepheus.runtime.network.processor import Processor, Sink, Source
+from cepheus.runtime.network.processor import Processor
 from cepheus.runtime.network.pulling import Pulling, Request
 from cepheus.runtime.network.store import Record
 from cepheus.runtime.network.strategy import Options

@@ -1,0 +1,46 @@
+"""What a processor knows of its clients: sources and sinks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cepheus.core.event import Event
+from cepheus.core.time import MIN_TIME
+from cepheus.rules.expressions import EventPattern
+from cepheus.runtime.network.interests import matches
+
+
+@dataclass(slots=True)
+class Source:
+    """A source at this processor: how far it has published, and since when its events count in each tree.
+
+    While a tree is being settled, it is ``holding``: the source must not be overtaken.
+    """
+
+    client: str
+    types: frozenset[str]
+    through: int = MIN_TIME
+    latest: int = MIN_TIME
+    since: dict[str, int] = field(default_factory=dict)
+    holding: set[str] = field(default_factory=set)
+    counter: int = 0
+    admitted: bool = False
+    gone: bool = False
+
+    def bound(self, tree: str) -> int:
+        """Give the time up to which everything that the source has for a tree is known."""
+        since = self.since[tree]
+        return since if tree in self.holding else max(self.through, since - 1)
+
+
+@dataclass(slots=True)
+class Sink:
+    """A sink at this processor and what it has subscribed to."""
+
+    client: str
+    patterns: list[EventPattern] = field(default_factory=list)
+    types: set[str] = field(default_factory=set)
+
+    def wants(self, event: Event) -> bool:
+        """Tell whether the sink has subscribed to an event."""
+        return event.type in self.types and any(matches(pattern, event) for pattern in self.patterns)

@@ -1,0 +1,244 @@
+"""A processor and the flow of events: sources, evaluation as far as it is safe, what goes to fathers, awakenings."""
+
+from __future__ import annotations
+
+from cepheus.core.event import Event
+from cepheus.core.time import MAX_TIME, MIN_TIME
+from cepheus.runtime.network.clients import Source
+from cepheus.runtime.network.filtering import Opening
+from cepheus.runtime.network.messages import (
+    Admitted,
+    AttachSource,
+    Awaken,
+    DetachSource,
+    Entry,
+    Events,
+    LateEvents,
+    Publish,
+    Pulled,
+    Release,
+    Tick,
+)
+from cepheus.runtime.network.rulebook import Rulebook
+from cepheus.runtime.network.store import Record
+from cepheus.runtime.network.strategy import Order
+from cepheus.runtime.network.tree import Tree
+
+
+class Flow(Rulebook):
+    """Events on their way from sources to roots."""
+
+    def _on_attach_source(self, message: AttachSource, sender: str) -> None:
+        before = self._sources.get(message.source)
+        source = Source(sender, frozenset(message.types))
+        if before is not None:
+            source.counter = before.counter
+            source.types |= before.types
+            source.latest = before.latest
+        self._sources[message.source] = source
+        if self.options.strategy.many_trees and not self.trees:
+            self._admit(message.source, source, MIN_TIME + 1)
+        for tree in self.trees.values():
+            if tree.complete:
+                self._advertise(tree)
+
+    def _on_detach_source(self, message: DetachSource) -> None:
+        source = self._sources.get(message.source)
+        if source is not None:
+            source.gone = True
+            self._dirty.update(self.trees)
+
+    def _on_publish(self, message: Publish) -> None:
+        source = self._sources.get(message.source)
+        if source is None or source.gone:
+            return
+        late = 0
+        accepted: list[tuple[int, Event]] = []
+        for event in message.events:
+            if event.time <= source.through or not source.admitted or event.type not in source.types:
+                late += 1
+                continue
+            source.counter += 1
+            source.latest = max(source.latest, event.time)
+            self._local_counts[event.type] = self._local_counts.get(event.type, 0) + 1
+            accepted.append((source.counter, _named(event, message.source, source.counter)))
+        for name, tree in self.trees.items():
+            if name not in source.since:
+                continue
+            since = MIN_TIME if name in source.holding else source.since[name]
+            for counter, event in accepted:
+                if event.time >= since and tree.evaluation.wants(event.type):
+                    self._arrive(tree, event.time, [Record(event, message.source, counter)])
+                    self._dirty.add(name)
+        if message.through is not None and message.through > source.through:
+            source.through = message.through
+            if self.options.order is Order.PROGRESS:
+                self._dirty.update(self.trees)
+        if late:
+            self._send(source.client, LateEvents(message.source, late))
+
+    def _on_tick(self, message: Tick) -> None:
+        if message.through is not None:
+            for source in self._sources.values():
+                source.through = max(source.through, message.through)
+        self._dirty.update(self.trees)
+
+    def _sources_through(self, tree: Tree) -> int:
+        bound = MAX_TIME
+        for source in self._sources.values():
+            if not source.gone and tree.name in source.since:
+                bound = min(bound, source.bound(tree.name))
+        return bound
+
+    def _admit(self, name: str, source: Source, since: int) -> None:
+        if not source.admitted and not source.gone:
+            source.admitted = True
+            source.through = max(source.through, since - 1)
+            self._send(source.client, Admitted(name, since))
+
+    def _arrive(self, tree: Tree, at: int, records: list[Record]) -> None:
+        """Take in events that come to be known at one moment."""
+        if tree.pulling.masters:
+            for record in records:
+                if record.time == at:
+                    for to, awaken in tree.pulling.wake(tree.name, record):
+                        self._send(to, awaken)
+        if self.options.order is Order.ARRIVAL and at < tree.pulling.holds:
+            tree.evaluation.instant(at, records)
+        else:
+            tree.evaluation.arrive(at, records)
+
+    def _on_events(self, message: Events, sender: str) -> None:
+        together: dict[tuple[str, int], list[Record]] = {}
+        for entry in message.entries:
+            for name in entry.trees:
+                if self.trees[name].evaluation.wants(entry.event.type):
+                    record = Record(entry.event, entry.source, entry.counter)
+                    together.setdefault((name, entry.at), []).append(record)
+                self._dirty.add(name)
+        for (name, at), records in together.items():
+            self._arrive(self.trees[name], at, records)
+        for name, through in message.through:
+            tree = self.trees[name]
+            tree.children[sender].through = through
+            self._dirty.add(name)
+
+    def _progress(self, tree: Tree) -> None:
+        """Evaluate as far as it is safe, and tell the father."""
+        evaluation = tree.evaluation
+        if self.options.order is Order.ARRIVAL:
+            evaluation.advance(min(self._now, tree.pulling.holds - 1))
+        elif tree.wave is None or not tree.wave.switched:
+            limit = min(tree.children_through(), self._sources_through(tree))
+            if limit < MAX_TIME:
+                evaluation.advance(min(limit, tree.pulling.holds - 1))
+            elif evaluation.waits_for is not None:
+                self._drain(tree)
+        self._take_sent(tree)
+        if self.options.strategy.pulls:
+            self._release(tree)
+
+    def _drain(self, tree: Tree) -> None:
+        """Nobody has anything more to send: evaluate what waits."""
+        tree.evaluation.advance(min(tree.evaluation.last_pending, tree.pulling.holds - 1))
+
+    def _has_inputs(self, tree: Tree) -> bool:
+        return min(tree.children_through(), self._sources_through(tree)) < MAX_TIME
+
+    def _take_sent(self, tree: Tree) -> None:
+        """Put composite events on their way."""
+        evaluation = tree.evaluation
+        if evaluation.made:
+            made, evaluation.made = tuple(evaluation.made), []
+            self._route(tree, made, self.name)
+        if tree.father is None:
+            evaluation.sent.clear()
+
+    def _flush_events(self) -> None:
+        """Send to each father what was let through and promised since the last time, each event once."""
+        entries: dict[str, dict[tuple[str, int, int], Entry]] = {}
+        promises: dict[str, list[tuple[str, int | None]]] = {}
+        for name in sorted(self._dirty):
+            tree = self.trees[name]
+            father = tree.father
+            if father is None:
+                continue
+            evaluation = tree.evaluation
+            for at, record in evaluation.sent:
+                key = (record.source, record.counter, at)
+                found = entries.setdefault(father, {}).get(key)
+                trees = (tree.name,) if found is None else (*found.trees, tree.name)
+                entries[father][key] = Entry(at, record.source, record.counter, record.event, trees)
+            evaluation.sent.clear()
+            if tree.was_active and tree.wave is None and self.options.order is Order.PROGRESS:
+                promise = evaluation.done if self._has_inputs(tree) else None
+                if promise != tree.promised:
+                    tree.promised = promise
+                    promises.setdefault(father, []).append((tree.name, promise))
+        for father in dict.fromkeys([*entries, *promises]):
+            found_entries = tuple(entries.get(father, {}).values())
+            self._send(father, Events(found_entries, tuple(promises.get(father, ()))))
+
+    def _on_awaken(self, message: Awaken) -> None:
+        tree = self.trees[message.tree]
+        each = tree.evaluation.filters.get(message.part)
+        if each is not None:
+            each.openings.append(Opening(message.first, message.last, message.values))
+        for to, awaken in tree.pulling.forward(tree.name, message):
+            self._send(to, awaken)
+        if not any(
+            request.answers and request.answers[0] == message.number for request in tree.pulling.requests.values()
+        ):
+            self._answer(tree, message.number, message.part, message.first, message.last)
+
+    def _on_pulled(self, message: Pulled) -> None:
+        tree = self.trees[message.tree]
+        for request in tree.pulling.answered(message.number):
+            if request.answers is not None:
+                self._answer(tree, *request.answers)
+        self._dirty.add(tree.name)
+
+    def _on_release(self, message: Release) -> None:
+        tree = self.trees[message.tree]
+        tree.evaluation.keep_from = max(tree.evaluation.keep_from, message.before)
+        self._release(tree)
+
+    def _release(self, tree: Tree) -> None:
+        """Tell the children, now and then, from when on they may still be asked for events."""
+        evaluation = tree.evaluation
+        before = min(evaluation.done, evaluation.keep_from if evaluation.waits_to_be_asked else MAX_TIME)
+        if before - tree.released > evaluation.horizon:
+            tree.released = before
+            tree.pulling.forget(before - 2 * evaluation.horizon)
+            for name, child in tree.children.items():
+                if any(assigned.pull for assigned in child.program.parts):
+                    self._send(name, Release(tree.name, before))
+
+    def _answer(self, tree: Tree, number: int, part: str, first: int, last: int) -> None:
+        """Send what an awakening asks for, then say so."""
+        self._dirty.add(tree.name)
+        each = tree.evaluation.filters.get(part)
+        if each is not None:
+            tree.evaluation.advance(tree.evaluation.done)
+            tree.evaluation.pull(each, first, last)
+        self._flush_events()
+        assert tree.father is not None
+        self._send(tree.father, Pulled(tree.name, number))
+
+
+def _named(event: Event, source: str, counter: int) -> Event:
+    """Give an event an id that is its own in the whole network, if it has none."""
+    if event.id is not None:
+        return event
+    return Event(
+        event.type,
+        event.time,
+        event.attributes,
+        f"{source}:{counter}",
+        event.sequence,
+        event.probability,
+        event.errors,
+        event.start,
+        event.rule,
+        event.made_of,
+    )
