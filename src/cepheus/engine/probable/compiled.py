@@ -13,7 +13,9 @@ from cepheus.uncertainty import closed_forms
 F = TypeVar("F", bound=Callable[..., object])
 
 _CLOSED_FORMS = Path(closed_forms.__file__)
-FOLDER = cache_folder([*sorted(Path(__file__).parent.glob("*.py")), _CLOSED_FORMS])
+_SURROUNDINGS = {"engine.py", "past.py", "profile.py", "single.py"}
+_KERNEL = [path for path in sorted(Path(__file__).parent.glob("*.py")) if path.name not in _SURROUNDINGS]
+FOLDER = cache_folder([*_KERNEL, _CLOSED_FORMS])
 """Where the compiled kernel is kept."""
 
 

@@ -160,6 +160,12 @@ class ProbableEngine(ColumnsEngine):
             self._context.use_output(self._output)
         self._table[Of.FIRST_EXTRA] = width
         self._first_extra = width
+        self._error_places: dict[str, Words] = {}
+        for number, rule in enumerate(self._order):
+            for k, output in enumerate(rule.outputs):
+                if output.error_terms:
+                    unknown = np.full(len(self._order), -1, np.int64)
+                    self._error_places.setdefault(output.attribute, unknown)[number] = width + 1 + 3 * k
         longest = max((len(rule.steps) + len(rule.absences) for rule in self._order), default=0)
         self._table.use(self._worths, longest, len(self._program.listeners) + len(self._order))
 
@@ -306,15 +312,9 @@ class ProbableEngine(ColumnsEngine):
 
     def _errors_of(self, found: Found) -> dict[str, ErrorColumn]:
         """Give the errors of attributes; which fields have those of an attribute depends on the rule."""
-        places: dict[str, Words] = {}
-        for number, rule in enumerate(self._order):
-            for k, output in enumerate(rule.outputs):
-                if output.error_terms:
-                    by_rule = places.setdefault(output.attribute, np.full(len(self._order), -1, np.int64))
-                    by_rule[number] = self._first_extra + 1 + 3 * k
         errors = {}
         others = tuple(self._others)
-        for attribute, by_rule in places.items():
+        for attribute, by_rule in self._error_places.items():
             kinds, first, second = (
                 found.fields_by_rule(np.where(by_rule < 0, -1, by_rule + part)) for part in range(3)
             )
