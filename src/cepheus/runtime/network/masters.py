@@ -63,6 +63,15 @@ def top_masters(origins: Sequence[Origin]) -> list[Origin]:
     return found
 
 
+def smoothed(before: float | None, rate: float) -> float:
+    """Let a rate that was just observed count for a third, so that a quiet period does not turn everything over.
+
+    >>> smoothed(None, 3.0), smoothed(3.0, 0.0)
+    (3.0, 2.0)
+    """
+    return rate if before is None else (2 * before + rate) / 3
+
+
 def part_rate(origin: Origin, label: str, rates: Mapping[str, float]) -> float | None:
     """Give the rate of the partial rule at a root, if it has been observed."""
     return rates.get(origin.parts[label].name)

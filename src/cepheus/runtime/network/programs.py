@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from cepheus.runtime.network.flow import Flow
-from cepheus.runtime.network.masters import choose_masters, top_masters
+from cepheus.runtime.network.masters import choose_masters, smoothed, top_masters
 from cepheus.runtime.network.messages import (
     Activate,
     Install,
@@ -67,7 +67,10 @@ class Programs(Flow):
 
     def _on_rates(self, message: Rates, sender: str) -> None:
         tree = self.trees[message.tree]
-        tree.children[sender].rates = {name: count / message.seconds for name, count in message.counts}
+        before = tree.children[sender].rates
+        tree.children[sender].rates = {
+            name: smoothed(before.get(name), count / message.seconds) for name, count in message.counts
+        }
 
     def _adapt(self) -> None:
         """Once in a while tell the fathers how often partial rules matched, and at the root choose masters anew."""
@@ -78,7 +81,11 @@ class Programs(Flow):
             return
         seconds = (self._now - self._next_adaption + every) / 1_000_000
         self._next_adaption = self._now + every
-        self._local_rates = {kind: count / seconds for kind, count in self._local_counts.items()}
+        kinds = {*self._local_rates, *self._local_counts}
+        self._local_rates = {
+            kind: smoothed(self._local_rates.get(kind), self._local_counts.get(kind, 0) / seconds)
+            for kind in sorted(kinds)
+        }
         self._local_counts.clear()
         for tree in self.trees.values():
             counts = tree.evaluation.take_counts()
