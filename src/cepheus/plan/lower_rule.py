@@ -306,8 +306,8 @@ class _RuleLowering:
         )
         sums = (kind, slot, window) if running else None
         error_slot = self._value_error(step)
-        column, keys, residual, since, blurs = self._enter(step.type, None, step.constraints, reach, sums)
-        if blurs:
+        column, keys, residual, since, _ = self._enter(step.type, None, step.constraints, reach, sums)
+        if self._sharp(step.constraints)[1]:
             raise unsupported(Construct.UNCERTAIN_FORMS, step.constraints[0].span)
         self._blurred_results[step.name] = error_slot >= 0
         result = len(self._results)
@@ -436,7 +436,8 @@ class _RuleLowering:
         sources = tuple((other.position, other.slot) for _, other in keys)
         since = 0 if column.born == stored else stored
         self._own_type = event_type
-        step_bands = tuple(self._lowered_band(band, self._coder, self._locate) for band in found)
+        joint = [band for band in found if band not in alone_bands]
+        step_bands = tuple(self._lowered_band(band, self._coder, self._locate) for band in joint)
         return column.index, sources, self._constraints(rest), since, step_bands
 
     def _own_bands(self, event_type: str, constraints: frozenset[Constraint]) -> tuple[LoweredBand, ...]:
