@@ -12,6 +12,7 @@ from random import Random
 from cepheus.core.distribution import Discrete, Distribution, Frozen, Mixture, Normal, Samples, Sum, Uniform
 from cepheus.core.errors import RuleError
 from cepheus.core.event import Event
+from cepheus.core.values import Value
 from cepheus.language.tesla import parse
 from cepheus.rules.check import Checked, check
 
@@ -144,7 +145,7 @@ def _stream(random: Random, count: int, *, closed: bool) -> list[Event]:
     for number in range(count):
         time += random.choice((0, 1, 1, 2, 5))
         kind = random.choice("AABBCCD")
-        attributes = {
+        attributes: dict[str, Value | None] = {
             "x": _number(random),
             "y": _number(random),
             "n": random.randrange(-2, 4),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
@@ -107,7 +108,7 @@ def _publish(
 
 
 def _expected(
-    trial: Trial, stream: list[Published], settled: dict[str, int], others: list[object], *, withdrawn: bool
+    trial: Trial, stream: list[Published], settled: dict[str, int], others: Sequence[object], *, withdrawn: bool
 ) -> Counter[tuple[str, str]]:
     first, *later = trial.case.checked.rules.rules
     engine = ReferenceEngine()
