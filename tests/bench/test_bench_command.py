@@ -134,11 +134,11 @@ def test_a_picture_of_each_part(tmp_path: Path) -> None:
 
 def test_growth_in_tables() -> None:
     (section,) = sections(Measured(growth=GROWTH))
-    rules, steps, memory = section.tables
+    rules, steps, memory, threads = section.tables
     assert rules.rows[1] == ("type", "10,000", "1.4", "3.00")
     assert ("fresh process that has to compile the kernel", "61.0 s") in steps.rows
     assert memory.rows[-1] == ("per stored event, of 1,000", "60 bytes")
-    assert "The engine does not offer more than one thread yet." in section.text
+    assert threads.title == "Threads"
 
 
 def test_a_section_takes_the_place_of_its_forerunner(tmp_path: Path) -> None:
