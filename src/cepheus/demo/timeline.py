@@ -54,8 +54,8 @@ def _figure(scenario: Scenario, stream: Stream, found: Sequence[Event]) -> Figur
     kinds = sorted({event.type for event in found})
     heights = [lane.height for lane in scenario.lanes] + [0.34 * max(len(kinds), 1) + 0.2]
     layout = ConstrainedLayoutEngine(h_pad=0.03, hspace=0.02, rect=(0.005, 0.01, 0.985, 0.98))
-    figure = Figure(figsize=(12, 1.6 + sum(heights)), facecolor="white", layout=layout)
-    figure.suptitle(scenario.title, x=0.012, y=0.975, ha="left", fontsize=15, fontweight="bold")
+    figure = Figure(figsize=(12, 1.9 + sum(heights)), facecolor="white", layout=layout)
+    figure.suptitle(scenario.title, x=0.012, ha="left", fontsize=15, fontweight="bold")
     rows: list[Axes] = list(figure.subplots(len(heights), 1, sharex=True, gridspec_kw={"height_ratios": heights}))
     for axes, lane in zip(rows, scenario.lanes, strict=False):
         _draw_lane(axes, lane, [event for event in stream.events if event.type == lane.type])
