@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from cepheus.core.errors import OptionError, did_you_mean
@@ -156,8 +157,9 @@ def _stream(planned: Planned, *, late: bool) -> DataFrame:
 
 
 def _rule_set(rules: RuleSource | Compiled) -> RuleSet:
-    inner = getattr(rules, "rules", None)
-    return inner if isinstance(inner, RuleSet) else read_rules(rules)  # type: ignore[arg-type]
+    if isinstance(rules, RuleSet | str | PathLike | Sequence):
+        return read_rules(rules)
+    return rules.rules
 
 
 def _cores(spark: SparkSession) -> int:
