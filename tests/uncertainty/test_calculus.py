@@ -81,7 +81,7 @@ def probability(text: str, scene: Scene, calculus: Calculus | None = None) -> fl
 
 
 def agrees(share: float, expected: float, draws: int = DRAWS) -> bool:
-    return abs(share - expected) <= 4.5 * math.sqrt(max(expected * (1 - expected), 1 / draws) / draws)
+    return abs(share - expected) <= 4 * math.sqrt(max(expected * (1 - expected), 1 / draws) / draws)
 
 
 @settings(max_examples=60, deadline=None)
@@ -133,7 +133,7 @@ def test_what_is_not_linear_is_simulated_with_a_standard_error(
     estimate = judgement.estimate
     assert estimate.method in (Method.SIMULATED, Method.ENUMERATED)
     share = float((drawn["x"] * drawn["y"] > 1).mean())
-    assert abs(share - estimate.probability) <= 4.5 * math.hypot(estimate.standard_error, 0.5 / math.sqrt(DRAWS)) + 1e-3
+    assert abs(share - estimate.probability) <= 4 * math.hypot(estimate.standard_error, 0.5 / math.sqrt(DRAWS)) + 1e-3
     again = judge([(constraints("x*y > 1")[0], scene)], Calculus(draws=4000))
     assert again[0].estimate == estimate
 
@@ -210,7 +210,7 @@ def test_aggregates_weigh_every_subset(
     if computed.law is None:
         assert all(result == pytest.approx(computed.value) for result in defined)
         return
-    tolerance = 4.5 * 0.5 / math.sqrt(1500) if function == "Stddev" else 0.0
+    tolerance = 4 * 0.5 / math.sqrt(1500) if function == "Stddev" else 0.0
     if function != "Stddev":
         assert agrees(len(defined) / draws, computed.defined, draws)
     if len(defined) < 200:
