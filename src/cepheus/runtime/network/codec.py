@@ -1,19 +1,18 @@
 """Messages to bytes and back: JSON with a version, every field checked against its declared type; nothing runs code.
 
-Events, the bulk of all traffic, are written as rows over shared tables of sources, shapes and trees.
+Events, the bulk of all traffic, are written in columns (``event_codec.py``).
 """
 
 from __future__ import annotations
 
 import json
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from cepheus.core.distribution import parse_distribution
 from cepheus.core.errors import CepheusError
 from cepheus.core.event import Event
 from cepheus.core.schema import EventType
@@ -21,7 +20,15 @@ from cepheus.core.values import INT_MAX, INT_MIN
 from cepheus.rules.expressions import EventPattern
 from cepheus.rules.json_form import from_json, to_json
 from cepheus.rules.model import Pattern, Rule, RuleSet
-from cepheus.runtime.network.messages import VERSION, Entry, Events, Message
+from cepheus.runtime.network.event_codec import (
+    columns_from_json,
+    columns_to_json,
+    entries_from_json,
+    entries_to_json,
+    event_from_json,
+    event_to_json,
+)
+from cepheus.runtime.network.messages import VERSION, Events, Message
 
 MAX_BYTES = 64 * 1024 * 1024
 """The longest message that is read."""
@@ -72,7 +79,7 @@ def decode(data: bytes) -> Message:
         message: Message = _object_from_json(kind, {k: v for k, v in body.items() if k not in ("v", "kind")})
     except MessageError:
         raise
-    except (CepheusError, LookupError, TypeError, ValueError, OverflowError):
+    except (CepheusError, AttributeError, LookupError, TypeError, ValueError, OverflowError):
         raise _bad(f"a field of {kind.__name__} is wrong") from None
     return message
 
@@ -117,7 +124,7 @@ def _to_json(value: Any) -> Json:
         case EventPattern():
             return _pattern_to_json(Pattern(value))
         case Event():
-            return _event_to_json(value)
+            return event_to_json(value)
         case Enum():
             return value.value
         case _:
@@ -126,61 +133,18 @@ def _to_json(value: Any) -> Json:
 
 def _fields_to_json(value: Any) -> dict[str, Json]:
     if isinstance(value, Events):
-        return _events_to_json(value)
-    return {f.name: _to_json(getattr(value, f.name)) for f in fields(value)}
+        return entries_to_json(value)
+    return {name: write(getattr(value, name)) for name, write in _field_writers(type(value)).items()}
+
+
+@lru_cache(maxsize=256)
+def _field_writers(kind: Any) -> dict[str, Callable[[Any], Json]]:
+    hints = get_type_hints(kind)
+    return {f.name: columns_to_json if hints[f.name] in _EVENTS else _to_json for f in fields(kind)}
 
 
 def _pattern_to_json(pattern: Pattern) -> Json:
     return to_json(RuleSet((), (Rule(EventType("Partial"), pattern, name="partial"),)))
-
-
-def _event_to_json(event: Event) -> Json:
-    head = [event.type, event.time, dict(event.attributes), event.id]
-    rest = _rest_of(event)
-    return [*head, rest] if rest else head
-
-
-def _rest_of(event: Event) -> dict[str, Json]:
-    """Give what few events have."""
-    rest: dict[str, Json] = {}
-    if event.sequence is not None:
-        rest["sequence"] = event.sequence
-    if event.probability != 1.0:
-        rest["probability"] = event.probability
-    if event.errors:
-        rest["errors"] = {name: str(error) for name, error in event.errors.items()}
-    if event.start is not None:
-        rest["start"] = event.start
-    if event.rule is not None:
-        rest["rule"] = event.rule
-    if event.made_of:
-        rest["made_of"] = list(event.made_of)
-    return rest
-
-
-def _events_to_json(message: Events) -> dict[str, Json]:
-    shapes: dict[tuple[str, tuple[str, ...]], int] = {}
-    sources: dict[str, int] = {}
-    labels: dict[tuple[str, ...], int] = {}
-    rows = []
-    for entry in message.entries:
-        event = entry.event
-        shape = shapes.setdefault((event.type, tuple(event.attributes)), len(shapes))
-        source = sources.setdefault(entry.source, len(sources))
-        label = labels.setdefault(entry.trees, len(labels))
-        row: list[Json] = [shape, source, label, entry.at, entry.counter, event.time, event.id]
-        row += event.attributes.values()
-        rest = _rest_of(event)
-        if rest:
-            row.append(rest)
-        rows.append(row)
-    return {
-        "shapes": [[kind, list(names)] for kind, names in shapes],
-        "sources": list(sources),
-        "labels": [list(label) for label in labels],
-        "rows": rows,
-        "through": [list(pair) for pair in message.through],
-    }
 
 
 # ---- Reading -----------------------------------------------------------------------------------------------------
@@ -188,7 +152,7 @@ def _events_to_json(message: Events) -> dict[str, Json]:
 
 def _object_from_json(kind: type[Any], data: Any) -> Any:
     if kind is Events:
-        return _events_from_json(data)
+        return entries_from_json(data)
     readers = _field_readers(kind)  # type: ignore[arg-type]  # classes are hashable
     if not isinstance(data, dict) or not data.keys() <= readers.keys():
         raise _bad(f"{kind.__name__} has unknown fields")
@@ -264,42 +228,6 @@ def _rule_from_json(data: Json) -> Rule:
     return rule
 
 
-def _event_from_json(data: Json) -> Event:
-    kind, time, attributes, event_id, *rest = _expect(list, data)
-    return _event(_expect(str, kind), time, _expect(dict, attributes), event_id, rest[0] if rest else None)
-
-
-def _event(kind: str, time: Json, attributes: dict[str, Any], event_id: Json, rest: dict[str, Any] | None) -> Event:
-    for value in attributes.values():
-        if value is not None and type(value) not in (bool, int, float, str):
-            raise _bad("an attribute has a wrong type")
-    if event_id is not None and type(event_id) not in (int, str):
-        raise _bad("an event's id has a wrong type")
-    extra: dict[str, Any] = dict(rest) if rest else {}
-    if "errors" in extra:
-        extra["errors"] = {name: parse_distribution(text) for name, text in extra["errors"].items()}
-    if "made_of" in extra:
-        extra["made_of"] = tuple(extra["made_of"])
-    return Event(kind, _number(_expect(int, time)), attributes, id=event_id, **extra)
-
-
-def _events_from_json(data: dict[str, Json]) -> Events:
-    shapes = [(_expect(str, kind), tuple(_expect(str, n) for n in names)) for kind, names in data["shapes"]]
-    sources = [_expect(str, source) for source in data["sources"]]
-    labels = [tuple(_expect(str, tree) for tree in label) for label in data["labels"]]
-    entries = []
-    for shape, source, label, at, counter, time, event_id, *values in data["rows"]:
-        kind, names = shapes[shape]
-        rest = values[len(names)] if len(values) > len(names) else None
-        attributes = dict(zip(names, values[: len(names)], strict=True))
-        event = _event(kind, time, attributes, event_id, rest)
-        entries.append(Entry(_expect(int, at), sources[source], _expect(int, counter), event, labels[label]))
-    through = tuple(
-        (_expect(str, tree), None if time is None else _expect(int, time)) for tree, time in data["through"]
-    )
-    return Events(tuple(entries), through)
-
-
 _SPECIAL: dict[Any, Callable[[Json], Any]] = {
     bool: lambda data: _expect(bool, data),
     int: lambda data: _number(_expect(int, data)),
@@ -309,6 +237,9 @@ _SPECIAL: dict[Any, Callable[[Json], Any]] = {
     EventType: lambda data: from_json(data).declarations[0],
     Pattern: lambda data: _rule_from_json(data).pattern,
     EventPattern: lambda data: _rule_from_json(data).pattern.terminator,
-    Event: _event_from_json,
+    Event: event_from_json,
+    tuple[Event, ...]: lambda data: tuple(columns_from_json(data)),
+    Sequence[Event]: columns_from_json,
 }
+_EVENTS = (tuple[Event, ...], Sequence[Event])
 _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Message)}

@@ -11,7 +11,8 @@ from operator import attrgetter, itemgetter
 from cepheus.core.event import Event
 from cepheus.core.time import MIN_TIME
 from cepheus.plan.partial import anatomy, input_types
-from cepheus.plan.partial.anatomy import item_event
+from cepheus.plan.partial.anatomy import whole_pattern
+from cepheus.runtime.network.contents import Contents, contents_of, either
 from cepheus.runtime.network.filtering import PartialFilter
 from cepheus.runtime.network.matching import Matcher
 from cepheus.runtime.network.messages import Assigned, Ordered
@@ -51,7 +52,7 @@ class State:
     """What a snapshot keeps of an evaluation; rules come with their first and last moment."""
 
     numbers: dict[str, int]
-    types: frozenset[str]
+    contents: Contents
     rules: list[tuple[Ordered, int | None, int | None]]
     leaving: list[tuple[Ordered, int | None, int | None]]
     filters: list[PartialFilter]
@@ -64,8 +65,8 @@ class Evaluation:
     """The events of one tree at one processor.
 
     ``timely`` says that fathers evaluate in the order of time, so that it matters from which moment on an event is
-    known. ``done`` is the time up to which events have been evaluated. ``sent`` and ``made`` collect what is to be
-    sent to the father and to sinks.
+    known. ``done`` is the time up to which events have been evaluated, ``contents`` what events must be like to
+    matter here. ``sent`` and ``made`` collect what is to be sent to the father and to sinks.
     """
 
     exact: bool
@@ -77,13 +78,13 @@ class Evaluation:
     made: list[Event] = field(default_factory=list)
     keep_from: int = MIN_TIME
     horizon: int = 0
+    contents: Contents = field(default_factory=dict)
     _rules: dict[str, _Hosted] = field(default_factory=dict)
     _leaving: list[_Hosted] = field(default_factory=list)
     _leaving_filters: list[PartialFilter] = field(default_factory=list)
     _by_terminator: dict[str, list[_Hosted]] = field(default_factory=dict)
     _by_root: dict[str, list[PartialFilter]] = field(default_factory=dict)
     _fed: frozenset[str] = frozenset()
-    _types: frozenset[str] = frozenset()
     _pulls: bool = False
     _pending: list[Pending] = field(default_factory=list)
     _arrivals: int = 0
@@ -112,10 +113,10 @@ class Evaluation:
     def expect(self, rules: Iterable[Ordered], parts: Iterable[Assigned]) -> None:
         """Remember from now on also what these need."""
         for ordered in rules:
-            self._types |= input_types(ordered.rule)
+            self.contents = either(self.contents, contents_of([whole_pattern(ordered.rule)]))
             self.horizon = max(self.horizon, anatomy(ordered.rule).reach)
         for assigned in parts:
-            self._types |= _types_of(assigned)
+            self.contents = either(self.contents, contents_of([assigned.part.pattern]))
             self.horizon = max(self.horizon, anatomy(assigned.part.rule).reach)
 
     def adopt(self, rules: Sequence[Ordered], parts: Sequence[Assigned]) -> None:
@@ -124,7 +125,7 @@ class Evaluation:
         Those that were there before go on. A partial rule that has changed starts anew with all that is remembered.
         What is no longer wanted goes on until the moment that ``activate`` will set, so that there is no gap.
         """
-        self._types, self.horizon = frozenset(), 0
+        self.contents, self.horizon = {}, 0
         self.expect(rules, parts)
         self._adopt_rules(rules)
         changed = self._adopt_parts(parts)
@@ -201,7 +202,7 @@ class Evaluation:
         """Give what a snapshot keeps besides remembered events."""
         return State(
             numbers={name: getattr(self, name) for name in _NUMBERS},
-            types=self._types,
+            contents=self.contents,
             rules=[(each.ordered, each.first, each.until) for each in self._rules.values()],
             leaving=[(each.ordered, each.first, each.until) for each in self._leaving],
             filters=list(self.filters.values()),
@@ -215,7 +216,7 @@ class Evaluation:
         evaluation = cls(exact=bool(state.numbers["exact"]))
         for name, number in state.numbers.items():
             setattr(evaluation, name, number)
-        evaluation._types, evaluation._pending = state.types, state.pending
+        evaluation.contents, evaluation._pending = state.contents, state.pending
         for ordered, first, until in state.rules:
             hosted = _Hosted(ordered, Matcher(ordered.rule, ordered.since), first, until)
             evaluation._rules[str(ordered.rule.name)] = hosted
@@ -228,7 +229,7 @@ class Evaluation:
 
     def wants(self, event_type: str) -> bool:
         """Tell whether events of a type matter here."""
-        return event_type in self._types
+        return event_type in self.contents
 
     def arrive(self, at: int, records: list[Record]) -> None:
         """Take events in, to be evaluated when it is safe."""
@@ -350,8 +351,3 @@ class Evaluation:
             self.store.forget(horizon)
             for each in self.filters.values():
                 each.close_openings(self.done)
-
-
-def _types_of(assigned: Assigned) -> frozenset[str]:
-    pattern = assigned.part.pattern
-    return frozenset({pattern.terminator.type, *(item_event(item).type for item in pattern.items)})

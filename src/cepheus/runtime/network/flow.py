@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from cepheus.core.event import Event
 from cepheus.core.time import MAX_TIME, MIN_TIME
 from cepheus.runtime.network.clients import Source
+from cepheus.runtime.network.columns import EventColumns
 from cepheus.runtime.network.filtering import Opening
 from cepheus.runtime.network.messages import (
     Admitted,
@@ -52,16 +55,7 @@ class Flow(Rulebook):
         source = self._sources.get(message.source)
         if source is None or source.gone:
             return
-        late = 0
-        accepted: list[tuple[int, Event]] = []
-        for event in message.events:
-            if event.time <= source.through or not source.admitted or event.type not in source.types:
-                late += 1
-                continue
-            source.counter += 1
-            source.latest = max(source.latest, event.time)
-            self._local_counts[event.type] = self._local_counts.get(event.type, 0) + 1
-            accepted.append((source.counter, _named(event, message.source, source.counter)))
+        accepted, late = self._accept_events(source, message)
         for name, tree in self.trees.items():
             if name not in source.since:
                 continue
@@ -76,6 +70,33 @@ class Flow(Rulebook):
                 self._dirty.update(self.trees)
         if late:
             self._send(source.client, LateEvents(message.source, late))
+
+    def _accept_events(self, source: Source, message: Publish) -> tuple[list[tuple[int, Event]], int]:
+        """Number the events of a source; give those that may matter here, and how many came too late."""
+        columns = EventColumns.of(message.events)
+        rows: Sequence[int] = range(len(columns))
+        if not source.admitted:
+            return [], len(rows)
+        foreign = {code for code, (kind, _) in enumerate(columns.shapes) if kind not in source.types}
+        if foreign or (rows and min(columns.times) <= source.through):
+            times, codes, through = columns.times, columns.codes, source.through
+            rows = [row for row in rows if times[row] > through and codes[row] not in foreign]
+        if not rows:
+            return [], len(columns)
+        first = source.counter + 1
+        source.counter += len(rows)
+        source.latest = max(source.latest, *(columns.times[row] for row in rows))
+        for kind, count in columns.counts(rows).items():
+            self._local_counts[kind] = self._local_counts.get(kind, 0) + count
+        trees = [tree for name, tree in self.trees.items() if name in source.since]
+        masks = [columns.wanted(tree.evaluation.contents) for tree in trees]
+        wanted = [(first + place, row) for place, row in enumerate(rows) if any(mask[row] for mask in masks)]
+        events = columns.events(row for _, row in wanted)
+        accepted = [
+            (counter, _named(event, message.source, counter))
+            for (counter, _), event in zip(wanted, events, strict=True)
+        ]
+        return accepted, len(columns) - len(rows)
 
     def _on_tick(self, message: Tick) -> None:
         if message.through is not None:

@@ -9,9 +9,7 @@ from cepheus.core.event import Event
 from cepheus.core.schema import TIME_ATTRIBUTE
 from cepheus.core.values import Value
 from cepheus.rules.evaluate import Test, compare, tester
-from cepheus.rules.expressions import AttributeRef, Comparison, Constant, Constraint, EventPattern
-
-_FLIP = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+from cepheus.rules.expressions import FLIPPED, AttributeRef, Comparison, Constant, Constraint, EventPattern
 
 
 class _Content:
@@ -73,20 +71,21 @@ def without_covered(patterns: Iterable[EventPattern]) -> tuple[EventPattern, ...
     return tuple(pattern for kept in by_type.values() for pattern in kept)
 
 
-def _simple(constraint: Constraint) -> tuple[str, str, Value] | None:
-    """Give a comparison of an attribute with a constant as (attribute, operator, value)."""
+def simple_comparison(constraint: Constraint, own: str | None = None) -> tuple[str, str, Value] | None:
+    """Give a comparison of an event's attribute with a constant as (attribute, operator, value), if it is one."""
     match constraint:
-        case Comparison(operands=(AttributeRef(name=name), Constant(value=value)), operators=(operator,)):
-            return name, operator, value
-        case Comparison(operands=(Constant(value=value), AttributeRef(name=name)), operators=(operator,)):
-            return name, _FLIP[operator], value
+        case Comparison(operands=(AttributeRef(event, name), Constant(value=value)), operators=(operator,)):
+            found = name, operator, value
+        case Comparison(operands=(Constant(value=value), AttributeRef(event, name)), operators=(operator,)):
+            found = name, FLIPPED[operator], value
         case _:
             return None
+    return found if event in (None, own) else None
 
 
 def _implies(given: Constraint, wanted: Constraint) -> bool:
     """Tell whether a comparison with a constant surely implies another."""
-    one, other = _simple(given), _simple(wanted)
+    one, other = simple_comparison(given), simple_comparison(wanted)
     if one is None or other is None or one[0] != other[0]:
         return False
     _, operator, value = one

@@ -18,11 +18,15 @@ _HEAD = struct.Struct("<QQ")
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What travels: a numbered message, or none, and the number of the last message received from the other side."""
+    """What travels: a numbered message, or none, and the number of the last message received from the other side.
+
+    ``body`` is the message as it was read, so that it can be written down without encoding it again.
+    """
 
     number: int
     received: int
     message: Message | None = None
+    body: bytes = field(default=b"", compare=False, repr=False)
 
 
 def encode_frame(frame: Frame) -> bytes:
@@ -43,7 +47,7 @@ def decode_frame(data: bytes) -> Frame:
     body = data[_HEAD.size :]
     if bool(number) != bool(body):
         raise MessageError.of("message", "this is no message of the network: only messages have numbers")
-    return Frame(number, received, decode(body) if body else None)
+    return Frame(number, received, decode(body) if body else None, body)
 
 
 @dataclass(slots=True)

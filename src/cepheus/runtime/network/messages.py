@@ -6,6 +6,7 @@ root. Every message is handled completely before the next one, and links deliver
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cepheus.core.event import Event
@@ -55,7 +56,7 @@ class Publish:
     """A source publishes events in order of time, and promises that no more come up to ``through``."""
 
     source: str
-    events: tuple[Event, ...]
+    events: Sequence[Event]
     through: int | None = None
 
 

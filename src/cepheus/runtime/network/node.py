@@ -21,11 +21,15 @@ OutFrame = tuple[str, Frame]
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One line of the journal: who told the processor what, and when. Nobody is the host itself."""
+    """One line of the journal: who told the processor what, and when. Nobody is the host itself.
+
+    ``body`` is the message as bytes, if it came so.
+    """
 
     sender: str
     message: Message
     now: int
+    body: bytes = field(default=b"", compare=False, repr=False)
 
 
 class Journal(Protocol):
@@ -94,7 +98,7 @@ class Node:
         link = self._link(peer)
         message = link.receive(frame)
         if message is not None:
-            out = self._write_and_apply(Told(peer, message, now))
+            out = self._write_and_apply(Told(peer, message, now, frame.body))
             if not any(to == peer for to, _ in out):
                 out.append((peer, link.acknowledge()))
             return out

@@ -16,6 +16,7 @@ from cepheus.engine.snapshot import pack, unpack
 from cepheus.plan.partial import PartialRule
 from cepheus.runtime.network.clients import Sink, Source
 from cepheus.runtime.network.codec import decode, encode, from_plain, to_plain
+from cepheus.runtime.network.contents import Content
 from cepheus.runtime.network.election import Election
 from cepheus.runtime.network.evaluation import Evaluation, State
 from cepheus.runtime.network.filtering import Opening, PartialFilter
@@ -104,7 +105,7 @@ def _evaluation_to_json(evaluation: Evaluation) -> Json:
     state = evaluation.state()
     return {
         "numbers": state.numbers,
-        "types": sorted(state.types),
+        "contents": to_plain(state.contents),
         "rules": to_plain(state.rules),
         "leaving": to_plain(state.leaving),
         "filters": [_filter_to_json(each) for each in state.filters],
@@ -119,7 +120,7 @@ def _evaluation_from_json(data: Json) -> Evaluation:
     evaluation = Evaluation.from_state(
         State(
             numbers=data["numbers"],
-            types=frozenset(data["types"]),
+            contents=from_plain(dict[str, tuple[Content, ...]], data["contents"]),
             rules=from_plain(rules, data["rules"]),
             leaving=from_plain(rules, data["leaving"]),
             filters=[_filter_from_json(each) for each in data["filters"]],

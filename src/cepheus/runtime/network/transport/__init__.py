@@ -1,0 +1,1 @@
+"""Processors as real processes: gRPC between them, journals on disk, clients that publish, subscribe and deploy."""

@@ -1,0 +1,174 @@
+"""A node's journal on disk: a snapshot, and what the node was told since, each line with its checksum.
+
+A line that was cut off by a crash was never answered, so it is dropped when the journal is read; the sender sends it
+again. Damage anywhere else is an error.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from cepheus.core.errors import OptionError, Place, SnapshotError
+from cepheus.runtime.network.codec import decode, encode
+from cepheus.runtime.network.node import Told
+
+_MAGIC = b"CEPHJRN1"
+_LINE = struct.Struct("<IIqH")
+_MINIMUM = 1 << 20
+
+
+class DiskJournal:
+    """A journal in a directory of its own; only one process at a time may have it open.
+
+    ``append`` hands lines to the operating system when ``flush`` is called, before any answer leaves; with ``sync``
+    they are on the disk by then, and survive a loss of power too.
+    """
+
+    def __init__(self, directory: Path, *, sync: bool = False) -> None:
+        self.directory = directory
+        self._sync = sync
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            self._lock = (directory / "lock").open("wb")
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise OptionError.of(
+                "node-state",
+                "another process has this directory of a node open",
+                place=Place(str(directory)),
+                hint="give every node a directory of its own",
+            ) from None
+        except OSError as error:
+            reason = (error.strerror or "it failed").lower()
+            raise OptionError.of(
+                "node-state", f"the node's directory cannot be used: {reason}", place=Place(str(directory))
+            ) from None
+        self._generation = max([*self._generations("snapshot"), *self._generations("journal"), 0])
+        self.snapshot_bytes = 0
+        self.journal_bytes = 0
+        self._file: BinaryIO | None = None
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing has ever been written."""
+        path = self._journal(self._generation)
+        return self._generation == 0 and (not path.exists() or path.stat().st_size <= len(_MAGIC))
+
+    @property
+    def wants_checkpoint(self) -> bool:
+        """Whether the journal has grown so long that a snapshot is worth its price."""
+        return self.journal_bytes > max(self.limit, 2 * self.snapshot_bytes)
+
+    limit = 8 << 20
+
+    def append(self, told: Told) -> None:
+        """Write one line."""
+        body = told.body or encode(told.message)
+        sender = told.sender.encode()
+        content = sender + body
+        head = _LINE.pack(len(body), 0, told.now, len(sender))
+        line = _LINE.pack(len(body), zlib.crc32(content, zlib.crc32(head)), told.now, len(sender)) + content
+        self._open().write(line)
+        self.journal_bytes += len(line)
+
+    def flush(self) -> None:
+        """Hand on what was appended."""
+        if self._file is not None:
+            self._file.flush()
+            if self._sync:
+                os.fdatasync(self._file.fileno())
+
+    def replace(self, snapshot: bytes) -> None:
+        """Start anew from a snapshot."""
+        self.close_file()
+        before, self._generation = self._generation, self._generation + 1
+        part = self.directory / "snapshot.part"
+        with part.open("wb") as file:
+            file.write(snapshot)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(self._snapshot(self._generation))
+        self._sync_directory()
+        self._snapshot(before).unlink(missing_ok=True)
+        self._journal(before).unlink(missing_ok=True)
+        self.snapshot_bytes, self.journal_bytes = len(snapshot), 0
+
+    def read(self) -> tuple[bytes | None, list[Told]]:
+        """Give the last snapshot and the lines after it; a line cut off at the end is removed."""
+        path = self._snapshot(self._generation)
+        snapshot = path.read_bytes() if path.exists() else None
+        if snapshot is None and self._generation:
+            raise self._damaged(path, "the snapshot is missing")
+        self.snapshot_bytes = len(snapshot or b"")
+        return snapshot, list(self._lines())
+
+    def close(self) -> None:
+        """Write out everything and let another process have the directory."""
+        self.close_file()
+        self._lock.close()
+
+    def close_file(self) -> None:
+        """Write out everything."""
+        if self._file is not None:
+            self.flush()
+            self._file.close()
+            self._file = None
+
+    def _open(self) -> BinaryIO:
+        if self._file is None:
+            self._file = self._journal(self._generation).open("ab", buffering=_MINIMUM)
+            if self._file.tell() == 0:
+                self._file.write(_MAGIC)
+        return self._file
+
+    def _lines(self) -> Iterator[Told]:
+        path = self._journal(self._generation)
+        data = path.read_bytes() if path.exists() else b""
+        if data[: len(_MAGIC)] != _MAGIC[: len(data)]:
+            raise self._damaged(path, "this is no journal of a node")
+        end = len(_MAGIC)
+        while end + _LINE.size <= len(data):
+            length, checksum, now, sender_length = _LINE.unpack_from(data, end)
+            start, stop = end + _LINE.size, end + _LINE.size + sender_length + length
+            if stop > len(data):
+                break
+            content = data[start:stop]
+            if zlib.crc32(content, zlib.crc32(_LINE.pack(length, 0, now, sender_length))) != checksum:
+                raise self._damaged(path, f"a line at byte {end} does not fit its checksum")
+            end = stop
+            body = content[sender_length:]
+            yield Told(content[:sender_length].decode(), decode(body), now, body)
+        if end < len(data):
+            with path.open("r+b") as file:
+                file.truncate(end)
+        self.journal_bytes = min(end, len(data))
+
+    def _generations(self, kind: str) -> list[int]:
+        return [int(path.suffix[1:]) for path in self.directory.glob(f"{kind}.*") if path.suffix[1:].isdecimal()]
+
+    def _snapshot(self, generation: int) -> Path:
+        return self.directory / f"snapshot.{generation}"
+
+    def _journal(self, generation: int) -> Path:
+        return self.directory / f"journal.{generation}"
+
+    def _sync_directory(self) -> None:
+        handle = os.open(self.directory, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+    def _damaged(self, path: Path, what: str) -> SnapshotError:
+        return SnapshotError.of(
+            "snapshot-damaged",
+            f"the node's state is damaged: {what}",
+            place=Place(str(path)),
+            hint="start the node with an empty directory; its neighbours build their trees anew",
+        )
