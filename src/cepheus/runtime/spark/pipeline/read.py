@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
 from cepheus.core.errors import Diagnostic, OptionError, Place, did_you_mean
-from cepheus.runtime.spark.pipeline.lines import Path as KeyPath
-from cepheus.runtime.spark.pipeline.lines import key_lines
+from cepheus.core.toml_lines import Path as KeyPath
+from cepheus.core.toml_lines import key_lines
 from cepheus.runtime.spark.pipeline.model import DetectSpec, Pipeline, SinkSpec, SourceSpec, SparkSpec
 
 T = TypeVar("T", SourceSpec, SinkSpec, DetectSpec, SparkSpec)
