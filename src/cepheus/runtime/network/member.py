@@ -54,6 +54,21 @@ class Member(ABC):
     def _send(self, to: str, message: Message) -> None:
         self._out.append((to, message))
 
+    def client_of_source(self, source: str) -> str | None:
+        """Give the client that a source belongs to, if it is attached here."""
+        found = self._sources.get(source)
+        return None if found is None or found.gone else found.client
+
+    def client_of_sink(self, sink: str) -> str | None:
+        """Give the client that a sink belongs to, if it is attached here."""
+        found = self._sinks.get(sink)
+        return None if found is None else found.client
+
+    def attached(self, client: str) -> tuple[list[str], list[str]]:
+        """Give the sources and sinks of a client."""
+        sources = [name for name, source in self._sources.items() if source.client == client and not source.gone]
+        return sources, [name for name, sink in self._sinks.items() if sink.client == client]
+
     def _on_election(self, message: Start | Elect | Elected, sender: str) -> None:
         for to, answer in self._election.handle(message, sender):
             self._send(to, answer)

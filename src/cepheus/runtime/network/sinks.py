@@ -21,6 +21,7 @@ class Sinks(Member):
 
     def _on_attach_sink(self, message: AttachSink, sender: str) -> None:
         sink = self._sinks.setdefault(message.sink, Sink(sender))
+        sink.client = sender
         if message.pattern not in sink.patterns:
             sink.patterns.append(message.pattern)
             sink.types.add(message.pattern.type)

@@ -30,8 +30,9 @@ class DiskJournal:
     they are on the disk by then, and survive a loss of power too.
     """
 
-    def __init__(self, directory: Path, *, sync: bool = False) -> None:
+    def __init__(self, directory: Path, *, sync: bool = False, limit: int = 8 << 20) -> None:
         self.directory = directory
+        self._limit = limit
         self._sync = sync
         try:
             directory.mkdir(parents=True, exist_ok=True)
@@ -50,6 +51,9 @@ class DiskJournal:
                 "node-state", f"the node's directory cannot be used: {reason}", place=Place(str(directory))
             ) from None
         self._generation = max([*self._generations("snapshot"), *self._generations("journal"), 0])
+        for path in [*directory.glob("snapshot.*"), *directory.glob("journal.*")]:
+            if path not in (self._snapshot(self._generation), self._journal(self._generation)):
+                path.unlink()  # what a crash left behind
         self.snapshot_bytes = 0
         self.journal_bytes = 0
         self._file: BinaryIO | None = None
@@ -63,9 +67,7 @@ class DiskJournal:
     @property
     def wants_checkpoint(self) -> bool:
         """Whether the journal has grown so long that a snapshot is worth its price."""
-        return self.journal_bytes > max(self.limit, 2 * self.snapshot_bytes)
-
-    limit = 8 << 20
+        return self.journal_bytes > max(self._limit, 2 * self.snapshot_bytes)
 
     def append(self, told: Told) -> None:
         """Write one line."""

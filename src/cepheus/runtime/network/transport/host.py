@@ -1,0 +1,237 @@
+"""A node in a process: its journal on disk, the connections of its links, its clients, what it bears.
+
+Nothing here knows of gRPC. Everything happens on one event loop, one message after the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from cepheus.core.errors import OptionError, Place
+from cepheus.runtime.network.link import LinkEnd
+from cepheus.runtime.network.messages import (
+    AttachSink,
+    AttachSource,
+    DetachSink,
+    DetachSource,
+    Message,
+    Publish,
+)
+from cepheus.runtime.network.node import Node, OutFrame
+from cepheus.runtime.network.transport.config import NodeConfig
+from cepheus.runtime.network.transport.connection import Connection
+from cepheus.runtime.network.transport.hello import decode_bundle
+from cepheus.runtime.network.transport.journal import DiskJournal
+from cepheus.runtime.network.transport.security import Principal, RefusedError
+
+log = logging.getLogger("cepheus.node")
+
+CLIENT_PREFIX = "client:"
+_WITHHOLD = 1.0
+"""Seconds for which acknowledgements are held back at most: longer, and two processors could wait for one another."""
+
+
+def client_peer(principal: Principal, session: str) -> str:
+    """Give the name under which a node knows one run of a client."""
+    return f"{CLIENT_PREFIX}{principal.name}:{session}"
+
+
+@dataclass(slots=True)
+class Counts:
+    """What a node has done since it was started."""
+
+    events_in: int = 0
+    messages_in: int = 0
+    late: int = 0
+    refused: int = 0
+    checkpoints: int = 0
+    checkpoint_seconds: float = 0.0
+    by_peer: dict[str, list[int]] = field(default_factory=dict)
+    """Connections made, bytes in, bytes out."""
+
+
+class NodeHost:
+    """A node, and what connects it to the world."""
+
+    def __init__(self, config: NodeConfig, place: str = "", clock: Callable[[], int] | None = None) -> None:
+        self.config = config
+        self.started = time.time()
+        self.counts = Counts()
+        self.connections: dict[str, Connection] = {}
+        self._clock = clock if clock is not None else lambda: time.time_ns() // 1000
+        self.neighbours = tuple(sorted(neighbour.name for neighbour in config.neighbour))
+        self.journal = DiskJournal(config.state, sync=config.sync, limit=config.checkpoint_bytes)
+        is_new = self.journal.is_new
+        self.node = Node(config.name, self.neighbours, config.options, self.journal)
+        if is_new:
+            self.node.start(self._clock(), config.rank)
+        self._check_same(place)
+        self._left = {peer: time.monotonic() for peer in self.node.links}
+        self._withheld: dict[str, tuple[int, float]] = {}
+        self._relieved = asyncio.Event()
+        self._relieved.set()
+        self.checkpoint()
+
+    def link(self, peer: str) -> LinkEnd:
+        """Give the link to a peer."""
+        return self.node.links.setdefault(peer, LinkEnd())
+
+    def connect(self, peer: str, connection: Connection) -> None:
+        """A peer is there; a connection that it had before is of no use any more."""
+        before = self.connections.get(peer)
+        if before is not None:
+            before.stream.cancel()
+        self.connections[peer] = connection
+        self._left.pop(peer, None)
+        self._count(peer)[0] += 1
+        log.info("%s connected", peer)
+
+    def disconnect(self, peer: str, connection: Connection, *, for_good: bool = False) -> None:
+        """A connection has ended; ``for_good`` if a client said so."""
+        totals = self._count(peer)
+        totals[1] += connection.bytes_in
+        totals[2] += connection.bytes_out
+        if self.connections.get(peer) is connection:
+            del self.connections[peer]
+            self._left[peer] = time.monotonic()
+            log.info("%s disconnected", peer)
+            if for_good and peer.startswith(CLIENT_PREFIX):
+                self.forget(peer)
+
+    def handle(self, peer: str, principal: Principal | None, data: bytes) -> int:
+        """Take a bundle from a peer; give the number of events in it. ``principal`` is None for neighbours."""
+        events = 0
+        touched: dict[str, None] = {}
+        now = self._clock()
+        try:
+            for frame in decode_bundle(data):
+                message = frame.message
+                if message is not None:
+                    self.counts.messages_in += 1
+                    if principal is not None:
+                        self._check(peer, principal, message)
+                    if isinstance(message, Publish):
+                        events += len(message.events)
+                touched.update((to, None) for to, _ in self.node.frame(peer, frame, now))
+        finally:
+            self._answer(touched)
+        self.counts.events_in += events
+        return events
+
+    def tell(self, message: Message) -> None:
+        """Tell the processor something in the name of the host."""
+        self._answer(self._peers(self.node.tell(message, self._clock())))
+
+    def acknowledges(self, peer: str) -> int:
+        """Give the number up to which a peer's messages may be acknowledged now."""
+        received = self.link(peer).received
+        if peer not in self.neighbours or not self._congested(peer):
+            self._withheld.pop(peer, None)
+            return received
+        number, since = self._withheld.setdefault(peer, (received, time.monotonic()))
+        if time.monotonic() - since > _WITHHOLD:
+            self._withheld[peer] = (received, time.monotonic())
+            return received
+        return number
+
+    async def room(self) -> None:
+        """Wait until the neighbours have taken enough of what was sent to them."""
+        while self._congested():
+            self._relieved.clear()
+            await self._relieved.wait()
+
+    def sweep(self) -> None:
+        """Now and then: end the sessions of clients that do not come back or do not keep up."""
+        now = time.monotonic()
+        for peer in [peer for peer in self.node.links if peer.startswith(CLIENT_PREFIX)]:
+            connection = self.connections.get(peer)
+            if len(self.node.links[peer].log) > self.config.limits.backlog:
+                log.warning("%s does not keep up with what it subscribed to; its session ends", peer)
+            elif connection is not None or now - self._left.get(peer, now) < self.config.session_timeout / 1_000_000:
+                continue
+            else:
+                log.warning("%s has not come back; its session ends", peer)
+            if connection is not None:
+                connection.stream.cancel()
+            self.forget(peer)
+        for connection in self.connections.values():
+            connection.wake()
+        if not self._congested():
+            self._relieved.set()
+
+    def forget(self, peer: str) -> None:
+        """End a client's session: its sources and sinks leave."""
+        sources, sinks = self.node.processor.attached(peer)
+        for source in sources:
+            self.tell(DetachSource(source))
+        for sink in sinks:
+            self.tell(DetachSink(sink))
+        self.node.links.pop(peer, None)
+        self._left.pop(peer, None)
+        self.counts.by_peer.pop(peer, None)
+
+    def checkpoint(self) -> None:
+        """Replace the journal by a snapshot."""
+        start = time.perf_counter()
+        self.node.checkpoint()
+        self.counts.checkpoints += 1
+        self.counts.checkpoint_seconds += time.perf_counter() - start
+
+    def close(self) -> None:
+        """Write everything down and let go of the directory."""
+        self.checkpoint()
+        self.journal.close()
+
+    def _answer(self, touched: dict[str, None]) -> None:
+        """Let what is known now leave, after it has been written down."""
+        self.journal.flush()
+        for peer in touched:
+            connection = self.connections.get(peer)
+            if connection is not None:
+                connection.wake()
+        if self.journal.wants_checkpoint:
+            self.checkpoint()
+        if not self._relieved.is_set() and not self._congested():
+            self._relieved.set()
+            for connection in self.connections.values():
+                connection.wake()
+
+    def _peers(self, frames: list[OutFrame]) -> dict[str, None]:
+        return {peer: None for peer, _ in frames}
+
+    def _congested(self, besides: str = "") -> bool:
+        """Tell whether too much is under way to a neighbour, other than the one named."""
+        window, links = self.config.limits.window, self.node.links
+        return any(len(links[name].log) > window for name in self.neighbours if name != besides)
+
+    def _check(self, peer: str, principal: Principal, message: Message) -> None:
+        principal.check(message)
+        owner = None
+        match message:
+            case AttachSource(source=name) | Publish(source=name) | DetachSource(source=name):
+                owner = self.node.processor.client_of_source(name)
+            case AttachSink(sink=name) | DetachSink(sink=name):
+                owner = self.node.processor.client_of_sink(name)
+        if owner is not None and owner.rpartition(":")[0] != peer.rpartition(":")[0]:
+            raise RefusedError(f"'{name}' belongs to another client")
+
+    def _check_same(self, place: str) -> None:
+        found = self.node.processor
+        if (
+            found.name != self.config.name
+            or found.neighbours != self.neighbours
+            or found.options != self.config.options
+        ):
+            raise OptionError.of(
+                "node-state",
+                f"the state in '{self.config.state}' is that of a node with another name, neighbours or strategy",
+                place=Place(place) if place else None,
+                hint="give the node a new directory, or the configuration it had",
+            )
+
+    def _count(self, peer: str) -> list[int]:
+        return self.counts.by_peer.setdefault(peer, [0, 0, 0])
