@@ -32,11 +32,12 @@ def split_case(seed: int, *, events: int = 60, ties: bool = True) -> SplitCase:
     random = Random(seed)
     count = random.choice((1, 1, 2, 3, 4))
     style = random.choice(STYLES)
-    text = DECLARATIONS + "".join(_rule(random, number, style) for number in range(count))
-    return SplitCase(seed, text, check(parse(text, f"seed {seed}")), tuple(_stream(random, events, ties)))
+    text = DECLARATIONS + "".join(tesla_rule(random, number, style) for number in range(count))
+    return SplitCase(seed, text, check(parse(text, f"seed {seed}")), tuple(stream(random, events, ties)))
 
 
-def _stream(random: Random, count: int, ties: bool) -> list[Event]:
+def stream(random: Random, count: int, ties: bool) -> list[Event]:
+    """Make a stream in total order; with ``ties`` some events have equal times."""
     time = 0
     found = []
     for number in range(count):
@@ -52,7 +53,8 @@ def _stream(random: Random, count: int, ties: bool) -> list[Event]:
     return found
 
 
-def _rule(random: Random, number: int, style: str) -> str:
+def tesla_rule(random: Random, number: int, style: str) -> str:
+    """Write a rule that can be split in a way, or in some way."""
     style = random.choice(STYLES[:-1]) if style == "mixed" else style
     composites = [f"P{place}" for place in range(number)]
     terminator = random.choice([*TYPES, *composites])

@@ -6,6 +6,7 @@ and is ignored by equality.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -126,6 +127,16 @@ class RuleSet:
     def all_rules(self) -> tuple[AnyRule, ...]:
         """The rules of both families, in the order in which they are deployed."""
         return (*self.rules, *self.interval_rules)
+
+    @classmethod
+    def of(cls, rules: Iterable[AnyRule], networks: tuple[Network, ...] = ()) -> RuleSet:
+        """Give a set of rules of either family."""
+        rules = tuple(rules)
+        return cls(
+            rules=tuple(rule for rule in rules if isinstance(rule, Rule)),
+            networks=networks,
+            interval_rules=tuple(rule for rule in rules if isinstance(rule, IntervalRule)),
+        )
 
     def __add__(self, other: RuleSet) -> RuleSet:
         return RuleSet(

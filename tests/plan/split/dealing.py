@@ -1,15 +1,17 @@
-"""Deals events out to shards as a host would, without Spark, and runs every shard on the reference engine."""
+"""Deals events out to shards as a host would, without Spark, and runs every shard on the engine that ``auto`` gives."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from random import Random
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.event import Event
 from cepheus.core.schema import TIME_ATTRIBUTE, Schema
+from cepheus.core.time import MAX_TIME
 from cepheus.core.values import Value
+from cepheus.engine.interface import Engine
 from cepheus.engine.registry import create
 from cepheus.plan.split import ByBand, ByKey, BySlice, RuleGroup, Split, WayName, Whole, split
 from cepheus.runtime.spark.homes import HOME_ATTRIBUTE
@@ -22,11 +24,18 @@ LIMIT = 3000
 def whole_answer(case: SplitCase) -> list[tuple[object, ...]]:
     """Give the composite events that one engine finds in all events."""
     schema = Schema([*case.checked.inputs.values(), *case.checked.composites.values()])
-    engine = create("reference", case.checked.rules.rules, schema, limit=LIMIT)
-    return _comparable(engine.feed(EventBatch.from_events(case.events)).to_events())
+    engine = create("reference", case.checked.rules.all_rules, schema, limit=LIMIT)
+    return _comparable(_all(engine, case.events), case)
 
 
-def dealt_answer(case: SplitCase, shards: int, ways: Collection[WayName]) -> tuple[list[tuple[object, ...]], Split]:
+def _all(engine: Engine, events: Sequence[Event]) -> list[Event]:
+    """Give all that events and the end of time complete."""
+    return [*engine.feed(EventBatch.from_events(events)).to_events(), *engine.advance(MAX_TIME).to_events()]
+
+
+def dealt_answer(
+    case: SplitCase, shards: int, ways: Collection[WayName], engine: str = "auto"
+) -> tuple[list[tuple[object, ...]], Split]:
     """Give the composite events that shards find, each from its own events alone, and how the rules were split."""
     found: list[Event] = []
     made = split(case.checked, ways=ways, shards=shards)
@@ -35,23 +44,32 @@ def dealt_answer(case: SplitCase, shards: int, ways: Collection[WayName]) -> tup
         edges = _edges(Random(case.seed), group, case, shards)
         times = tuple(int(edge) for edge in edges) if isinstance(group.way, BySlice) else ()
         homes = isinstance(group.way, ByBand)
-        job = GroupJob(group.rules, schema, "reference", LIMIT, range(shards), times, homes)
+        job = GroupJob(group.rules, schema, engine, LIMIT, range(shards), times, homes)
         for shard in range(shards):
             events = [event for event in case.events if event.type in group.inputs]
             mine = [
                 _marked(e, homes, owns) for e in events if (owns := _owner(group, e, edges, shards)(shard)) is not None
             ]
-            found += job.kept(shard, job.start().feed(EventBatch.from_events(mine))).to_events()
-    return _comparable(found), made
+            if mine:
+                found += job.kept(shard, EventBatch.from_events(_all(job.start(), mine))).to_events()
+    return _comparable(found, case), made
 
 
 def _marked(event: Event, homes: bool, owns: bool) -> Event:
     return replace(event, attributes={**event.attributes, HOME_ATTRIBUTE: owns}) if homes else event
 
 
-def _comparable(events: list[Event]) -> list[tuple[object, ...]]:
+def _comparable(events: list[Event], case: SplitCase) -> list[tuple[object, ...]]:
+    """Give what is the same in every run; which of several derivations of a complex event is found first is not."""
+    heads = {rule.head.name for rule in case.checked.rules.interval_rules}
     return sorted(
-        (e.id, e.made_of, e.time, e.start, sorted((n, v) for n, v in e.attributes.items() if n != HOME_ATTRIBUTE))
+        (
+            e.id,
+            () if e.type in heads else e.made_of,
+            e.time,
+            e.start,
+            sorted((n, v) for n, v in e.attributes.items() if n != HOME_ATTRIBUTE),
+        )
         for e in events
     )
 

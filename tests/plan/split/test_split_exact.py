@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 from dealing import dealt_answer, whole_answer
 
 from cepheus.core.errors import LimitError, RuleError
 from cepheus.plan.split import WayName
-from strategies.split_cases import split_case
+from strategies.mixed_cases import mixed_case
+from strategies.split_cases import SplitCase, split_case
 
 CASES = 100
 ALLOWED = [
@@ -21,10 +23,10 @@ ALLOWED = [
 ]
 
 
-def agree(seed: int) -> list[str] | None:
+def agree(seed: int, make: Callable[[int], SplitCase] = split_case) -> list[str] | None:
     """Compare all ways on the case of a seed; give the ways that were used, None if the rules make no sense."""
     try:
-        case = split_case(seed)
+        case = make(seed)
         expected = whole_answer(case)
     except (RuleError, LimitError):
         return None
@@ -45,12 +47,21 @@ def test_shards_find_what_one_engine_finds(block: int) -> None:
     assert {"ByKey", "ByBand", "BySlice", "Whole"} <= used.keys()
 
 
+def test_shards_find_what_one_engine_finds_by_rules_of_both_families() -> None:
+    used: Counter[str] = Counter()
+    for seed in range(60):
+        used.update(agree(seed, mixed_case) or [])
+    assert {"ByKey", "BySlice", "Whole"} <= used.keys()
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--cases", type=int, default=1000)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--mixed", action="store_true")
     given = parser.parse_args()
+    maker = mixed_case if given.mixed else split_case
     total: Counter[str] = Counter()
     for number in range(given.first, given.first + given.cases):
-        total.update(agree(number) or ["(no sense)"])
+        total.update(agree(number, maker) or ["(no sense)"])
     print(total)

@@ -17,6 +17,7 @@ from cepheus.core.time import MIN_TIME
 from cepheus.engine.interface import Engine
 from cepheus.engine.registry import create
 from cepheus.rules.check import Checked
+from cepheus.rules.interval.reach import points
 from cepheus.runtime.spark.state_live import LiveShards, ShardWork
 from cepheus.runtime.spark.state_machine import ShardMachine
 from cepheus.runtime.spark.state_memory import memory
@@ -36,11 +37,15 @@ class ListedWork:
 
     @property
     def memory(self) -> int | None:
-        return memory(self.checked.rules.rules) if self.bounded else None
+        return memory(self.checked.rules.all_rules) if self.bounded else None
+
+    @property
+    def points(self) -> tuple[int, ...]:
+        return points(self.checked.rules.all_rules)
 
     def engine(self) -> Engine:
         schema = Schema([*self.checked.inputs.values(), *self.checked.composites.values()])
-        return create(self.engine_name, self.checked.rules.rules, schema, limit=self.limit)
+        return create(self.engine_name, self.checked.rules.all_rules, schema, limit=self.limit)
 
     def times(self, events: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         found: np.ndarray[tuple[int], np.dtype[np.int64]] = self.events.times[events.column("place").to_numpy()]

@@ -21,6 +21,9 @@ def find_bands(component: Component, checked: Checked) -> ByBand | Reason:
     def close(event_type: str, attribute: str, distance: Distance) -> bool:
         return distance.is_bounded and _is_number(checked, event_type, attribute)
 
+    if component.interval_members:
+        words = "events are tied by equal values, not by distances"
+        return Reason(WayName.BANDS, str(component.interval_members[0].rule.name), words)
     obstacle = Obstacle()
     found = search(component, {}, close, "a bounded distance", obstacle)
     if found is None:

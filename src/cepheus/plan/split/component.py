@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from cepheus.core.schema import EventType
 from cepheus.plan.split.ties import Site, sites
-from cepheus.rules.model import Rule
+from cepheus.rules.expressions import Parameter
+from cepheus.rules.interval.model import Atom, IntervalRule
+from cepheus.rules.model import AnyRule, Rule
 from cepheus.rules.resolve import ResolvedRule, resolve
+from cepheus.rules.walk import walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,29 +23,68 @@ class Member:
     sites: tuple[Site, ...]
     feeds: bool
 
+    @property
+    def types(self) -> frozenset[str]:
+        """The event types that the rule looks at."""
+        return frozenset({self.resolved.terminator.type, *(site.type for site in self.sites)})
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedAtom:
+    """An atom of an interval rule: for each of its variables, the attributes that it stands for."""
+
+    type: str
+    variables: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalMember:
+    """An interval rule and all its atoms, also those that are negated or aggregated."""
+
+    rule: IntervalRule
+    atoms: tuple[PlacedAtom, ...]
+
+    @property
+    def types(self) -> frozenset[str]:
+        """The event types that the rule looks at."""
+        return frozenset(atom.type for atom in self.atoms)
+
+    @property
+    def carried(self) -> Mapping[str, tuple[str, ...]]:
+        """The variables whose values complex events have, and the attributes that have them."""
+        return _by_variable(self.rule.values, self.rule.head)
+
 
 @dataclass(frozen=True, slots=True)
 class Component:
     """Rules that feed one another, directly or not."""
 
-    members: tuple[Member, ...]
+    members: tuple[Member, ...] = ()
+    interval_members: tuple[IntervalMember, ...] = ()
+
+    @property
+    def all_members(self) -> tuple[Member | IntervalMember, ...]:
+        """The members of both families."""
+        return (*self.members, *self.interval_members)
 
     @property
     def types(self) -> frozenset[str]:
         """The event types that the rules look at."""
-        return frozenset(name for member in self.members for name in looked_at(member.resolved, member.sites))
+        return frozenset().union(*(member.types for member in self.all_members))
+
+    @property
+    def rules(self) -> tuple[AnyRule, ...]:
+        """The rules of both families."""
+        return tuple(member.rule for member in self.all_members)
 
 
-def looked_at(rule: ResolvedRule, places: Sequence[Site]) -> frozenset[str]:
-    """Give the event types that a rule looks at."""
-    return frozenset({rule.terminator.type, *(site.type for site in places)})
+def components(rules: Sequence[AnyRule], types: Mapping[str, EventType] | None = None) -> list[Component]:
+    """Take rules apart into components, in the order of their first rules.
 
-
-def components(rules: Sequence[Rule]) -> list[Component]:
-    """Take rules apart into components, in the order of their first rules."""
-    resolved = [resolve(rule) for rule in rules]
-    places = [sites(rule) for rule in resolved]
-    looked = [looked_at(rule, sites) for rule, sites in zip(resolved, places, strict=True)]
+    ``types`` tells what the arguments of interval rules stand for. Interval rules that make events of one type belong
+    together: what two of them derive is one event.
+    """
+    looked = [_types(rule) for rule in rules]
     wanted = frozenset().union(*looked)
     root = list(range(len(rules)))
 
@@ -51,15 +94,56 @@ def components(rules: Sequence[Rule]) -> list[Component]:
             number = root[number]
         return number
 
+    def join(number: int, other: int) -> None:
+        first, second = sorted((find(number), find(other)))
+        root[second] = first
+
     makers: dict[str, list[int]] = {}
     for number, rule in enumerate(rules):
         makers.setdefault(rule.composite.name, []).append(number)
-    for number, types in enumerate(looked):
-        for maker in (maker for name in types for maker in makers.get(name, ())):
-            one, other = sorted((find(number), find(maker)))
-            root[other] = one
-    members: dict[int, list[Member]] = {}
     for number, rule in enumerate(rules):
-        feeds = rule.composite.name in wanted
-        members.setdefault(find(number), []).append(Member(rule, resolved[number], places[number], feeds))
-    return [Component(tuple(found)) for found in members.values()]
+        for maker in (maker for name in looked[number] for maker in makers.get(name, ())):
+            join(number, maker)
+        if isinstance(rule, IntervalRule):
+            join(number, makers[rule.head.name][0])
+    together: dict[int, list[AnyRule]] = {}
+    for number, rule in enumerate(rules):
+        together.setdefault(find(number), []).append(rule)
+    return [_component(found, wanted, types or {}) for found in together.values()]
+
+
+def _component(rules: Sequence[AnyRule], wanted: frozenset[str], types: Mapping[str, EventType]) -> Component:
+    members = []
+    for rule in rules:
+        if isinstance(rule, Rule):
+            resolved = resolve(rule)
+            members.append(Member(rule, resolved, sites(resolved), rule.composite.name in wanted))
+    return Component(
+        tuple(members), tuple(_interval_member(rule, types) for rule in rules if isinstance(rule, IntervalRule))
+    )
+
+
+def _interval_member(rule: IntervalRule, types: Mapping[str, EventType]) -> IntervalMember:
+    return IntervalMember(
+        rule, tuple(PlacedAtom(atom.type, _by_variable(atom.arguments, types[atom.type])) for atom in _atoms(rule))
+    )
+
+
+def _types(rule: AnyRule) -> frozenset[str]:
+    """Give the event types that a rule looks at."""
+    if isinstance(rule, IntervalRule):
+        return frozenset(atom.type for atom in _atoms(rule))
+    resolved = resolve(rule)
+    return frozenset({resolved.terminator.type, *(site.type for site in sites(resolved))})
+
+
+def _atoms(rule: IntervalRule) -> list[Atom]:
+    return [node for node in walk(rule.pattern) if isinstance(node, Atom)]
+
+
+def _by_variable(arguments: Sequence[object], event_type: EventType) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for argument, attribute in zip(arguments, event_type.attributes, strict=True):
+        if isinstance(argument, Parameter):
+            found[argument.name] = (*found.get(argument.name, ()), attribute.name)
+    return found

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from cepheus.core.schema import EventType
-from cepheus.rules.model import Rule
+from cepheus.rules.model import AnyRule
 
 
 class WayName(Enum):
@@ -81,7 +81,7 @@ class Reason:
 class RuleGroup:
     """Rules that run together in one engine per shard; ``inputs`` names the event types from outside that they need."""
 
-    rules: tuple[Rule, ...]
+    rules: tuple[AnyRule, ...]
     inputs: tuple[str, ...]
     way: Way
     reasons: tuple[Reason, ...] = ()

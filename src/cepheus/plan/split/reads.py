@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
-from cepheus.core.schema import TIME_ATTRIBUTE
+from cepheus.core.schema import TIME_ATTRIBUTE, EventType
 from cepheus.rules.expressions import AttributeRef
+from cepheus.rules.interval.model import Atom, IntervalRule
 from cepheus.rules.resolve import Absent, Compute, ResolvedRule
 from cepheus.rules.walk import walk
 
@@ -23,6 +24,15 @@ def reads(rules: Iterable[ResolvedRule]) -> dict[str, frozenset[str]]:
             found.setdefault(inner.type, set())
             _note((inner,), types, inner.type, found)
     return {name: frozenset(attributes) for name, attributes in found.items()}
+
+
+def reads_in_order(rules: Sequence[IntervalRule], types: Mapping[str, EventType]) -> dict[str, frozenset[str]]:
+    """Give every event type that interval rules mention, with all its attributes.
+
+    Their places tell what arguments stand for, and events that are alike in all of them are one event.
+    """
+    atoms = (node for rule in rules for node in walk(rule.pattern) if isinstance(node, Atom))
+    return {atom.type: frozenset(attribute.name for attribute in types[atom.type].attributes) for atom in atoms}
 
 
 def _note(nodes: Iterable[object], types: dict[str, str], own: str | None, found: dict[str, set[str]]) -> None:

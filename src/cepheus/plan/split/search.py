@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from cepheus.core.schema import TIME_ATTRIBUTE
-from cepheus.plan.split.component import Component, Member
-from cepheus.plan.split.ties import Distance, Known, at_site, at_terminator, candidates, learn, of_value
+from cepheus.plan.split.component import Component, IntervalMember, Member
+from cepheus.plan.split.ties import SAME, Distance, Known, at_site, at_terminator, candidates, learn, of_value
+from cepheus.rules.interval.reach import points
 
 Attributes = Mapping[str, str]
 """For each event type, the attribute that is chosen."""
@@ -41,25 +42,29 @@ def search(component: Component, given: Attributes, fits: Fits, need: str, obsta
 
     ``given`` are choices that stand. ``need`` says in words what events must be tied by.
     """
-    stack: list[Iterator[Attributes]] = [_fit(component.members[0], given, fits, need, obstacle, 0)]
+    members = component.all_members
+    stack: list[Iterator[Attributes]] = [_fit(members[0], given, fits, need, obstacle, 0)]
     trials = 0
     while stack:
         found = next(stack[-1], None)
         trials += 1
         if found is None or trials > _MOST_TRIALS:
             stack.pop()
-        elif len(stack) == len(component.members):
+        elif len(stack) == len(members):
             return found
         else:
             number = len(stack)
-            stack.append(_fit(component.members[number], found, fits, need, obstacle, number))
+            stack.append(_fit(members[number], found, fits, need, obstacle, number))
     return None
 
 
 def _fit(
-    member: Member, given: Attributes, fits: Fits, need: str, obstacle: Obstacle, number: int
+    member: Member | IntervalMember, given: Attributes, fits: Fits, need: str, obstacle: Obstacle, number: int
 ) -> Iterator[Attributes]:
     """Give the ways to extend choices so that they suit a rule."""
+    if isinstance(member, IntervalMember):
+        yield from _fit_intervals(member, given, fits, obstacle, number)
+        return
     rule = member.resolved
     terminator = rule.terminator.type
     choices = (given[terminator],) if terminator in given else _of_terminator(member)
@@ -137,3 +142,51 @@ def carries(member: Member, attribute: str, known: Known) -> dict[str, Distance]
     if attribute == TIME_ATTRIBUTE:  # a composite event has the time of its terminator
         found[TIME_ATTRIBUTE] = known[member.resolved.terminator.name, attribute]
     return found
+
+
+def _fit_intervals(
+    member: IntervalMember, given: Attributes, fits: Fits, obstacle: Obstacle, number: int
+) -> Iterator[Attributes]:
+    """Give the ways to extend choices so that they suit an interval rule.
+
+    All its atoms must share one variable, those that are negated or aggregated included: then partners are only ever
+    looked for, chosen, replaced and used up among events of one value, under every policy. And what it makes must carry
+    the value along, whether or not rules look at it, since equal complex events are one.
+    """
+    rule = member.rule
+    if points([rule]):
+        obstacle.note((number, 0), str(rule.name), "a point in time goes with every value")
+        return
+    variables = list(dict.fromkeys(variable for atom in member.atoms for variable in atom.variables))
+    if not variables:
+        obstacle.note((number, 0), str(rule.name), "no variable is shared by its events")
+    for variable in variables:
+        yield from _fit_atoms(member, variable, 0, given, fits, obstacle, number)
+
+
+def _fit_atoms(
+    member: IntervalMember, variable: str, at: int, given: Attributes, fits: Fits, obstacle: Obstacle, number: int
+) -> Iterator[Attributes]:
+    """Go on atom by atom, and then with the head."""
+    name, head = str(member.rule.name), member.rule.head.name
+    places = [(atom.type, atom.variables.get(variable, ())) for atom in member.atoms]
+    places.append((head, member.carried.get(variable, ())))
+    if at == len(places):
+        yield given
+        return
+    event_type, attributes = places[at]
+    tied = [attribute for attribute in attributes if fits(event_type, attribute, SAME)]
+    wanted = given.get(event_type)
+    if not tied or wanted not in (None, *tied):
+        if tied:
+            words = f"'{event_type}' has {variable} as its {tied[0]}, but goes by its {wanted} elsewhere"
+        elif attributes:
+            words = f"{variable} is uncertain in '{event_type}'"
+        elif at == len(member.atoms):
+            words = f"{head} does not carry along {variable}, and equal events of different {variable} are one"
+        else:
+            words = f"'{event_type}' does not share {variable}"
+        obstacle.note((number, at + 1), name, words)
+        return
+    for attribute in [wanted] if wanted is not None else tied:
+        yield from _fit_atoms(member, variable, at + 1, {**given, event_type: attribute}, fits, obstacle, number)

@@ -11,7 +11,7 @@ from cepheus.plan.split.bands import find_bands
 from cepheus.plan.split.component import Component, components
 from cepheus.plan.split.keys import as_doubles, find_keys
 from cepheus.plan.split.model import ByBand, ByKey, BySlice, Reason, RuleGroup, Split, Way, WayName, Whole
-from cepheus.plan.split.reads import reads
+from cepheus.plan.split.reads import reads, reads_in_order
 from cepheus.plan.split.search import Attributes
 from cepheus.plan.split.slices import find_slices
 from cepheus.rules.check import Checked
@@ -27,10 +27,12 @@ def split(checked: Checked, *, ways: Collection[WayName] = ALL_WAYS, shards: int
     ``ways`` are those that the host allows; what cannot be split in any of them stays whole, in at most ``shards``
     groups. Components that go by the same keys form one group, so that events travel once; so do all that go by time.
     """
+    types = {**checked.composites, **checked.inputs}
     read = reads(resolve(rule) for rule in checked.rules.rules)
+    read |= reads_in_order(checked.rules.interval_rules, types)
     inputs = tuple(_pruned(checked.inputs[name], read[name]) for name in read if name in checked.inputs)
     drafts: list[_Draft] = []
-    for component in components(checked.rules.rules):
+    for component in components(checked.rules.all_rules, types):
         _place(component, checked, ways, shards, drafts)
     names = frozenset(event_type.name for event_type in inputs)
     return Split(tuple(draft.group(checked, names) for draft in drafts), inputs)
@@ -50,7 +52,7 @@ class _Draft:
     reasons: list[Reason] = field(default_factory=list)
 
     def group(self, checked: Checked, inputs: frozenset[str]) -> RuleGroup:
-        rules = tuple(member.rule for component in self.components for member in component.members)
+        rules = tuple(rule for component in self.components for rule in component.rules)
         looked = inputs.intersection(name for component in self.components for name in component.types)
         way = self.way
         match way:
@@ -119,6 +121,6 @@ def _join_whole(component: Component, reasons: list[Reason], shards: int, drafts
     if len(whole) < shards:
         drafts.append(_Draft([component], Whole(), reasons=reasons))
         return
-    smallest = min(whole, key=lambda draft: sum(len(c.members) for c in draft.components))
+    smallest = min(whole, key=lambda draft: sum(len(c.rules) for c in draft.components))
     smallest.components.append(component)
     smallest.reasons += reasons

@@ -47,11 +47,15 @@ def run_batch(routed: DataFrame, job: Job) -> DataFrame:
 
     Each shard is one partition. Spark sorts it by time alone, which it does fastest; ties are settled in Python.
     """
+    from pyspark import TaskContext
+
     shards = max(group.shards.stop for group in job.groups)
     dealt = routed.repartitionById(shards, SHARD).sortWithinPartitions(TIME)
 
     def work(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return job.run(rows)
+        context = TaskContext.get()
+        assert context is not None
+        return job.run(rows, context.partitionId())
 
     return dealt.mapInArrow(work, job.composites.sql)
 

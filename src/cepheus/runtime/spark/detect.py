@@ -21,7 +21,7 @@ from cepheus.runtime.spark.layout import NO_TYPE, CompositeLayout, quoted
 from cepheus.runtime.spark.placement import Cells
 from cepheus.runtime.spark.planning import Options, Planned, place_groups, plan
 from cepheus.runtime.spark.routing import route
-from cepheus.runtime.spark.sources import Naming, sources_of
+from cepheus.runtime.spark.sources import Naming, sources_of, start_column
 from cepheus.runtime.spark.streaming import is_stream, run_stream, watermarked
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ class Compiled(Protocol):
 class Detection:
     """The composite events that rules find in DataFrames; nothing runs before Spark is asked for rows.
 
-    ``dataframe`` has all of them: ``type``, ``time``, with provenance ``id`` and ``from``, and a column for every
-    attribute, null where a type does not have it.
+    ``dataframe`` has all of them: ``type``, ``time``, with rules over intervals ``start``, with provenance ``id`` and
+    ``from``, and a column for every attribute, null where a type does not have it.
     """
 
     dataframe: DataFrame
@@ -61,8 +61,8 @@ class Detection:
         return self.planned.composites
 
     def of(self, composite: str, rows: DataFrame | None = None) -> DataFrame:
-        """Give the composite events of one type and its attributes: ``time``, with provenance ``id`` and ``from``, with
-        networks ``probability``.
+        """Give the composite events of one type and its attributes: ``time``, with rules over intervals ``start``, with
+        provenance ``id`` and ``from``, with networks ``probability``.
 
         ``rows`` are taken in place of ``dataframe``: the same rows, cached.
         """
@@ -72,8 +72,7 @@ class Detection:
         if composite not in composites:
             hint = did_you_mean(composite, composites) or f"the rules define {', '.join(composites)}"
             raise OptionError.of("type", f"no rule defines '{composite}'", hint=hint)
-        own = ["time", *(["probability"] if self.layout.probability else [])]
-        own += ["id", "from"] if self.layout.provenance else []
+        own = self.layout.own
         names = dict(zip(self.layout.columns, self.layout.names, strict=True))
         columns = [f.col(quoted(name)) for name in own]
         for attribute in composites[composite].attributes:
@@ -99,6 +98,7 @@ def detect(
     type: str = "type",
     sequence: str | None = None,
     id: str | None = None,
+    start: str | None = None,
     time_unit: Literal["us", "ms", "s"] = "us",
     provenance: bool = False,
     shards: int | None = None,
@@ -112,9 +112,10 @@ def detect(
     """Find the composite events that rules define, in DataFrames, finite or streaming.
 
     ``events`` is one DataFrame with a column of event types, or a dict of event type to DataFrame. ``time``, ``type``,
-    ``sequence`` and ``id`` name columns; every other column is an attribute, and null means that it is undefined.
-    Integer times are in ``time_unit``. With ``provenance`` each composite event has an id and the ids of the events it
-    was made of.
+    ``sequence``, ``id`` and ``start`` name columns; every other column is an attribute, and null means that it is
+    undefined. Rules over intervals take an event with a start for one that lasted from then to its time; by default the
+    column is ``start``, if there is one. Integer times are in ``time_unit``, and so are bare numbers in such rules.
+    With ``provenance`` each composite event has an id and the ids of the events it was made of.
 
     ``shards`` is how many parts the work is cut into, by default one per core; ``split`` allows only one way to cut.
     An event without a time, or without an attribute that its declaration demands, stops the job or, with
@@ -124,8 +125,9 @@ def detect(
     A stream needs a ``watermark``, how late events may be, unless the DataFrame has one; with ``late`` the events that
     come later still are given, too.
     """
-    naming = Naming(time, type, sequence, id, TimeUnit(time_unit))
-    read = _rule_set(rules)
+    unit = TimeUnit(time_unit)
+    read = _rule_set(rules, unit)
+    naming = Naming(time, type, sequence, id, unit, start_column(events, read, start))
     sources = sources_of(events, read, naming)
     streaming = is_stream(sources)
     ways = set(WayName) if split == "auto" else {WayName(split), WayName.WHOLE}
@@ -156,9 +158,9 @@ def _stream(planned: Planned, *, late: bool) -> DataFrame:
     return run_stream(rows, planned.job(routed), late=late)
 
 
-def _rule_set(rules: RuleSource | Compiled) -> RuleSet:
+def _rule_set(rules: RuleSource | Compiled, unit: TimeUnit) -> RuleSet:
     if isinstance(rules, RuleSet | str | PathLike | Sequence):
-        return read_rules(rules)
+        return read_rules(rules, unit)
     return rules.rules
 
 

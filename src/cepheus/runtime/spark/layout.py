@@ -6,13 +6,14 @@ for each attribute that some rule reads; ``EventLayout`` makes batches of them w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cepheus.core.batch import ColumnKey, EventBatch, Ids
@@ -23,7 +24,7 @@ from cepheus.core.schema import EventType, Schema
 from cepheus.core.values import ValueType
 from cepheus.runtime.spark.homes import HOME_COLUMN
 
-SHARD, TYPE, TIME, SEQUENCE, ID, HOME = "shard", "type", "time", "sequence", "id", "home"
+SHARD, TYPE, TIME, SEQUENCE, ID, HOME, START = "shard", "type", "time", "sequence", "id", "home", "start"
 """The columns of events that are not attributes. ``home`` tells whether the shard owns the event."""
 
 SQL_TYPES: Mapping[ValueType, str] = {
@@ -70,9 +71,12 @@ class EventLayout:
     ids: IdKind = IdKind.NONE
     sequenced: bool = False
     homes: bool = False
+    intervals: bool = False
 
     @classmethod
-    def of(cls, inputs: Sequence[EventType], *, ids: IdKind, sequenced: bool, homes: bool) -> EventLayout:
+    def of(
+        cls, inputs: Sequence[EventType], *, ids: IdKind, sequenced: bool, homes: bool, intervals: bool = False
+    ) -> EventLayout:
         """Lay out the event types that rules look at, each with the attributes they read."""
         columns = {(a.name, a.type): None for event_type in inputs for a in event_type.attributes if a.type is not None}
         required = (
@@ -83,7 +87,7 @@ class EventLayout:
         )
         names = tuple(event_type.name for event_type in inputs)
         ordered = sorted(columns, key=lambda key: (key[0], key[1].value))
-        return cls(names, tuple(ordered), tuple(required), ids, sequenced, homes)
+        return cls(names, tuple(ordered), tuple(required), ids, sequenced, homes, intervals)
 
     def name_of(self, key: ColumnKey) -> str:
         """Give the name in Spark of an attribute's column."""
@@ -101,7 +105,15 @@ class EventLayout:
             columns=columns,
             sequences=_filled(rows.column(SEQUENCE), "sequence number") if self.sequenced else None,
             ids=self._ids(rows),
+            starts=self._starts(rows),
         )
+
+    def _starts(self, rows: pa.RecordBatch) -> NDArray[np.int64] | None:
+        """Give when events began: those without a start are instants."""
+        if not self.intervals:
+            return None
+        starts, times = rows.column(START), rows.column(TIME)
+        return _filled(pc.coalesce(starts, times) if starts.null_count else starts, "start")
 
     def _ids(self, rows: pa.RecordBatch) -> Ids | None:
         match self.ids:
@@ -113,7 +125,11 @@ class EventLayout:
                 return _text_ids(rows.column(ID))
 
     def check(self, batch: EventBatch) -> None:
-        """Refuse events that lack an attribute that all of their type must have, and numbers that are none."""
+        """Refuse events that lack what all of their type must have, numbers that are none, ends before starts."""
+        if batch.starts is not None and (batch.starts > batch.times).any():
+            raise EventError.of(
+                "start", "an event starts after its end", hint="leave out such events: on_bad_event='skip'"
+            )
         for key, column in batch.columns.items():
             name, value_type = key
             if value_type is ValueType.FLOAT and not np.isfinite(_numbers(column)).all():
@@ -164,54 +180,100 @@ def _numbers(column: pa.Array) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True)
 class CompositeLayout:
-    """The columns of composite events: type, time, where rules are weighed probability, on request id and parts, then
-    attributes.
+    """The columns of composite events: type, time, of interval rules start, where rules are weighed probability, on
+    request id and parts, then attributes.
 
     ``columns`` are named by attribute and type; ``names`` are their names in Spark, the attribute's own unless two
-    composite types use it for values of different types.
+    composite types use it for values of different types. ``heads`` are the types that interval rules make.
     """
 
     columns: tuple[ColumnKey, ...]
     names: tuple[str, ...]
     provenance: bool
     probability: bool = False
+    heads: tuple[EventType, ...] = ()
 
     @classmethod
-    def of(cls, composites: Schema, *, provenance: bool, probability: bool = False) -> CompositeLayout:
-        """Lay out the composite types that rules define."""
+    def of(
+        cls, composites: Schema, *, provenance: bool, probability: bool = False, heads: Iterable[str] = ()
+    ) -> CompositeLayout:
+        """Lay out the composite types that rules define; ``heads`` are those of interval rules."""
         columns: dict[ColumnKey, None] = {}
         for event_type in composites.values():
             for attribute in event_type.attributes:
                 columns[attribute.name, attribute.type or NO_TYPE] = None
         uses = [name for name, _ in columns]
         names = (name if uses.count(name) == 1 else f"{name} ({kind.value})" for name, kind in columns)
-        return cls(tuple(columns), tuple(names), provenance, probability)
+        made = tuple(composites[name] for name in dict.fromkeys(heads))
+        return cls(tuple(columns), tuple(names), provenance, probability, made)
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """The names of the columns that are not attributes, but for the type."""
+        found = ["time"]
+        found += ["start"] if self.heads else []
+        found += ["probability"] if self.probability else []
+        found += ["id", "from"] if self.provenance else []
+        return tuple(found)
 
     @property
     def sql(self) -> str:
         """The schema, as Spark takes it."""
-        own = ["type string", "time timestamp"]
-        own += ["probability double"] if self.probability else []
-        own += ["id string", "`from` array<string>"] if self.provenance else []
+        own = [f"{quoted(name)} {_OWN[name]}" for name in ("type", *self.own)]
         kinds = (f"{quoted(name)} {SQL_TYPES[kind]}" for name, (_, kind) in zip(self.names, self.columns, strict=True))
         return ", ".join([*own, *kinds])
 
     def rows(self, batch: EventBatch) -> pa.RecordBatch:
         """Give composite events as rows for Spark."""
+        if self.heads:
+            batch = _as_told(batch, self.heads)
         types = pa.DictionaryArray.from_arrays(pa.array(batch.codes), pa.array(batch.types, pa.string()))
         arrays = [types.cast(pa.string()), pa.array(batch.times).view(ValueType.TIMESTAMP.arrow)]
-        names = ["type", "time"]
+        if self.heads:
+            starts = batch.times if batch.starts is None else batch.starts
+            arrays.append(pa.array(starts).view(ValueType.TIMESTAMP.arrow))
         if self.probability:
             certain = np.ones(len(batch)) if batch.probabilities is None else batch.probabilities
             arrays.append(pa.array(certain, pa.float64()))
-            names.append("probability")
         if self.provenance:
             assert batch.provenance is not None
             arrays.append(pa.array(batch.id_list(), pa.string()))
             parts = ([str(part) for part in made_of] for made_of in batch.provenance.made_of)
             arrays.append(pa.array(list(parts), pa.list_(pa.string())))
-            names += ["id", "from"]
         for key in self.columns:
             column = batch.columns.get(key)
             arrays.append(pa.nulls(len(batch), key[1].arrow) if column is None else column.cast(key[1].arrow))
-        return pa.RecordBatch.from_arrays(arrays, [*names, *self.names])
+        return pa.RecordBatch.from_arrays(arrays, ["type", *self.own, *self.names])
+
+
+_OWN = {
+    "type": "string",
+    "time": "timestamp",
+    "start": "timestamp",
+    "probability": "double",
+    "id": "string",
+    "from": "array<string>",
+}
+
+
+def _as_told(batch: EventBatch, heads: Sequence[EventType]) -> EventBatch:
+    """Give complex events whose values are of the types that are known of their attributes.
+
+    Numbers that are equal are one value to interval rules, so an attribute of integers may come as a double; where
+    rules give values of different types, all are texts.
+    """
+    columns = dict(batch.columns)
+    for head in heads:
+        if head.name not in batch.types:
+            continue
+        own = pa.array(batch.codes == batch.types.index(head.name))
+        for attribute in head.attributes:
+            told = (attribute.name, attribute.type or NO_TYPE)
+            for key in [key for key in batch.columns if key[0] == told[0] and key != told]:
+                stray = pc.and_(own, columns[key].is_valid())
+                if pc.any(stray).as_py():
+                    present = columns.get(told, pa.nulls(len(batch), told[1].arrow))
+                    moved = pc.if_else(stray, columns[key], None).cast(told[1].arrow)
+                    columns[told] = pc.coalesce(moved, present.cast(told[1].arrow))
+                    columns[key] = pc.if_else(stray, pa.scalar(None, columns[key].type), columns[key])
+    return replace(batch, columns=columns)

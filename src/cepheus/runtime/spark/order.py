@@ -1,7 +1,7 @@
 """The total order of events on Spark: by time, then sequence number, then the events' own content.
 
 Rows come out of a shuffle in any order. Events of equal time that no sequence number tells apart are ordered by type,
-then attributes by name, undefined values first, then id, so that every run gives the same answer.
+start, then attributes by name, undefined values first, then id, so that every run gives the same answer.
 """
 
 from __future__ import annotations
@@ -50,6 +50,8 @@ def _keys(batch: EventBatch) -> list[NDArray[np.generic]]:
     if batch.sequences is not None:
         keys.append(batch.sequences)
     keys.append(_ranks(pa.array(batch.types, pa.string()))[batch.codes])
+    if batch.starts is not None:
+        keys.append(batch.starts)
     content = sorted((name, kind.value, kind) for name, kind in batch.columns if name != HOME_ATTRIBUTE)
     for name, _, value_type in content:
         column = batch.columns[name, value_type]

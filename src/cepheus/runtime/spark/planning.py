@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from cepheus.core.errors import Diagnostic, RuleError, UnsupportedError
+from cepheus.core.errors import Diagnostic, RuleError
 from cepheus.core.schema import EventType, Schema
 from cepheus.core.values import ValueType
 from cepheus.engine.limits import DEFAULT_LIMIT
 from cepheus.engine.registry import AUTO, create
 from cepheus.plan.split import ByBand, Split, WayName, Whole, split
 from cepheus.rules.check import Checked, check
-from cepheus.rules.model import Rule, RuleSet
+from cepheus.rules.model import AnyRule, RuleSet
 from cepheus.rules.networks.model import Network
 from cepheus.rules.resolve import resolve
+from cepheus.runtime.spark.interval_looks import interval_looks
 from cepheus.runtime.spark.layout import CompositeLayout, EventLayout
 from cepheus.runtime.spark.placement import Placement
 from cepheus.runtime.spark.prepare import Prepared, id_kind, prepare
@@ -72,7 +73,7 @@ class Planned:
         )
         return Job(self.events, self.composites, groups)
 
-    def _networks(self, rules: Sequence[Rule]) -> tuple[Network, ...]:
+    def _networks(self, rules: Sequence[AnyRule]) -> tuple[Network, ...]:
         names = {rule.name for rule in rules}
         return tuple(network for network in self.checked.rules.networks if network.rule in names)
 
@@ -88,22 +89,22 @@ def plan(
 
     The rows come from ``prepared_from``: the sources themselves, or what a stream has made of them.
     """
-    _refuse_unsupported(rules)
     naming = options.naming
-    checked = check(rules, schema=schema_of(sources, naming))
+    checked = check(rules, schema=schema_of(sources, naming, rules))
     _refuse_misfits(checked, sources)
     found = split(checked, ways=ways, shards=options.shards)
-    resolved = [resolve(rule) for rule in checked.rules.rules]
-    places = looks(resolved)
+    places = looks(resolve(rule) for rule in checked.rules.rules)
+    places += interval_looks(checked.rules.interval_rules, {**checked.composites, **checked.inputs})
     declared = {event_type.name for event_type in checked.rules.declarations}
     inputs = {event_type.name: event_type for event_type in settled_inputs(found.inputs, declared, places)}
     types = Schema({**checked.composites, **inputs}.values())
-    create(options.engine, checked.rules.rules, types, networks=networks_of(checked.rules))  # or say why not
+    create(options.engine, checked.rules.all_rules, types, networks=networks_of(checked.rules))  # or say why not
     events = EventLayout.of(
         tuple(inputs.values()),
         ids=id_kind(sources, naming, wanted=options.provenance),
         sequenced=naming.sequence is not None,
         homes=any(isinstance(group.way, ByBand) for group in found.groups),
+        intervals=naming.start is not None,
     )
     pushdown = Pushdown(places, inputs, naming, skip_bad=options.skip_bad)
     pushed: dict[str, Condition | None] = {}
@@ -117,18 +118,12 @@ def plan(
         if prepared is not None:
             rows.append(prepared)
     composites = CompositeLayout.of(
-        checked.composites, provenance=options.provenance, probability=bool(checked.rules.networks)
+        checked.composites,
+        provenance=options.provenance,
+        probability=bool(checked.rules.networks),
+        heads=[rule.head.name for rule in checked.rules.interval_rules],
     )
     return Planned(checked, found, options, inputs, events, composites, tuple(rows), pushed)
-
-
-def _refuse_unsupported(rules: RuleSet) -> None:
-    if rules.interval_rules:
-        raise UnsupportedError.of(
-            "spark",
-            "rules over intervals do not run on Spark yet",
-            hint="run them in the embedded engine: cepheus.compile(rules).detect(events)",
-        )
 
 
 def _refuse_misfits(checked: Checked, sources: Sequence[Source]) -> None:

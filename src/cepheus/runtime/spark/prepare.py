@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cepheus.core.batch import ColumnKey
 from cepheus.core.schema import EventType
 from cepheus.core.values import ValueType
-from cepheus.runtime.spark.layout import ID, SEQUENCE, SQL_TYPES, TIME, TYPE, EventLayout, IdKind
+from cepheus.runtime.spark.layout import ID, SEQUENCE, SQL_TYPES, START, TIME, TYPE, EventLayout, IdKind
 from cepheus.runtime.spark.pushdown import Condition
 from cepheus.runtime.spark.sources import Naming, Source, as_kind, column, kind_of, micros
 
@@ -57,6 +57,8 @@ def prepare(
     schema = source.frame.schema
     time = micros(column(naming.time), schema[naming.time].dataType, naming.unit)
     columns = [_type_code(source, types, layout, naming).alias(TYPE), time.alias(TIME)]
+    if layout.intervals:
+        columns.append(_start(source, naming).alias(START))
     if layout.sequenced:
         assert naming.sequence is not None
         columns.append(column(naming.sequence).cast("bigint").alias(SEQUENCE))
@@ -67,6 +69,15 @@ def prepare(
         own = column(naming.id).cast(layout.ids.value)
         return Prepared(frame.select(*columns, *attributes, own.alias(ID)), types)
     return Prepared(frame.select(*columns, *attributes).withColumn(ID, _content_id(layout)), types)
+
+
+def _start(source: Source, naming: Naming) -> Column:
+    """Give when events start, null for those that are instants."""
+    from pyspark.sql import functions as f
+
+    if naming.start is None or naming.start not in source.frame.columns:
+        return f.lit(None).cast("bigint")
+    return micros(column(naming.start), source.frame.schema[naming.start].dataType, naming.unit)
 
 
 def _condition(
@@ -115,7 +126,9 @@ def _content_id(layout: EventLayout) -> Column:
     """Give an id made of all that rules can tell events apart by."""
     from pyspark.sql import functions as f
 
-    names = [TYPE, TIME, *([SEQUENCE] if layout.sequenced else []), *map(layout.name_of, layout.columns)]
+    own = [START] if layout.intervals else []
+    own += [SEQUENCE] if layout.sequenced else []
+    names = [TYPE, TIME, *own, *map(layout.name_of, layout.columns)]
     # a hash passes over nulls, so which columns are null must be part of what is hashed
     parts = [part for name in names for part in (f.col(name), f.col(name).isNull())]
     return f.xxhash64(*parts).bitwiseAND(f.lit(2**63 - 1))

@@ -10,9 +10,11 @@ import pyarrow as pa
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.schema import Schema
+from cepheus.core.time import MAX_TIME
 from cepheus.engine.interface import Engine
 from cepheus.engine.registry import create
-from cepheus.rules.model import Rule, RuleSet
+from cepheus.rules.interval.reach import points
+from cepheus.rules.model import AnyRule, Rule, RuleSet
 from cepheus.rules.networks.model import Network
 from cepheus.runtime.spark.homes import HOME_COLUMN, with_home, with_homes
 from cepheus.runtime.spark.layout import SHARD, CompositeLayout, EventLayout
@@ -31,7 +33,7 @@ class GroupJob:
     says that composite events know whether they are at home. ``networks`` are those of rules of the group.
     """
 
-    rules: tuple[Rule, ...]
+    rules: tuple[AnyRule, ...]
     schema: Schema
     engine: str
     limit: int
@@ -44,9 +46,15 @@ class GroupJob:
         """Start an engine with the rules of the group."""
         rules, schema = self.rules, self.schema
         if self.homes:
-            rules, schema = tuple(map(with_home, rules)), with_homes(schema)
-        networks = networks_of(RuleSet(rules=rules, networks=self.networks))
+            rules = tuple(with_home(rule) if isinstance(rule, Rule) else rule for rule in rules)
+            schema = with_homes(schema)
+        networks = networks_of(RuleSet.of(rules, self.networks))
         return create(self.engine, rules, schema, limit=self.limit, networks=networks)
+
+    @property
+    def points(self) -> tuple[int, ...]:
+        """The points in time, in order, at which something happens though there be no event."""
+        return points(self.rules)
 
     def kept(self, shard: int, composites: EventBatch) -> EventBatch:
         """Give the composite events that belong to a shard; the others are another's."""
@@ -75,9 +83,14 @@ class Job:
         """Give the group that a shard belongs to."""
         return next(group for group in self.groups if shard in group.shards)
 
-    def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Run the rows of a task, which come in order of time and may belong to several shards."""
+    def run(self, batches: Iterable[pa.RecordBatch], own: int) -> Iterator[pa.RecordBatch]:
+        """Run the rows of a task, which come in order of time and may belong to several shards.
+
+        ``own`` is the shard that is the task's own, whether or not it has rows.
+        """
         running: dict[int, ShardRun] = {}
+        if any(own in group.shards and group.points for group in self.groups):
+            running[own] = ShardRun(self, own)
         for rows in batches:
             for shard, part in _by_shard(rows):
                 if shard not in running:
@@ -123,8 +136,10 @@ class ShardRun:
         return self._feed(last=False) if self._count >= self._due else EventBatch.empty()
 
     def finish(self) -> EventBatch:
-        """Give the rest, after the last row."""
-        return self._feed(last=True)
+        """Give the rest, after the last row: also what time alone completes."""
+        rest = self._feed(last=True)
+        completed = self._group.kept(self._shard, self._engine.advance(MAX_TIME))
+        return EventBatch.concat([rest, completed])
 
     def _feed(self, *, last: bool) -> EventBatch:
         if not self._count:

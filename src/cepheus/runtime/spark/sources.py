@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cepheus.core.errors import OptionError, did_you_mean
+from cepheus.core.formats.intervals import START, argument_name
 from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import ValueType
 from cepheus.rules.expressions import EventPattern
+from cepheus.rules.interval.model import Atom
 from cepheus.rules.model import RuleSet
 from cepheus.rules.walk import walk
 from cepheus.runtime.spark.layout import SQL_TYPES, quoted
@@ -51,11 +53,13 @@ class Naming:
     sequence: str | None = None
     id: str | None = None
     unit: TimeUnit = TimeUnit.US
+    start: str | None = None
 
     @property
     def names(self) -> frozenset[str]:
         """All of them."""
-        return frozenset(name for name in (self.time, self.type, self.sequence, self.id) if name is not None)
+        own = (self.time, self.type, self.sequence, self.id, self.start)
+        return frozenset(name for name in own if name is not None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,14 +81,38 @@ def sources_of(events: DataFrame | Mapping[str, DataFrame], rules: RuleSet, nami
     if isinstance(events, Mapping):
         found = tuple(Source(frame, (name,), False) for name, frame in events.items())
     else:
-        composites = {rule.composite.name for rule in rules.rules}
+        composites = {rule.composite.name for rule in rules.all_rules}
         declared = {event_type.name for event_type in rules.declarations}
-        mentioned = (node.type for rule in rules.rules for node in walk(rule) if isinstance(node, EventPattern))
-        types = dict.fromkeys(name for name in mentioned if name in declared or name not in composites)
+        nodes = (node for rule in rules.all_rules for node in walk(rule))
+        mentioned = (node.type for node in nodes if isinstance(node, EventPattern | Atom))
+        others = composites | _relations(rules)
+        types = dict.fromkeys(name for name in mentioned if name in declared or name not in others)
         found = (Source(events, tuple(types), True),)
     for source in found:
         _check_columns(source, naming)
     return found
+
+
+def _relations(rules: RuleSet) -> set[str]:
+    """Give the names of background knowledge, which patterns may mention like events."""
+    known = rules.knowledge
+    told = {fact.relation for fact in known.facts} | {deduction.relation for deduction in known.deductions}
+    return told | {table.name for table in known.tables}
+
+
+def start_column(events: DataFrame | Mapping[str, DataFrame], rules: RuleSet, given: str | None) -> str | None:
+    """Give the column in which events over intervals have their start: the one given, or else ``start``, if there is
+    one and it is no attribute.
+    """
+    frames = events.values() if isinstance(events, Mapping) else (events,)
+    columns = {name for frame in frames for name in frame.columns}
+    if given is not None:
+        if given not in columns:
+            message = f"the events have no column '{given}' for their start"
+            raise OptionError.of("column", message, hint=did_you_mean(given, columns))
+        return given
+    declared = any(event_type.attribute(START) is not None for event_type in rules.declarations)
+    return START if rules.interval_rules and not declared and START in columns else None
 
 
 def _check_columns(source: Source, naming: Naming) -> None:
@@ -99,7 +127,10 @@ def _check_columns(source: Source, naming: Naming) -> None:
         if name is not None and name not in columns:
             hint = did_you_mean(name, columns) or f"name the column: detect(.., {option}='..')"
             raise OptionError.of("column", f"{source.what} have no column '{name}' for their {option}", hint=hint)
-    _check_kind(source, "time", naming.time, (ValueType.TIMESTAMP, ValueType.INT), "convert it with to_timestamp")
+    times = (ValueType.TIMESTAMP, ValueType.INT)
+    _check_kind(source, "time", naming.time, times, "convert it with to_timestamp")
+    if naming.start is not None and naming.start in columns:
+        _check_kind(source, "start", naming.start, times, "convert it with to_timestamp")
     if naming.sequence is not None:
         _check_kind(source, "sequence", naming.sequence, (ValueType.INT,), "a sequence is a column of integers")
     if naming.id is not None:
@@ -120,12 +151,15 @@ def kind_of(data_type: DataType) -> ValueType | None:
     return _KINDS.get(data_type.typeName().partition("(")[0])
 
 
-def schema_of(sources: Iterable[Source], naming: Naming) -> Schema:
+def schema_of(sources: Iterable[Source], naming: Naming, rules: RuleSet) -> Schema:
     """Give the event types that the data has, as the checks of rules take them: null means undefined.
 
-    Where each type has a DataFrame of its own, there are no other types.
+    Where each type has a DataFrame of its own, there are no other types. Where all share one, a type that rules read by
+    the places of its attributes has as many as they write, if there are columns ``arg1``, ``arg2`` and so on.
     """
     sources = tuple(sources)
+    atoms = (node for rule in rules.interval_rules for node in walk(rule.pattern) if isinstance(node, Atom))
+    arities = {atom.type: len(atom.arguments) for atom in atoms}
     types = []
     for source in sources:
         attributes = tuple(
@@ -133,8 +167,17 @@ def schema_of(sources: Iterable[Source], naming: Naming) -> Schema:
             for field in source.frame.schema.fields
             if field.name not in naming.names and (kind := kind_of(field.dataType)) is not None
         )
-        types += [EventType(name, attributes) for name in source.types]
+        types += [EventType(name, _in_places(attributes, arities.get(name), source.typed)) for name in source.types]
     return Schema(types, closed=not any(source.typed for source in sources))
+
+
+def _in_places(attributes: tuple[Attribute, ...], arity: int | None, typed: bool) -> tuple[Attribute, ...]:
+    """Give the attributes of a type that shares its columns with others; all of them unless places tell which."""
+    if not typed or arity is None:
+        return attributes
+    by_name = {attribute.name: attribute for attribute in attributes}
+    names = [argument_name(place) for place in range(1, arity + 1)]
+    return tuple(by_name[name] for name in names) if by_name.keys() >= set(names) else attributes
 
 
 def column(name: str) -> Column:

@@ -38,6 +38,10 @@ class ShardWork(Protocol):
     def memory(self) -> int | None:
         """Microseconds that the rules can look back, or None."""
 
+    @property
+    def points(self) -> Sequence[int]:
+        """The points in time, in order and in microseconds, at which something happens though there be no event."""
+
     def engine(self) -> Engine:
         """Give a new engine with the rules of the shard."""
 
@@ -72,8 +76,15 @@ class Live:
             self.waiting = self.work.in_order(both)
 
     def run(self, until: int) -> EventBatch:
-        """Process the events before a time, and give what they complete."""
+        """Process the events before a time, and give what they and the time itself complete."""
+        later = until > self.floor
         self.floor = max(self.floor, until)
+        found = [self._feed(until)]
+        if later:
+            found.append(self.engine.advance(until))
+        return EventBatch.concat(found)
+
+    def _feed(self, until: int) -> EventBatch:
         if self.waiting is None:
             return EventBatch.empty()
         count = int(np.searchsorted(self.work.times(self.waiting), until, side="left"))

@@ -77,8 +77,6 @@ class ShardMachine:
             if events.num_rows:
                 head = self._add(store, live, head, self._work.in_order(events))
         composites = self._work.own(live.run(until))
-        if until > head.floor:
-            live.engine.advance(until)
         head = self._forget(store, live, replace(head, floor=until))
         head = self._merge(store, head)
         head = replace(head, wake=self._wake(live, head))
@@ -192,13 +190,13 @@ class ShardMachine:
         )
 
     def _wake(self, live: Live, head: Head) -> int | None:
-        """Give when there is something to do: events to process, or pieces to drop.
+        """Give when there is something to do: events to process, points in time that come up, pieces to drop.
 
         A watermark begins at 0, so before that there is no time to wake at.
         """
+        due = [point for point in self._work.points if point > head.floor][:1]
         if live.waiting is not None:
-            return max(int(self._work.times(live.waiting)[0]) // _MILLISECOND + 1, 1)
-        if self._work.memory is None or not head.pieces:
-            return None
-        last = max(piece.last for piece in head.pieces)
-        return max(min(last + self._work.memory, MAX_TIME) // _MILLISECOND + 1, 1)
+            due.append(int(self._work.times(live.waiting)[0]))
+        elif self._work.memory is not None and head.pieces:
+            due.append(min(max(piece.last for piece in head.pieces) + self._work.memory, MAX_TIME))
+        return max(min(due) // _MILLISECOND + 1, 1) if due else None

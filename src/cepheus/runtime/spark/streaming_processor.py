@@ -55,7 +55,7 @@ class JobWork:
             [t.name, [[a.name, a.type and a.type.value, a.optional] for a in t.attributes]]
             for t in group.schema.values()
         ]
-        known = [to_json(RuleSet((), group.rules)), schema, repr(self.job.events), len(group.shards), group.engine]
+        known = [to_json(RuleSet.of(group.rules)), schema, repr(self.job.events), len(group.shards), group.engine]
         known += [network.rule for network in group.networks]  # their tables may change, what they weigh may not
         return hashlib.blake2b(json.dumps(known).encode(), digest_size=16).hexdigest()
 
@@ -64,9 +64,14 @@ class JobWork:
         """Microseconds that the rules can look back, or None."""
         return memory(self.job.group_of(self.shard).rules)
 
+    @cached_property
+    def points(self) -> tuple[int, ...]:
+        """The points in time at which something happens though there be no event."""
+        return self.job.group_of(self.shard).points
+
     def known(self) -> Self:
         """Find out now what is the same in every task, so that tasks do not have to."""
-        _ = self.fingerprint, self.memory
+        _ = self.fingerprint, self.memory, self.points
         return self
 
     def engine(self) -> Engine:

@@ -1,0 +1,92 @@
+"""How far back an interval rule can look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf
+from typing import assert_never
+
+from cepheus.rules.interval.model import (
+    Absence,
+    Aggregated,
+    Atom,
+    Choice,
+    Combined,
+    Either,
+    IntervalPattern,
+    IntervalRule,
+    Lasting,
+    Operator,
+    TimePoint,
+    Where,
+)
+from cepheus.rules.walk import walk
+
+_END_TOGETHER = (Operator.EQUALS, Operator.FINISHES)
+_SIDE_BY_SIDE = (Operator.MEETS, Operator.PAR, Operator.OVERLAPS)
+_INSIDE_RIGHT = (Operator.DURING, Operator.STARTS, Operator.FINISHES)
+
+
+def reach(pattern: IntervalPattern) -> float:
+    """Give the longest time, in microseconds, between the end of a match and an event that it depends on.
+
+    Infinite if no window sets a limit. The time of an event is that of its end.
+    """
+    windows = (node.window for node in walk(pattern) if isinstance(node, Aggregated))
+    # what an aggregate looks at lies before the end of some event of the match
+    return _back(pattern) + max(windows, default=0)
+
+
+def chooses(rule: IntervalRule) -> bool:
+    """Tell whether the policy of a rule chooses among partners, so that what it finds depends on all it has found."""
+    restricted = rule.policy is not None and rule.policy.choice is not Choice.UNRESTRICTED
+    return restricted and any(isinstance(node, Combined | Absence) for node in walk(rule.pattern))
+
+
+def points(rules: Iterable[object]) -> tuple[int, ...]:
+    """Give the points in time, in order and in microseconds since the epoch, that are part of interval rules."""
+    patterns = (rule.pattern for rule in rules if isinstance(rule, IntervalRule))
+    nodes = (node for pattern in patterns for node in walk(pattern))
+    return tuple(sorted({node.time for node in nodes if isinstance(node, TimePoint)}))
+
+
+def _back(pattern: IntervalPattern) -> float:
+    """Give how long before the end of a match the events of it may end."""
+    match pattern:
+        case Atom() | TimePoint():
+            return 0
+        case Lasting(pattern=inner, duration=duration):
+            return min(_back(inner), duration)
+        case Where(pattern=inner):
+            return _back(inner)
+        case Either(left=left, right=right):
+            return max(_back(left), _back(right))
+        case Combined(operator=operator, left=left, right=right) if operator in _END_TOGETHER:
+            return min(_length(pattern), max(_back(left), _back(right)))
+        case Combined() | Absence():
+            return _length(pattern)
+        case _:
+            assert_never(pattern)
+
+
+def _length(pattern: IntervalPattern) -> float:
+    """Give how long a match can be; an event can be of any length."""
+    match pattern:
+        case TimePoint():
+            return 0
+        case Lasting(pattern=inner, duration=duration):
+            return min(_length(inner), duration)
+        case Where(pattern=inner):
+            return _length(inner)
+        case Either(left=left, right=right):
+            return max(_length(left), _length(right))
+        case Combined(operator=Operator.EQUALS, left=left, right=right):
+            return min(_length(left), _length(right))
+        case Combined(operator=operator, right=right) if operator in _INSIDE_RIGHT:
+            return _length(right)
+        case Combined(operator=operator, left=left, right=right) if operator in _SIDE_BY_SIDE:
+            return _length(left) + _length(right)
+        case Atom() | Combined() | Absence():
+            return inf
+        case _:
+            assert_never(pattern)
