@@ -20,12 +20,17 @@ from cepheus.cli.bench import bench
 from cepheus.cli.check import check
 from cepheus.cli.console import note, report
 from cepheus.cli.demo import demo
+from cepheus.cli.deploy import deploy, withdraw
 from cepheus.cli.detect import detect
 from cepheus.cli.doctor import doctor
 from cepheus.cli.explain import explain
 from cepheus.cli.fmt import fmt
+from cepheus.cli.node import node
+from cepheus.cli.publish import publish
 from cepheus.cli.run import run
 from cepheus.cli.simulate import simulate
+from cepheus.cli.status import status
+from cepheus.cli.subscribe import subscribe
 from cepheus.core.errors import CepheusError
 
 app = typer.Typer(
@@ -34,7 +39,23 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (check, detect, run, explain, fmt, demo, simulate, bench, doctor):
+for command in (
+    check,
+    detect,
+    run,
+    explain,
+    fmt,
+    demo,
+    simulate,
+    node,
+    publish,
+    subscribe,
+    deploy,
+    withdraw,
+    status,
+    bench,
+    doctor,
+):
     app.command()(command)
 app.add_typer(bayes)
 

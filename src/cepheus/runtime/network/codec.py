@@ -134,7 +134,7 @@ def _to_json(value: Any) -> Json:
 def _fields_to_json(value: Any) -> dict[str, Json]:
     if isinstance(value, Events):
         return entries_to_json(value)
-    return {name: write(getattr(value, name)) for name, write in _field_writers(type(value)).items()}
+    return {name: write(getattr(value, name)) for name, write in _field_writers(type(value)).items()}  # type: ignore[arg-type]
 
 
 @lru_cache(maxsize=256)

@@ -31,6 +31,9 @@ class Address:
             return False
 
 
+LOOPBACK = Address("127.0.0.1", 0)
+
+
 def parse_address(text: str) -> Address:
     """Read ``host:port``.
 

@@ -14,7 +14,7 @@ import asyncio
 import json
 import uuid
 from collections import deque
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
@@ -126,15 +126,16 @@ class AsyncClient:
         since = await self._outcome(self._admitted[full])
         return AsyncSource(self, full, since)
 
-    async def subscribe(self, pattern: str, *, buffer: int = 1000) -> Subscription:
-        """Subscribe to events of a type, or of a type and content such as ``Fire(area = 'A1')``.
+    async def subscribe(self, *patterns: str, buffer: int = 1000) -> Subscription:
+        """Subscribe to events of types, or of types and content such as ``Fire(area = 'A1')``.
 
         ``buffer`` is how many deliveries may wait to be taken before the node has to wait.
         """
         sink = f"{uuid.uuid4().hex}@{self.node}"
         subscription = Subscription(self, sink, asyncio.Queue(buffer))
         self._subscriptions[sink] = subscription
-        await self._send(AttachSink(sink, parse_event_pattern(pattern)))
+        for pattern in patterns:
+            await self._send(AttachSink(sink, parse_event_pattern(pattern)))
         await self.drained()
         return subscription
 
@@ -172,7 +173,7 @@ class AsyncClient:
         await asyncio.gather(self._task, return_exceptions=True)
         await self._dialler.close()
 
-    async def _request(self, make: Any) -> int:
+    async def _request(self, make: Callable[[str], Message]) -> int:
         request = uuid.uuid4().hex
         answer = self._answers[request] = asyncio.get_running_loop().create_future()
         await self._send(make(request))
@@ -185,14 +186,15 @@ class AsyncClient:
         if self._connection is not None:
             self._connection.wake()
 
-    async def _until(self, holds: Any) -> None:
+    async def _until(self, holds: Callable[[], bool]) -> None:
         async with self._changed:
             await self._changed.wait_for(lambda: self._failure is not None or holds())
         if self._failure is not None:
             raise self._failure
 
     async def _outcome(self, answer: asyncio.Future[int]) -> int:
-        await asyncio.wait([answer, self._task], return_when=asyncio.FIRST_COMPLETED)
+        waiting: list[asyncio.Future[Any]] = [answer, self._task]
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         if not answer.done():
             raise self._failure or NetworkError.of("network-closed", "the client was closed")
         return answer.result()
@@ -362,9 +364,12 @@ class Subscription:
             self._ready.extend(await self.take())
         return self._ready.popleft()
 
-    async def take(self) -> tuple[Event, ...]:
-        """Wait for the next events, and give all that came together."""
-        found = await self.queue.get()
+    async def take(self, timeout: float | None = None) -> tuple[Event, ...]:
+        """Wait for the next events, and give all that came together; none after ``timeout`` seconds."""
+        try:
+            found = await asyncio.wait_for(self.queue.get(), timeout)
+        except TimeoutError:
+            return ()
         if isinstance(found, CepheusError):
             raise found
         return found

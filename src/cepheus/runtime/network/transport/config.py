@@ -15,7 +15,7 @@ from cepheus.core.time import SECOND, parse_duration
 from cepheus.core.toml_lines import Path as KeyPath
 from cepheus.core.toml_lines import key_lines
 from cepheus.runtime.network.strategy import Filter, Masters, Options, Strategy
-from cepheus.runtime.network.transport.address import Address, AddressError, parse_address
+from cepheus.runtime.network.transport.address import LOOPBACK, Address, AddressError, parse_address
 
 T = TypeVar("T")
 _NAME = re.compile(r"[\w.-]+")
@@ -80,7 +80,7 @@ class NodeConfig:
     """
 
     name: str = ""
-    listen: Address = Address("127.0.0.1", 0)
+    listen: Address = LOOPBACK
     state: Path = Path("state")
     rank: int = 0
     strategy: Strategy = Strategy.ST

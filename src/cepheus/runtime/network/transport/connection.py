@@ -27,16 +27,13 @@ class Stream(Protocol):
     async def write(self, data: bytes) -> None:
         """Send a message; waits while the other side takes no more."""
 
-    def cancel(self) -> None:
-        """Cut the stream."""
-
 
 @dataclass(slots=True, eq=False)
 class Connection:
     """A stream and the link it serves.
 
     ``acknowledges`` gives the number up to which messages may be acknowledged: less than was received, to slow the
-    other side down.
+    other side down. Whoever serves the connection ends it when it is ``closed``.
     """
 
     stream: Stream
@@ -48,6 +45,7 @@ class Connection:
     _written: int = 0
     _acknowledged: int = 0
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
+    closed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
         self._written = self.link.log[0][0] - 1 if self.link.log else self.link.sent

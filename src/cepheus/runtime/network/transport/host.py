@@ -84,7 +84,7 @@ class NodeHost:
         """A peer is there; a connection that it had before is of no use any more."""
         before = self.connections.get(peer)
         if before is not None:
-            before.stream.cancel()
+            before.closed.set()
         self.connections[peer] = connection
         self._left.pop(peer, None)
         self._count(peer)[0] += 1
@@ -156,7 +156,7 @@ class NodeHost:
             else:
                 log.warning("%s has not come back; its session ends", peer)
             if connection is not None:
-                connection.stream.cancel()
+                connection.closed.set()
             self.forget(peer)
         for connection in self.connections.values():
             connection.wake()

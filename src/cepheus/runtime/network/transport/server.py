@@ -168,15 +168,16 @@ class NodeServer:
         host.connect(peer, connection)
         writer = asyncio.ensure_future(connection.write_all())
         reader = asyncio.ensure_future(self._read(peer, principal, connection))
+        closed = asyncio.ensure_future(connection.closed.wait())
         ended = False
         try:
-            await asyncio.wait([writer, reader], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([writer, reader, closed], return_when=asyncio.FIRST_COMPLETED)
             if reader.done():
                 ended = reader.result()
         finally:
-            for task in (writer, reader):
+            for task in (writer, reader, closed):
                 task.cancel()
-            await asyncio.gather(writer, reader, return_exceptions=True)
+            await asyncio.gather(writer, reader, closed, return_exceptions=True)
             host.disconnect(peer, connection, for_good=ended)
 
     async def _read(self, peer: str, principal: Principal | None, connection: Connection) -> bool:

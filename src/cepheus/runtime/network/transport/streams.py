@@ -49,9 +49,6 @@ class ServerStream:
         """Send a message; waits while the other side takes no more."""
         await self._context.write(data)
 
-    def cancel(self) -> None:
-        """The handler of the stream ends it."""
-
 
 class ClientStream:
     """A stream that this process opened to a server."""

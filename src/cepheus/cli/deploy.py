@@ -1,0 +1,87 @@
+"""``cepheus deploy`` and ``cepheus withdraw``: rules of a network, while it runs."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cepheus.cli.access import (
+    DEFAULT_PATIENCE,
+    Authority,
+    Certificate,
+    Key,
+    Patience,
+    ServerName,
+    To,
+    TokenFile,
+    access,
+)
+from cepheus.cli.check import Rules, read_all
+from cepheus.cli.console import note, report
+from cepheus.core.errors import Diagnostic, RuleError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from cepheus.runtime.network.transport.client import Access, AsyncClient
+
+
+def deploy(
+    rules: Rules,
+    to: To,
+    authority: Authority = None,
+    certificate: Certificate = None,
+    key: Key = None,
+    token_file: TokenFile = None,
+    server_name: ServerName = None,
+    patience: Patience = DEFAULT_PATIENCE,
+) -> None:
+    """Deploy rules in a network: they are split over its processors, and hold everywhere from one moment on."""
+    from cepheus.rules.check import check
+
+    given = access(to, authority, certificate, key, token_file, server_name, patience)
+    errors: list[Diagnostic] = []
+    found = read_all(rules, errors)
+    if errors:
+        raise RuleError(errors)
+    checked = check(found, closed=False)
+    report(checked.warnings)
+    since = _at(given, lambda client: client.deploy(checked.rules))
+    names = ", ".join(str(rule.name) for rule in checked.rules.rules)
+    note(f"deployed: {names}; {_from(since)}")
+
+
+def withdraw(
+    names: Annotated[list[str], typer.Argument(help="Names of deployed rules.", metavar="NAME...")],
+    to: To,
+    authority: Authority = None,
+    certificate: Certificate = None,
+    key: Key = None,
+    token_file: TokenFile = None,
+    server_name: ServerName = None,
+    patience: Patience = DEFAULT_PATIENCE,
+) -> None:
+    """Withdraw rules from a network by name."""
+    given = access(to, authority, certificate, key, token_file, server_name, patience)
+    since = _at(given, lambda client: client.withdraw(names))
+    note(f"withdrawn: {', '.join(names)}; {_from(since)}")
+
+
+def _at(given: Access, action: Callable[[AsyncClient], Awaitable[int]]) -> int:
+    """Connect, do something, and leave."""
+
+    async def act() -> int:
+        from cepheus.runtime.network.transport.client import AsyncClient
+
+        async with await AsyncClient.connect(given) as client:
+            return await action(client)
+
+    return asyncio.run(act())
+
+
+def _from(since: int) -> str:
+    from cepheus.core.time import format_time
+
+    return "for all events" if since < 0 else f"for events from {format_time(since)} on"

@@ -1,0 +1,54 @@
+"""``cepheus node``: one processor of a network, as a process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cepheus.cli.console import note
+
+if TYPE_CHECKING:
+    from cepheus.runtime.network.transport.config import NodeConfig
+
+
+def node(
+    config: Annotated[Path, typer.Option("--config", help="What the node is, in TOML.", metavar="FILE")],
+    check: Annotated[bool, typer.Option("--check", help="Only check the file, and start nothing.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log only what is wrong.")] = False,
+) -> None:
+    """Run a processor: it keeps its links and its state whatever happens, until it is interrupted."""
+    from cepheus.runtime.network.transport.config import read_config
+    from cepheus.runtime.network.transport.security import check_safety
+
+    found = read_config(config)
+    check_safety(found, config)
+    if check:
+        note(f"{config}: no errors")
+        return
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=logging.WARNING if quiet else logging.INFO,
+        format="%(asctime)s %(levelname)s %(message)s",
+    )
+    asyncio.run(_serve(found, config))
+
+
+async def _serve(config: NodeConfig, path: Path) -> None:
+    from cepheus.runtime.network.transport.metrics import serve_metrics
+    from cepheus.runtime.network.transport.server import NodeServer
+
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopped.set)
+    server = NodeServer(config, path)
+    await server.start()
+    with serve_metrics(server):
+        await stopped.wait()
+    await server.stop()

@@ -1,0 +1,143 @@
+"""``cepheus status``: how the nodes of a network are."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cepheus.cli.access import DEFAULT_PATIENCE, Authority, Certificate, Key, Patience, ServerName, TokenFile, access
+from cepheus.cli.console import note
+from cepheus.cli.files import write_file
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_PIPE_WIDTH = 120
+
+Status = dict[str, Any]
+
+
+def status(
+    addresses: Annotated[list[str], typer.Argument(help="Nodes to ask.", metavar="HOST:PORT...")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as a JSON array.")] = False,
+    svg: Annotated[Path | None, typer.Option("--svg", help="Also draw the network with its traffic so far.")] = None,
+    authority: Authority = None,
+    certificate: Certificate = None,
+    key: Key = None,
+    token_file: TokenFile = None,
+    server_name: ServerName = None,
+    patience: Patience = DEFAULT_PATIENCE,
+) -> None:
+    """Show the trees, rules, links and clients of nodes."""
+    from rich.console import Console
+
+    from cepheus.runtime.network.transport.client import status as ask
+
+    given = [access(to, authority, certificate, key, token_file, server_name, patience) for to in addresses]
+
+    async def ask_all() -> list[Status]:
+        return list(await asyncio.gather(*(ask(each, timeout=each.patience) for each in given)))
+
+    found = asyncio.run(ask_all())
+    if as_json:
+        print(json.dumps(found, indent=2))
+    else:
+        console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=_PIPE_WIDTH)
+        for table in (_nodes(found), _trees(found), _links(found), _clients(found)):
+            if table.row_count:
+                console.print(table)
+    if svg is not None:
+        write_file(svg, _picture(found))
+        note(f"drawn: {svg}")
+
+
+def _table(title: str, *columns: str) -> Table:
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for column in columns:
+        name = column.removeprefix(">")
+        table.add_column(name, justify="right" if column.startswith(">") else "left")
+    return table
+
+
+def _nodes(found: list[Status]) -> Table:
+    table = _table("Nodes", "node", "listens on", "strategy", "leader", ">up", ">events published", ">messages")
+    for node in found:
+        up = f"{node['seconds']:.0f} s"
+        leader = node["leader"] or "-"
+        table.add_row(
+            node["name"], node["listen"], node["strategy"], leader, up, str(node["events"]), str(node["messages"])
+        )
+    return table
+
+
+def _trees(found: list[Status]) -> Table:
+    table = _table("Trees", "node", "root", "father", "children", "rules", "partial rules", ">events remembered")
+    for node in found:
+        for tree in node["trees"]:
+            parts = [f"{part} (waits)" if part in tree["waiting"] else part for part in tree["partial_rules"]]
+            table.add_row(
+                node["name"],
+                tree["root"],
+                tree["father"] or "-",
+                _list(tree["children"]),
+                _list(tree["rules"]),
+                _list(parts),
+                str(tree["remembered"]),
+            )
+    return table
+
+
+def _links(found: list[Status]) -> Table:
+    table = _table(
+        "Links", "node", "neighbour", "connected", ">sent", ">received", ">waiting", ">bytes out", ">bytes in"
+    )
+    for node in found:
+        for link in node["links"]:
+            table.add_row(node["name"], link["name"], "yes" if link["connected"] else "no", *_figures(link))
+    return table
+
+
+def _clients(found: list[Status]) -> Table:
+    columns = ("node", "client", "connected", "sources", "sinks", ">sent", ">received", ">waiting", ">out", ">in")
+    table = _table("Clients", *columns)
+    for node in found:
+        for client in node["clients"]:
+            here = "yes" if client["connected"] else "no"
+            sources, sinks = _list(client["sources"]), str(len(client["sinks"]))
+            table.add_row(node["name"], client["name"], here, sources, sinks, *_figures(client))
+    return table
+
+
+def _figures(link: Status) -> list[str]:
+    return [str(link[name]) for name in ("sent", "received", "waiting", "bytes_sent", "bytes_received")]
+
+
+def _list(names: list[str]) -> str:
+    return ", ".join(names) or "-"
+
+
+def _picture(found: list[Status]) -> str:
+    from cepheus.explain.deployment import draw_network
+
+    links = {tuple(sorted((node["name"], link["name"]))): 1 for node in found for link in node["links"]}
+    tree = {(node["name"], tree["father"]) for node in found for tree in node["trees"] if tree["father"]}
+    traffic = {
+        (node["name"], link["name"]): link["sent"] / max(node["seconds"], 1e-9)
+        for node in found
+        for link in node["links"]
+    }
+    notes = {node["name"]: ", ".join(rule for tree in node["trees"] for rule in tree["rules"]) for node in found}
+    return draw_network(
+        {(one, other): delay for (one, other), delay in links.items()},
+        tree,
+        traffic,
+        {name: words for name, words in notes.items() if words},
+        "messages per second since the nodes started",
+    )

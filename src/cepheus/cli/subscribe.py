@@ -1,0 +1,68 @@
+"""``cepheus subscribe``: composite events of a network, as JSON lines."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cepheus.cli.access import (
+    DEFAULT_PATIENCE,
+    Authority,
+    Certificate,
+    Key,
+    Patience,
+    ServerName,
+    To,
+    TokenFile,
+    access,
+)
+from cepheus.cli.console import note
+
+if TYPE_CHECKING:
+    from cepheus.runtime.network.transport.client import Access
+
+
+def subscribe(
+    patterns: Annotated[
+        list[str],
+        typer.Argument(help="A type of events, or one with content: \"Fire(area = 'A1')\".", metavar="PATTERN..."),
+    ],
+    to: To,
+    count: Annotated[int | None, typer.Option(min=1, metavar="N", help="End after so many events.")] = None,
+    timeout: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="End when nothing has come for so long.")
+    ] = None,
+    authority: Authority = None,
+    certificate: Certificate = None,
+    key: Key = None,
+    token_file: TokenFile = None,
+    server_name: ServerName = None,
+    patience: Patience = DEFAULT_PATIENCE,
+) -> None:
+    """Print the events of a network that one subscribes to, one a line, until interrupted."""
+    from cepheus.core.time import parse_duration
+
+    given = access(to, authority, certificate, key, token_file, server_name, patience)
+    seconds = None if timeout is None else parse_duration(timeout) / 1_000_000
+    received = asyncio.run(_subscribe(given, patterns, count, seconds))
+    note(f"{received} events received")
+
+
+async def _subscribe(given: Access, patterns: list[str], count: int | None, timeout: float | None) -> int:
+    from cepheus.runtime.network.transport.client import AsyncClient
+
+    received = 0
+    async with await AsyncClient.connect(given) as client:
+        subscription = await client.subscribe(*patterns)
+        note(f"subscribed at '{client.node}'")
+        while count is None or received < count:
+            events = await subscription.take(timeout)
+            if not events:
+                break
+            for event in events[: None if count is None else count - received]:
+                print(json.dumps(event.to_dict(), ensure_ascii=False), flush=True)
+                received += 1
+    return received

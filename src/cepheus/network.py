@@ -1,0 +1,18 @@
+"""Clients of a network of processors: ``Client`` for plain programs, ``AsyncClient`` for asyncio."""
+
+from cepheus.runtime.network.transport.blocking import Client, Events, Source
+from cepheus.runtime.network.transport.client import Access, AsyncClient, AsyncSource, Subscription
+from cepheus.runtime.network.transport.config import TlsConfig
+from cepheus.runtime.network.transport.hello import NetworkError
+
+__all__ = [
+    "Access",
+    "AsyncClient",
+    "AsyncSource",
+    "Client",
+    "Events",
+    "NetworkError",
+    "Source",
+    "Subscription",
+    "TlsConfig",
+]
