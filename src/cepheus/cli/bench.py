@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cepheus.cli.bench_deployment import bench_deployment
+from cepheus.cli.bench_network import bench_network
 from cepheus.core.errors import OptionError
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class What(Enum):
     STREAMING = "streaming"
     ETALIS = "etalis"
     DEPLOYMENT = "deployment"
+    NETWORK = "network"
 
 
 def bench(
@@ -76,6 +78,9 @@ def bench(
     if what is What.DEPLOYMENT:
         page = docs if write_docs else None
         bench_deployment(figure or [], seeds, duration, console, page, quick=quick, exact=exact, spark=spark)
+        return
+    if what is What.NETWORK:
+        bench_network(console, quick=quick)
         return
     parts = list(Part) if what is What.ALL else [Part(what.value)]
     bars: list[Bar] = []

@@ -1,0 +1,1 @@
+"""Measures a network of real processes on this machine."""
