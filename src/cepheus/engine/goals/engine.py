@@ -24,7 +24,7 @@ from cepheus.engine.goals.functions import FunctionTable
 from cepheus.engine.goals.graph import point_type
 from cepheus.engine.goals.groups import Group, TableRegistry, Waiting, make_group, split_rules
 from cepheus.engine.goals.intake import Intake, Layout, SingleIntake
-from cepheus.engine.goals.kernel import begin_instant, put_back, put_facts, run, sweep
+from cepheus.engine.goals.kernel import begin_instant, run
 from cepheus.engine.goals.layout import (
     MATCH_HEADER,
     ROW_HEADER,
@@ -44,6 +44,7 @@ from cepheus.engine.goals.snapshot import Saved, SavedType, read, write, wrong_c
 from cepheus.engine.goals.steps import NO_PART
 from cepheus.engine.goals.store import NOWHERE, remove_row
 from cepheus.engine.goals.texts import mark_matches, mark_records
+from cepheus.engine.goals.upkeep import put_back, put_facts, sweep
 from cepheus.engine.goals.values import Texts
 from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites, too_much_state
 from cepheus.plan.program import Words

@@ -217,3 +217,20 @@ def copy_words(source: int, target: int, count: int) -> None:
     """Copy words from an address to another."""
     for k in range(count):
         poke(target, k, peek(source, k))
+
+
+@compiled
+def same_variables(one: int, other: int, tag_words: int, variables: int) -> bool:
+    """Tell whether two matches of one node give all variables equal values."""
+    for k in range(variables):
+        if not same_value(tag_of(one, k), value_of(one, tag_words, k), tag_of(other, k), value_of(other, tag_words, k)):
+            return False
+    return True
+
+
+@compiled
+def same_match(one: int, other: int, tag_words: int, variables: int) -> bool:
+    """Tell whether two matches of one node are equal: interval and variables."""
+    if peek(one, Match.START) != peek(other, Match.START) or peek(one, Match.END) != peek(other, Match.END):
+        return False
+    return same_variables(one, other, tag_words, variables)

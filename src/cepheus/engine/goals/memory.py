@@ -9,10 +9,12 @@ import numpy as np
 from cepheus.core.time import MIN_TIME
 from cepheus.engine.columns.memory import address
 from cepheus.engine.columns.sums import LIMBS
+from cepheus.engine.goals.absence import absence_step_behind
+from cepheus.engine.goals.commit import commit_behind
 from cepheus.engine.goals.compiled import entry_point
 from cepheus.engine.goals.conditions import solve_behind
 from cepheus.engine.goals.flatten import FlatProgram
-from cepheus.engine.goals.kernel import commit_behind, know_again
+from cepheus.engine.goals.known import know_again
 from cepheus.engine.goals.layout import (
     ANSWER_WORDS,
     CONTEXT_SIZE,
@@ -26,7 +28,8 @@ from cepheus.engine.goals.layout import (
     TableState,
 )
 from cepheus.engine.goals.machine import compute_behind, place_answer
-from cepheus.engine.goals.steps import absence_step_behind, restricting_step_behind, unrestricted_step_behind
+from cepheus.engine.goals.pairs import unrestricted_step_behind
+from cepheus.engine.goals.restricting import restricting_step_behind
 from cepheus.engine.goals.store import NOWHERE, rebuild_buckets
 from cepheus.engine.goals.values import Texts
 from cepheus.plan.program import Words

@@ -16,9 +16,9 @@ from cepheus.core.values import ValueType
 from cepheus.engine.columns.intake import id_of_word
 from cepheus.engine.columns.memory import address
 from cepheus.engine.columns.state import COMPOSITE_ID_BASE, STRING_ID_FLOOR
-from cepheus.engine.goals.kernel import split
 from cepheus.engine.goals.layout import OUTPUT_HEADER, RECORD_HEADER, TAG_BITS, TAGS_PER_WORD, Record, Tag
 from cepheus.engine.goals.steps import NO_PART
+from cepheus.engine.goals.upkeep import split
 from cepheus.engine.goals.values import Texts
 from cepheus.plan.program import Words
 from cepheus.plan.strings import StringTable

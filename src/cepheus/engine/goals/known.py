@@ -1,0 +1,110 @@
+"""Events that are known, compiled: one for each instance of an instant, and the ids of complex events."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cepheus.engine.columns.lanes import mix
+from cepheus.engine.columns.memory import fixed, peek, poke, signed
+from cepheus.engine.columns.state import COMPOSITE_ID_BASE
+from cepheus.engine.goals.compiled import compiled, inlined
+from cepheus.engine.goals.layout import FLOAT_WORD, RECORD_HEADER, At, Known, Record, Tag, TypeField
+from cepheus.engine.goals.machine import ask, float_of, same_value, stir, stir_value
+
+_DIGEST_MASK = np.uint64(2**62 - 1)
+_TYPE_BYTES = 8 * len(TypeField)
+_INT, _FLOAT, _STRING = int(Tag.INT), int(Tag.FLOAT), int(Tag.STRING)
+_TWO_TO_63 = 9223372036854775808.0
+
+
+@inlined
+def type_at(context: int, stratum: int, kind: int) -> int:
+    """Give the address of what a stratum says of a type."""
+    return fixed(context, At.TYPES) + _TYPE_BYTES * (stratum * fixed(context, At.TYPE_COUNT) + kind)
+
+
+@inlined
+def record_at(context: int, place: int) -> int:
+    """Give the address of an event of this instant."""
+    return fixed(context, At.INSTANT) + 8 * place
+
+
+@inlined
+def _record_tag(record: int, place: int) -> int:
+    return (peek(record, RECORD_HEADER + (place >> 4)) >> ((place & 15) << 2)) & 15
+
+
+@compiled
+def _same_event(one: int, other: int, arity: int, tag_words: int) -> bool:
+    if peek(one, Record.TYPE) != peek(other, Record.TYPE) or peek(one, Record.START) != peek(other, Record.START):
+        return False
+    for k in range(arity):
+        at = RECORD_HEADER + tag_words + k
+        if not same_value(_record_tag(one, k), peek(one, at), _record_tag(other, k), peek(other, at)):
+            return False
+    return True
+
+
+@compiled
+def find_known(context: int, record: int) -> int:
+    """Give the place of an event among those known of this instant: -1 if it is known, else where it goes."""
+    layout = type_at(context, 0, peek(record, Record.TYPE))
+    arity, tag_words = fixed(layout, TypeField.ARITY), fixed(layout, TypeField.TAG_WORDS)
+    digest = stir(stir(np.uint64(0x2545F491), peek(record, Record.TYPE)), peek(record, Record.START))
+    for k in range(arity):
+        digest = stir_value(digest, _record_tag(record, k), peek(record, RECORD_HEADER + tag_words + k))
+    mask = fixed(context, At.KNOWN_SIZE) - 1
+    stamp = peek(context, At.STAMP)
+    at = signed(digest >> np.uint64(1)) & mask
+    while True:
+        entry = fixed(context, At.KNOWN) + 16 * at
+        if peek(entry, Known.STAMP) != stamp:
+            return at
+        if _same_event(record, record_at(context, peek(entry, Known.RECORD)), arity, tag_words):
+            return -1
+        at = (at + 1) & mask
+
+
+@inlined
+def know(context: int, at: int, place: int) -> None:
+    """Note an event as known."""
+    entry = fixed(context, At.KNOWN) + 16 * at
+    poke(entry, Known.STAMP, peek(context, At.STAMP))
+    poke(entry, Known.RECORD, place)
+
+
+@compiled
+def know_again(context: int) -> None:
+    """Note the events of this instant as known, in a table that is new."""
+    for place in range(0, peek(context, At.INSTANT_USED), fixed(context, At.RECORD_WIDTH)):
+        at = find_known(context, record_at(context, place))
+        if at >= 0:
+            know(context, at, place)
+
+
+@compiled
+def _word_of(context: int, tag: int, word: int) -> int:
+    """Give the word that a value adds to the id of a complex event; Python is asked for that of other floats."""
+    if tag == _INT:
+        return word
+    if tag == _FLOAT:
+        number = float_of(word)
+        if number == np.floor(number) and number >= -_TWO_TO_63 and number < _TWO_TO_63:
+            return int(np.int64(number))
+        stack, tags = fixed(context, At.STACK), fixed(context, At.STACK_TAGS)
+        poke(stack, 0, word)
+        poke(tags, 0, tag)
+        ask(context, FLOAT_WORD, 1, stack, tags, 0)
+        return peek(stack, 0)
+    texts = fixed(context, At.TEXT_DIGESTS)
+    return peek(texts, word if tag != _STRING else word + 2)
+
+
+@compiled
+def identify(context: int, record: int, seed: int, arity: int, tag_words: int) -> int:
+    """Give the id of a complex event, as a word."""
+    digest = mix(mix(np.uint64(seed), peek(record, Record.START)), peek(record, Record.END))
+    for k in range(arity):
+        value = _word_of(context, _record_tag(record, k), peek(record, RECORD_HEADER + tag_words + k))
+        digest = mix(digest, value)
+    return COMPOSITE_ID_BASE + signed(digest & _DIGEST_MASK)

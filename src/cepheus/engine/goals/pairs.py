@@ -1,0 +1,163 @@
+"""Pairs, compiled: the combination of two matches, and everything that fits under the unrestricted policy."""
+
+from __future__ import annotations
+
+from cepheus.engine.columns.lanes import before
+from cepheus.engine.columns.memory import fixed, peek, poke, table
+from cepheus.engine.goals.compiled import call_3, compiled, inlined
+from cepheus.engine.goals.layout import (
+    ARENA_FULL,
+    DONE,
+    MATCH_HEADER,
+    ROW_HEADER,
+    At,
+    Match,
+    NodeField,
+    OperatorCode,
+    Row,
+    StepField,
+    TableField,
+    TableState,
+)
+from cepheus.engine.goals.matches import (
+    copy_words,
+    end_of_pair,
+    key_hash,
+    new_match,
+    node_at,
+    partners,
+    parts_of,
+    set_value,
+    start_of_pair,
+    tag_of,
+    value_of,
+)
+from cepheus.engine.goals.steps import count_of, first_of, step_at
+from cepheus.engine.goals.store import NOWHERE, newest_of, oldest_of, row_at, state_at, table_at
+
+_MATCH_BYTES = 8 * ROW_HEADER
+_BEGINNING = -(2**63)
+
+
+@compiled
+def make_pair(context: int, node: int, left: int, right: int) -> bool:
+    """Make the combination of two matches; False if the arena must grow."""
+    tag_words = fixed(node, NodeField.TAG_WORDS)
+    match = new_match(context, fixed(node, NodeField.WIDTH), tag_words)
+    if match == 0:
+        return False
+    operator = fixed(node, NodeField.OPERATOR)
+    poke(match, Match.START, start_of_pair(operator, peek(left, Match.START), peek(right, Match.START)))
+    poke(match, Match.END, end_of_pair(operator, peek(left, Match.END), peek(right, Match.END)))
+    left_node, right_node = (
+        node_at(context, fixed(node, NodeField.LEFT)),
+        node_at(context, fixed(node, NodeField.RIGHT)),
+    )
+    left_tags, right_tags = fixed(left_node, NodeField.TAG_WORDS), fixed(right_node, NodeField.TAG_WORDS)
+    known = fixed(left_node, NodeField.VARIABLES)
+    copy_words(left + 8 * MATCH_HEADER, match + 8 * MATCH_HEADER, left_tags)
+    copy_words(left + 8 * (MATCH_HEADER + left_tags), match + 8 * (MATCH_HEADER + tag_words), known)
+    fresh = fixed(node, NodeField.FRESH)
+    for k in range(fixed(node, NodeField.FRESH_COUNT)):
+        variable = table(context, At.LINKS, 2 * (fresh + k))
+        set_value(match, tag_words, known + k, tag_of(right, variable), value_of(right, right_tags, variable))
+    shared = fixed(node, NodeField.SHARED)
+    for k in range(fixed(node, NodeField.SHARED_COUNT)):  # what the left may lack, the right may have
+        variable, other = table(context, At.LINKS, 2 * (shared + k)), table(context, At.LINKS, 2 * (shared + k) + 1)
+        if tag_of(match, variable) == 0:
+            set_value(match, tag_words, variable, tag_of(right, other), value_of(right, right_tags, other))
+    parts = parts_of(node, match)
+    left_parts = fixed(left_node, NodeField.PARTS)
+    copy_words(parts_of(left_node, left), parts, left_parts)
+    copy_words(parts_of(right_node, right), parts + 8 * left_parts, fixed(right_node, NodeField.PARTS))
+    return True
+
+
+@compiled
+def earliest_end(context: int, node: int, mine: int, is_left: bool, number: int) -> int:
+    """Give the end before which no row of the other operand can be a partner."""
+    operator = fixed(node, NodeField.OPERATOR)
+    start, end = peek(mine, Match.START), peek(mine, Match.END)
+    floor = _BEGINNING
+    if operator == OperatorCode.EQUALS or operator == OperatorCode.FINISHES:
+        floor = end
+    elif operator == OperatorCode.MEETS:
+        floor = end if is_left else start
+    elif operator == OperatorCode.STARTS:
+        floor = start
+    elif operator != OperatorCode.SEQ and operator != OperatorCode.AND:
+        floor = start + 1
+    reach = fixed(table_at(context, number), TableField.REACH)
+    return max(floor, before(end, reach)) if reach >= 0 else floor
+
+
+@compiled
+def hash_in(context: int, node: int, number: int, mine: int, is_left: bool) -> int:
+    """Give the hash under which the partners of a match stand in a table."""
+    operand = node_at(context, fixed(node, NodeField.LEFT if is_left else NodeField.RIGHT))
+    tag_words = fixed(operand, NodeField.TAG_WORDS)
+    keys, count = fixed(node, NodeField.KEYS), fixed(node, NodeField.KEY_COUNT)
+    return key_hash(context, number, mine, tag_words, keys, count, 0 if is_left else 1)
+
+
+@compiled
+def oldest_since(context: int, number: int, hashed: int, floor: int) -> int:
+    """Give the oldest row of a bucket from which on no row of a table ends before ``floor``."""
+    if floor == _BEGINNING:
+        return oldest_of(context, hashed)
+    found = NOWHERE
+    row = newest_of(context, hashed)
+    while row != NOWHERE:
+        here = row_at(context, row)
+        if peek(here, Row.HASH) == hashed and peek(here, Row.TABLE) == number:
+            if peek(here, ROW_HEADER + Match.END) < floor:
+                return found
+            found = row
+        row = peek(here, Row.OLDER)
+    return found
+
+
+@compiled
+def _pair_with_all(context: int, node: int, mine: int, is_left: bool) -> bool:
+    """Combine a match with every partner that waits at the other operand; False if the arena must grow."""
+    number = fixed(node, NodeField.RIGHT_TABLE if is_left else NodeField.LEFT_TABLE)
+    if number < 0 or peek(state_at(context, number), TableState.COUNT) == 0:
+        return True
+    hashed = hash_in(context, node, number, mine, is_left)
+    row = oldest_since(context, number, hashed, earliest_end(context, node, mine, is_left, number))
+    while row != NOWHERE:
+        here = row_at(context, row)
+        if peek(here, Row.HASH) == hashed and peek(here, Row.TABLE) == number:
+            other = here + _MATCH_BYTES
+            left, right = (mine, other) if is_left else (other, mine)
+            if partners(context, node, left, right) and not make_pair(context, node, left, right):
+                return False
+        row = peek(here, Row.NEWER)
+    return True
+
+
+@inlined
+def unrestricted_step(context: int, node: int, step: int) -> int:
+    """Combine new matches with everything that fits."""
+    return call_3(fixed(context, At.UNRESTRICTED), context, node, step)
+
+
+def unrestricted_step_behind(context: int, node: int, step: int) -> int:
+    """Do what ``unrestricted_step`` says, behind a seam."""
+    row = step_at(context, step)
+    left_back, right_back = fixed(row, StepField.LEFT), fixed(row, StepField.RIGHT)
+    lefts, rights = count_of(context, step, left_back), count_of(context, step, right_back)
+    left_bytes = 8 * fixed(node_at(context, fixed(node, NodeField.LEFT)), NodeField.WIDTH)
+    right_bytes = 8 * fixed(node_at(context, fixed(node, NodeField.RIGHT)), NodeField.WIDTH)
+    for i in range(lefts):
+        left = first_of(context, step, left_back) + i * left_bytes
+        if not _pair_with_all(context, node, left, True):
+            return ARENA_FULL
+        for j in range(rights):
+            right = first_of(context, step, right_back) + j * right_bytes
+            if partners(context, node, left, right) and not make_pair(context, node, left, right):
+                return ARENA_FULL
+    for j in range(rights):
+        if not _pair_with_all(context, node, first_of(context, step, right_back) + j * right_bytes, False):
+            return ARENA_FULL
+    return DONE
