@@ -61,7 +61,7 @@ def _dealing(group: RuleGroup) -> Iterator[str]:
                 for name, reach in reaches.items()
             )
         case Whole():
-            yield f"all of {', '.join(group.inputs)}"
+            yield f"all of {', '.join(group.inputs)}" if group.inputs else "no events"
 
 
 def _inputs(planned: Planned) -> Iterator[str]:

@@ -169,11 +169,17 @@ class Pushdown:
         return _joined(parts, "and") if parts else None
 
     def _sound(self, source: Source, type_name: str) -> list[Column]:
-        """Give what makes an event sound: a time, a sequence number, an id, and numbers that are finite."""
+        """Give what makes an event sound: a time, not before its start, a sequence number, an id, finite numbers."""
         from pyspark.sql import functions as f
 
         own = (self._naming.time, self._naming.sequence, self._naming.id)
         parts = [column(name).isNotNull() for name in own if name is not None]
+        if self._naming.start is not None and self._naming.start in source.frame.columns:
+            start, time = (
+                micros(column(name), source.frame.schema[name].dataType, self._naming.unit)
+                for name in (self._naming.start, self._naming.time)
+            )
+            parts.append(start.isNull() | (start <= time))
         for attribute in self._inputs[type_name].attributes:
             if attribute.type is ValueType.FLOAT and attribute.name in source.frame.columns:
                 value = column(attribute.name).cast("double")
