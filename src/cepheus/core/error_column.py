@@ -93,6 +93,13 @@ class ErrorColumn(Sequence[Distribution | None]):
         """Give the errors of the rows that are kept, None for the others."""
         return ErrorColumn(np.where(kept, self.kinds, ErrorKind.NONE), self.first, self.second, self.others)
 
+    def or_else(self, other: ErrorColumn) -> ErrorColumn:
+        """Give to the rows that have no error those of another column."""
+        places = np.arange(len(self))
+        return ErrorColumn.concat([self, other]).take(
+            np.where(self.kinds == ErrorKind.NONE, places + len(self), places)
+        )
+
     def filled(self, error: Distribution) -> ErrorColumn:
         """Give an error to the rows that have none."""
         lacking = self.kinds == ErrorKind.NONE

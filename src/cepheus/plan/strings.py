@@ -34,7 +34,7 @@ class StringTable:
         self._constants: set[int] = set()
         self._functions: list[Callable[[str], Value | None]] = []
         self._numbers: dict[Hashable, int] = {}
-        self._digests = np.zeros(64, np.uint64)
+        self._use_digests(np.zeros(64, np.uint64))
         self._undigested = list(self._codes.values())
         self._lock = RLock()
         self.tables: Words = np.full((0, 64), UNFILLED, np.int64)
@@ -91,6 +91,8 @@ class StringTable:
 
     def fit(self) -> None:
         """Give every function a table with an entry for every code; the tables may be a new array then."""
+        if not self._functions:
+            return
         with self._lock:
             rows, width = self.tables.shape
             if rows == len(self._functions) and (rows == 0 or width >= len(self._texts)):
@@ -108,14 +110,30 @@ class StringTable:
             self.tables[table, code] = UNDEFINED_ENTRY if value is None else int(value)
 
     def digests(self) -> Words:
-        """Give the digest of every text, for ids of composite events."""
+        """Give the digest of every text, for ids of composite events; the same array until it must grow."""
+        if self._undigested:
+            self._digest()
+        return self._digest_words
+
+    @property
+    def digests_at(self) -> int:
+        """The address of the digests, as long as there are no new texts."""
+        if self._undigested:
+            self._digest()
+        return self._digests_at
+
+    def _digest(self) -> None:
         with self._lock:
             if len(self._texts) > len(self._digests):
-                self._digests = np.resize(self._digests, 2 * len(self._texts))
+                self._use_digests(np.resize(self._digests, 2 * len(self._texts)))
             for code in self._undigested:
                 self._digests[code] = id_word(self.text(code))
             self._undigested = []
-            return self._digests.view(np.int64)
+
+    def _use_digests(self, digests: NDArray[np.uint64]) -> None:
+        self._digests = digests
+        self._digest_words: Words = digests.view(np.int64)
+        self._digests_at = int(digests.ctypes.data)
 
     def keeping(self, live: NDArray[np.bool_]) -> StringTable:
         """Give a table like this one in which only the live codes and constants stand for texts; others are free.
@@ -133,7 +151,7 @@ class StringTable:
             kept._constants = set(self._constants)
             kept._functions = list(self._functions)
             kept._numbers = dict(self._numbers)
-            kept._digests = self.digests().view(np.uint64)[: max(64, end)].copy()
+            kept._use_digests(self.digests().view(np.uint64)[: max(64, end)].copy())
             kept._undigested = []
             kept.fit()
             return kept

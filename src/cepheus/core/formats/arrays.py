@@ -34,6 +34,27 @@ def code_array(indices: pa.Array) -> NDArray[np.int32]:
     return _shared(indices if indices.type == pa.int32() else indices.cast(pa.int32()), np.int32)
 
 
+def encoded(texts: pa.Array) -> pa.DictionaryArray:
+    """Give an array of strings dictionary-coded, as it is if it is coded already.
+
+    >>> encoded(pa.array(["Temp", "Smoke", "Temp"])).indices.to_pylist()
+    [0, 1, 0]
+    """
+    if pa.types.is_dictionary(texts.type):
+        return texts
+    if len(texts) >= _MANY and texts.null_count == 0 and texts.type == pa.string():
+        from cepheus.core.formats.short_texts import encode_short
+
+        coded = encode_short(texts)
+        if coded is not None:
+            return coded
+    return texts.dictionary_encode()
+
+
+_MANY = 1 << 14
+"""Compiled code is worth its loading from so many rows on."""
+
+
 def bool_array(array: pa.Array) -> BoolArray:
     """Give truth values without nulls as a NumPy array.
 

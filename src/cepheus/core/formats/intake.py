@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cepheus.core.batch import ColumnKey, EventBatch, Ids, IntArray, Provenance
 from cepheus.core.companions import NO_PARAMETERS, Companions, Parameter
-from cepheus.core.error_column import ErrorColumn, ErrorKind
+from cepheus.core.error_column import ErrorColumn
 from cepheus.core.errors import Diagnostic, EventError, OptionError, Place, did_you_mean
 from cepheus.core.event import EventId
 from cepheus.core.formats.arguments import ArgumentNames
@@ -254,9 +254,7 @@ class Intake:
                 faults.setdefault(row, EventError([placed(error, None, f"{name}: ")]))
             own = ErrorColumn.of(errors[name]) if name in errors else None
             if own is not None:
-                stacked = ErrorColumn.concat([own, column])
-                places = np.arange(len(column))
-                column = stacked.take(np.where(own.kinds != ErrorKind.NONE, places, places + len(column)))
+                column = own.or_else(column)
             made[name] = column.where(np.logical_or.reduce([validity(array) for array in arrays]))
         return made
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cepheus.core.batch import IntArray
-from cepheus.core.formats.arrays import code_array
+from cepheus.core.formats.arrays import code_array, encoded
 from cepheus.core.formats.columns import Column, ObjectColumn, TextColumn, TypedColumn
 
 Numbers = range | IntArray
@@ -102,8 +102,7 @@ class ArrayRows:
         array = self.arrays.get(name)
         if array is None:
             return [], np.full(self.length, -1, np.int32)
-        if not pa.types.is_dictionary(array.type):
-            array = array.dictionary_encode()
+        array = encoded(array)
         indices = array.indices if array.indices.null_count == 0 else array.indices.fill_null(-1)
         values = [value.strip() if self.text else value for value in array.dictionary.to_pylist()]
         return values, code_array(indices)

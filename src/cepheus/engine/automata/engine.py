@@ -101,7 +101,7 @@ class AutomataEngine(ColumnsEngine):
             self._states[name] = range(first, first + sum(len(sequence.states) for sequence in model.sequences))
         return program
 
-    def _kernel(self) -> Status:
+    def _kernel(self) -> int:
         """Run the kernel, with more room for instances as it is needed."""
         while True:
             code = run(self._context.address, self._table.address)

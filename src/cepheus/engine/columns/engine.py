@@ -9,33 +9,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch
-from cepheus.core.errors import CepheusError, EventError
+from cepheus.core.errors import CepheusError
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
-from cepheus.core.values import ValueType, type_of
 from cepheus.engine.columns.compiled import announce_compilation
+from cepheus.engine.columns.context import Context, Input, Scratch, State
 from cepheus.engine.columns.growth import adapt, grow, sweep_lanes
-from cepheus.engine.columns.intake import BatchWords, Intake, id_word
+from cepheus.engine.columns.intake import BatchWords, Intake
 from cepheus.engine.columns.kernel import run
 from cepheus.engine.columns.memory import At, address
 from cepheus.engine.columns.outlet import Found, Outlet, to_batch
+from cepheus.engine.columns.output import Output
 from cepheus.engine.columns.replay import replay
+from cepheus.engine.columns.single import SingleInput
 from cepheus.engine.columns.snapshot import DeployedRule, Saved, StoredType, read, stored_type, write
-from cepheus.engine.columns.state import (
-    OUTPUT_HEADER,
-    Context,
-    Input,
-    Output,
-    Scratch,
-    State,
-    Status,
-    TypeState,
-)
+from cepheus.engine.columns.state import DONE, LIMIT, OUTPUT_HEADER, Status, TypeState
 from cepheus.engine.columns.texts import TextCensus, mark_texts
 from cepheus.engine.families import tesla_rules
 from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites
 from cepheus.plan.flatten import flatten
-from cepheus.plan.layouts import TypeLayout
 from cepheus.plan.lower import Lowering
 from cepheus.plan.lowered import LoweredRule
 from cepheus.plan.program import HEADER, Program, TypeField, Words
@@ -48,7 +40,7 @@ class ColumnsEngine:
     """Runs all rules in one compiled pass over columns of events.
 
     ``limit`` is the number of composite events that one event may make. Engines that are to work together have their
-    ``strings`` in common and are ``traced``: what they find tells where it comes from (see ``state.Output``).
+    ``strings`` in common and are ``traced``: what they find tells where it comes from (see ``output.Output``).
     """
 
     name: ClassVar[str] = "columns"
@@ -130,7 +122,7 @@ class ColumnsEngine:
         self._listening = (listeners | indexed).tolist()
         longest = max((len(rule.steps) + len(rule.absences) for rule in self._order), default=0)
         width = OUTPUT_HEADER + max((rule.stride for rule in self._order), default=0)
-        if width > len(self._output.fields) - self._traced:
+        if width > self._output.width - self._traced:
             self._output = Output(width, traced=self._traced)
             self._context.use_output(self._output)
         self._scratch = Scratch.for_rules(longest, len(self._program.listeners))
@@ -170,30 +162,26 @@ class ColumnsEngine:
         self._context.use_input(given)
         self._output.expect(self._context[At.INPUT_SIZE])
         self._context.use_output(self._output)
-        count = self._finish()
+        self._finish()
+        count = self._context.take_output_events()
         if count == 0:
             return None
-        fields = [field[:count] for field in self._output.fields] if lent else self._output.take(count)
-        self._context[At.OUTPUT_EVENTS] = 0
+        fields = self._output.look(count) if lent else self._output.take(count)
         self._context.use_output(self._output)
         return Found(self._outlet, self._lowering.strings, fields)
 
-    def _finish(self) -> int:
-        """Run the kernel to the end of its input and give how many events are in the output."""
-        context = self._context
-        while True:
-            status = self._kernel()
-            if status is Status.LIMIT:
+    def _finish(self) -> None:
+        """Run the kernel to the end of its input."""
+        while (status := self._kernel()) != DONE:
+            if status == LIMIT:
                 self._abandon()
-                rule = self._order[context[At.CULPRIT]]
+                rule = self._order[self._context[At.CULPRIT]]
                 raise too_many_composites(self._rules[rule.name].rule, self._limit)
-            if status is Status.DONE:
-                return context[At.OUTPUT_EVENTS]
-            self._provide(status)
+            self._provide(Status(status))
 
-    def _kernel(self) -> Status:
-        """Run the kernel until the input is done or something is missing."""
-        return Status(run(self._context.address))
+    def _kernel(self) -> int:
+        """Run the kernel until the input is done or something is missing; give its status."""
+        return run(self._context.address)
 
     def _provide(self, status: Status) -> None:
         """Give the kernel what it came back for."""
@@ -258,18 +246,19 @@ class ColumnsEngine:
 
         What was found is to be read before the next event.
         """
-        self._refresh()
+        if self._stale:
+            self._refresh()
         if self._single is None:
             self._single = self._single_input()
         if not self._single.load(event, position):
             return None
         self._fit_strings()
         self._context.use_single(self._single.given)
-        count = self._finish()
-        self._context[At.OUTPUT_EVENTS] = 0
+        self._finish()
+        count = self._context.take_output_events()
         if count == 0:
             return None
-        return Found(self._outlet, self._lowering.strings, self._output.look(count), self._output.addresses)
+        return Found(self._outlet, self._lowering.strings, self._output.look(count), self._output)
 
     def _single_input(self) -> SingleInput:
         """Get ready for events that come one at a time."""
@@ -354,81 +343,3 @@ class ColumnsEngine:
     def _replay(self, kind: int, rows: Words, born: Words) -> Status:
         """Put rows of a type back into the columns until they are all there or something is missing."""
         return Status(replay(self._context.address, kind, address(rows), len(rows), address(born)))
-
-
-class SingleInput:
-    """Kernel input for one event at a time, with everything that can be done beforehand done."""
-
-    def __init__(self, lowering: Lowering, listening: Sequence[bool]) -> None:
-        self._strings = lowering.strings
-        self._lowering = lowering
-        self._layouts: dict[str, TypeLayout] = {
-            layout.name: layout for layout in lowering.types.values() if listening[layout.index]
-        }
-        self._reads = {
-            layout.name: tuple((name, layout.slots[name]) for name in layout.read())
-            for layout in self._layouts.values()
-        }
-        widest = max((layout.width for layout in lowering.types.values()), default=0)
-        self._words = np.zeros(widest + 1, np.int64)
-        self._floats = self._words.view(np.float64)
-        slots = [place for layout in lowering.types.values() for place in _places(layout)]
-        self.given = Input(
-            codes=np.zeros(1, np.int32),
-            kinds=np.arange(max(1, len(lowering.types)), dtype=np.int64),
-            times=np.zeros(1, np.int64),
-            starts=np.zeros(1, np.int64),
-            ids=np.zeros(1, np.int64),
-            addresses=address(self._words) + 8 * np.arange(widest + 1, dtype=np.int64),
-            slots=np.array([*slots, -1], np.int64),
-            id_digests=self._strings.digests(),
-        )
-
-    def load(self, event: Event, position: int) -> bool:
-        """Put an event into place; False if no rule listens to its type."""
-        layout = self._layouts.get(event.type)
-        if layout is None:
-            return False
-        given = self.given
-        given.codes[0] = layout.index
-        given.times[0] = event.time
-        given.starts[0] = event.time if event.start is None else event.start
-        if event.id is None:
-            given.ids[0] = position
-        else:
-            given.ids[0] = id_word(event.id, self._strings)
-            given.id_digests = self._strings.digests()
-        attributes = event.attributes
-        for name, slot in self._reads[event.type]:
-            value = attributes.get(name)
-            if value is None:
-                if name not in layout.optional:
-                    raise EventError.of(
-                        "missing-attribute", f"an event of type '{event.type}' lacks the attribute '{name}'"
-                    )
-                self._words[slot + 1] = 0
-                continue
-            value_type = layout.types[name]
-            if value_type is None:
-                value_type = type_of(value)
-                self._lowering.fix_type(layout, name, value_type)
-            if value_type is ValueType.FLOAT:
-                self._floats[slot] = float(value) + 0.0 if name in layout.told_by_data else float(value)
-            elif isinstance(value, str):
-                self._words[slot] = self._strings.code(value)
-            else:
-                self._words[slot] = value
-            if name in layout.optional:
-                self._words[slot + 1] = 1
-        return True
-
-
-def _places(layout: TypeLayout) -> list[int]:
-    """Give, for each slot of a type, where the word of a single event stands; -1 where it is not from the event."""
-    places = [-1] * layout.width
-    for name in layout.read():
-        slot = layout.slots[name]
-        places[slot] = slot
-        if name in layout.optional:
-            places[slot + 1] = slot + 1
-    return places

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from cepheus.engine.columns.context import Context, Scratch, State
 from cepheus.engine.columns.lanes import rebuild_hash, sweep
 from cepheus.engine.columns.memory import At, address
-from cepheus.engine.columns.state import Context, Scratch, State, Status, TypeState
+from cepheus.engine.columns.state import Status, TypeState
 from cepheus.plan.lower import Lowering
 from cepheus.plan.program import Program, TypeField, Words
 

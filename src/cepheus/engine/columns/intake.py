@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import EventError
 from cepheus.core.event import EventId
+from cepheus.core.formats.arrays import encoded
 from cepheus.core.values import INT_MAX, ValueType, from_arrow
-from cepheus.engine.columns.state import Input
+from cepheus.engine.columns.context import Input
+from cepheus.engine.columns.rows import marked_rows
 from cepheus.plan.code import LoweredConstraint
 from cepheus.plan.layouts import TypeLayout
 from cepheus.plan.lower import Lowering
@@ -130,8 +132,7 @@ class BatchWords:
     def texts(self, attribute: str) -> pa.DictionaryArray:
         """Give the texts of an attribute, dictionary-coded."""
         if attribute not in self._texts:
-            column = self.batch.columns[attribute, ValueType.STRING]
-            self._texts[attribute] = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+            self._texts[attribute] = encoded(self.batch.columns[attribute, ValueType.STRING])
         return self._texts[attribute]
 
     def _words(self, attribute: str, value_type: ValueType, view: _View) -> Words:
@@ -216,8 +217,7 @@ class Intake:
                         break
                     fits &= _compare(self._keep[place][part], constraint)
                 relevant |= fits
-        found = np.flatnonzero(relevant)
-        return found + begin if begin else found
+        return marked_rows(relevant, begin)
 
     def _column(
         self,

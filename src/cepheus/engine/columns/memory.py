@@ -242,3 +242,8 @@ def table(context: int, array: int, index: int) -> int:
 def address(array: np.ndarray[Any, Any]) -> int:
     """Give the address of an array's data; whoever keeps it must keep the array."""
     return int(array.ctypes.data)
+
+
+def words_in(array: np.ndarray[Any, np.dtype[np.int64]]) -> memoryview[int]:
+    """Give the words of an array for reading and writing one at a time, which arrays themselves are slow at."""
+    return memoryview(cast(Any, array))

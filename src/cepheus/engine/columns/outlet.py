@@ -12,15 +12,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cepheus.core.batch import ColumnKey, EventBatch, Provenance
-from cepheus.core.event import Event, EventId, composite_digest, id_word
+from cepheus.core.event import Event, EventId, composite_digest, composite_event, id_word
 from cepheus.core.values import Value, ValueType
 from cepheus.engine.columns.emit import name_events
 from cepheus.engine.columns.intake import id_of_word
 from cepheus.engine.columns.memory import address
+from cepheus.engine.columns.output import Output, addresses_of
 from cepheus.engine.columns.state import COMPOSITE_ID_BASE, OUTPUT_HEADER, STRING_ID_FLOOR, OutputHeader
 from cepheus.plan.lowered import LoweredRule
 from cepheus.plan.program import Words
 from cepheus.plan.strings import StringTable
+
+_RULE, _TIME, _START = map(int, OutputHeader)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,50 +36,61 @@ class _Attribute:
     optional: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What the events that one rule makes look like; ``end`` is the field after the ids of the parts."""
+
+    rule: str
+    composite: str
+    seed: int
+    part_types: tuple[str, ...]
+    end: int
+    attributes: tuple[_Attribute, ...]
+
+    @classmethod
+    def of(cls, rule: LoweredRule) -> _Shape:
+        part_types = tuple(position.type for position in rule.resolved.positions)
+        end = field = OUTPUT_HEADER + len(part_types)
+        attributes = []
+        for output in rule.outputs:
+            attributes.append(_Attribute(output.attribute, output.type, field, output.optional))
+            field += 2 if output.optional else 1
+        return cls(rule.name, rule.resolved.composite.name, rule.seed, part_types, end, tuple(attributes))
+
+
 class Outlet:
     """What the events that rules make look like: found out once, not for every feeding."""
 
     def __init__(self, rules: Sequence[LoweredRule]) -> None:
+        self.shapes = [_Shape.of(rule) for rule in rules]
         types: dict[str, int] = {}
-        codes = [types.setdefault(rule.resolved.composite.name, len(types)) for rule in rules]
+        codes = [types.setdefault(shape.composite, len(types)) for shape in self.shapes]
         self.types = tuple(types)
         self.codes = np.array(codes, np.int32)
-        self.names = tuple(rule.name for rule in rules)
-        self.composites = [rule.resolved.composite.name for rule in rules]
-        self.digests = [rule.seed for rule in rules]
-        self.seeds = np.array(self.digests, np.uint64)
-        self.part_types = [tuple(position.type for position in rule.resolved.positions) for rule in rules]
-        self.lengths = np.array([len(types) for types in self.part_types], np.int64)
+        self.names = tuple(shape.rule for shape in self.shapes)
+        self.seeds = np.array([shape.seed for shape in self.shapes], np.uint64)
+        self.lengths = np.array([len(shape.part_types) for shape in self.shapes], np.int64)
         self.lengths_at, self.seeds_at = address(self.lengths), address(self.seeds)
-        self.attributes = [_attributes(rule) for rule in rules]
         self.places: dict[ColumnKey, Words] = {}
         self.optional: dict[ColumnKey, NDArray[np.bool_]] = {}
-        for number, attributes in enumerate(self.attributes):
-            for attribute in attributes:
+        for number, shape in enumerate(self.shapes):
+            for attribute in shape.attributes:
                 key = (attribute.name, attribute.type)
                 self.places.setdefault(key, np.full(len(rules), -1, np.int64))[number] = attribute.field
                 self.optional.setdefault(key, np.zeros(len(rules), np.bool_))[number] = attribute.optional
 
 
-def _attributes(rule: LoweredRule) -> tuple[_Attribute, ...]:
-    found = []
-    field = OUTPUT_HEADER + len(rule.resolved.positions)
-    for output in rule.outputs:
-        found.append(_Attribute(output.attribute, output.type, field, output.optional))
-        field += 2 if output.optional else 1
-    return tuple(found)
-
-
 class Found:
-    """What one feeding found: an array for each field of the output, and their addresses."""
+    """What one feeding found: a block with a row for each field of the output.
 
-    def __init__(
-        self, outlet: Outlet, strings: StringTable, fields: Sequence[Words], addresses: Words | None = None
-    ) -> None:
+    ``lender`` is the output that the block still belongs to, if it does.
+    """
+
+    def __init__(self, outlet: Outlet, strings: StringTable, fields: Words, lender: Output | None = None) -> None:
         self.outlet = outlet
         self.strings = strings
         self.fields = fields
-        self._addresses = np.array([address(field) for field in fields]) if addresses is None else addresses
+        self._lender = lender
         self.rule = fields[OutputHeader.RULE]
 
     def __len__(self) -> int:
@@ -84,7 +98,8 @@ class Found:
 
     def field(self, at: int) -> Words:
         """Give a field of every event."""
-        return self.fields[at]
+        found: Words = self.fields[at]
+        return found
 
     def fields_by_rule(self, places: Words) -> Words:
         """Give the field that each event's rule names; an event whose rule names none, -1, gets anything."""
@@ -97,11 +112,13 @@ class Found:
 
     def made_of(self, at: int) -> tuple[EventId, ...]:
         """Give the ids of the events that a composite event was made of."""
-        types = self.outlet.part_types[self.rule[at]]
+        types = self.outlet.shapes[self.rule[at]].part_types
         parts = self.fields[OUTPUT_HEADER : OUTPUT_HEADER + len(types)]
         return tuple(self._id(int(part[at]), part_type) for part, part_type in zip(parts, types, strict=True))
 
     def _id(self, word: int, event_type: str) -> EventId:
+        if word >= 0:
+            return word
         if word >= STRING_ID_FLOOR:
             return id_of_word(word, self.strings)
         return f"{event_type}:{word - COMPOSITE_ID_BASE:016x}"
@@ -124,44 +141,55 @@ class Found:
 
     def all_ids(self) -> list[str]:
         """Give the ids of all composite events."""
-        outlet, texts = self.outlet, self.strings.digests()
-        digests = np.empty(len(self), np.int64)
-        name_events(
-            address(self._addresses), outlet.lengths_at, outlet.seeds_at, address(texts), len(self), address(digests)
-        )
-        names = outlet.composites
+        names = [shape.composite for shape in self.outlet.shapes]
         return [
-            f"{names[rule]}:{digest:016x}" for rule, digest in zip(self.rule.tolist(), digests.tolist(), strict=True)
+            f"{names[rule]}:{digest:016x}" for rule, digest in zip(self.rule.tolist(), self._digests(), strict=True)
         ]
+
+    def _digests(self) -> list[int]:
+        """Give the digests of all composite events."""
+        outlet, count, lender = self.outlet, len(self), self._lender
+        if lender is None or count > len(lender.digests):
+            digests = np.empty(count, np.int64)
+            fields_at, digests_at = address(addresses_of(self.fields)), address(digests)
+        else:
+            digests, fields_at, digests_at = lender.digests[:count], lender.addresses_at, lender.digests_at
+        name_events(fields_at, outlet.lengths_at, outlet.seeds_at, self.strings.digests_at, count, digests_at)
+        found: list[int] = digests.tolist()
+        return found
 
     def id(self, at: int) -> str:
         """Give the id of a composite event."""
-        rule = int(self.rule[at])
-        digest = composite_digest(self.outlet.digests[rule], map(id_word, self.made_of(at)))
-        return f"{self.outlet.composites[rule]}:{digest:016x}"
+        shape = self.outlet.shapes[self.rule[at]]
+        digest = composite_digest(shape.seed, map(id_word, self.made_of(at)))
+        return f"{shape.composite}:{digest:016x}"
 
     def events(self) -> list[Event]:
         """Give the composite events one by one: for a few of them."""
-        fields = [field.tolist() for field in self.fields]
-        return [self._event(at, event_id, fields) for at, event_id in enumerate(self.all_ids())]
+        shapes = self.outlet.shapes
+        events = []
+        for row, digest in zip(zip(*self.fields.tolist(), strict=True), self._digests(), strict=True):
+            shape = shapes[row[_RULE]]
+            words = row[OUTPUT_HEADER : shape.end]
+            events.append(
+                composite_event(
+                    shape.composite,
+                    row[_TIME],
+                    self._values(row, shape.attributes) if shape.attributes else {},
+                    f"{shape.composite}:{digest:016x}",
+                    row[_START],
+                    shape.rule,
+                    words if min(words) >= 0 else tuple(map(self._id, words, shape.part_types)),
+                )
+            )
+        return events
 
-    def _event(self, at: int, event_id: str, fields: Sequence[Sequence[int]]) -> Event:
-        outlet = self.outlet
-        rule = fields[OutputHeader.RULE][at]
-        attributes: dict[str, Value | None] = {}
-        for attribute in outlet.attributes[rule]:
-            if not attribute.optional or fields[attribute.field + 1][at]:
-                attributes[attribute.name] = self._value(fields[attribute.field][at], attribute.type)
-        parts = zip(fields[OUTPUT_HEADER:], outlet.part_types[rule], strict=False)
-        return Event(
-            outlet.composites[rule],
-            fields[OutputHeader.TIME][at],
-            attributes,
-            id=event_id,
-            start=fields[OutputHeader.START][at],
-            rule=outlet.names[rule],
-            made_of=tuple([part[at] if part[at] >= 0 else self._id(part[at], kind) for part, kind in parts]),
-        )
+    def _values(self, row: tuple[int, ...], attributes: Sequence[_Attribute]) -> dict[str, Value | None]:
+        return {
+            attribute.name: self._value(row[attribute.field], attribute.type)
+            for attribute in attributes
+            if not attribute.optional or row[attribute.field + 1]
+        }
 
     def _value(self, word: int, value_type: ValueType) -> Value:
         match value_type:

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheus.core.values import ValueType
-from cepheus.engine.columns.state import STRING_ID_FLOOR, LaneState, State, TypeState
+from cepheus.engine.columns.context import State
+from cepheus.engine.columns.state import STRING_ID_FLOOR, LaneState, TypeState
 from cepheus.plan.layouts import TypeLayout
 from cepheus.plan.lower import Lowering
 from cepheus.plan.program import MAX_KEYS, SLOT_ID, Words

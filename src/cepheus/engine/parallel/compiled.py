@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from cepheus.engine.columns.compiled import cache_folder, compile_into
+from cepheus.core.compiled import compile_into
+from cepheus.engine.columns.compiled import cache_folder
 
 F = TypeVar("F", bound=Callable[..., object])
 

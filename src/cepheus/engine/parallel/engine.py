@@ -18,11 +18,12 @@ from cepheus.core.errors import CepheusError, OptionError, UnsupportedError
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.time import MIN_TIME
+from cepheus.engine.columns.context import Input
 from cepheus.engine.columns.engine import ColumnsEngine
 from cepheus.engine.columns.intake import BatchWords
 from cepheus.engine.columns.outlet import Found, Outlet, to_batch
 from cepheus.engine.columns.snapshot import Saved
-from cepheus.engine.columns.state import OUTPUT_HEADER, Input
+from cepheus.engine.columns.state import OUTPUT_HEADER
 from cepheus.engine.columns.texts import TextCensus
 from cepheus.engine.families import tesla_rules
 from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites

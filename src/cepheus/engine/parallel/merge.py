@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
-import pyarrow as pa
 
 from cepheus.engine.columns.memory import address
 from cepheus.engine.columns.outlet import Found
+from cepheus.engine.columns.output import addresses_of, field_words
 from cepheus.engine.columns.state import OutputHeader
 from cepheus.engine.parallel.merge_runs import NO_CULPRIT, Source, first_of_row, merge_part, row_of
 from cepheus.engine.parallel.workers import Together
@@ -28,25 +28,23 @@ class TooManyError(Exception):
 
 
 class Merged:
-    """Composite events on their way into one order: an array for each field, with room for more."""
+    """Composite events on their way into one order: a row for each field, with room for more."""
 
     def __init__(self, width: int) -> None:
-        self._fields = [_room(0) for _ in range(width)]
-        self._size = 0
+        self._fields = field_words(width, 0)
         self.count = 0
 
-    def fields(self) -> list[Words]:
+    def fields(self) -> Words:
         """Give the fields of all that has been added."""
-        return [field[: self.count] for field in self._fields]
+        return self._fields[:, : self.count]
 
     def expect(self, count: int) -> None:
         """Have room for about so many composite events in all, or some more."""
-        if count <= self._size:
-            return
-        self._size = count + count // 4
-        for at, field in enumerate(self._fields):
-            self._fields[at] = _room(self._size)
-            self._fields[at][: self.count] = field[: self.count]
+        width, size = self._fields.shape
+        if count > size:
+            larger = field_words(width, count + count // 4)
+            larger[:, : self.count] = self.fields()
+            self._fields = larger
 
     def add(self, parts: Sequence[tuple[Found, Words]], limit: int, threads: int, together: Together) -> None:
         """Merge what several engines found in the same rows, each given with the ranks of its rules.
@@ -59,12 +57,12 @@ class Merged:
         for number, (found, rank) in enumerate(parts):
             own = found.fields[:-1][: len(fields)]  # a rule that was withdrawn may have had more
             sources[number] = len(found), address(found.fields[-1]), address(found.rule), address(rank)
-            fields[: len(own), number] = [address(field) for field in own]
+            fields[: len(own), number] = addresses_of(own)
             ranks[OutputHeader.RULE, number] = address(rank)
         total = int(sources[:, Source.COUNT].sum())
         self.expect(self.count + total)
         cuts = _cuts(sources, max(1, min(threads, total // _WORTH_A_PART)))
-        targets = np.array([address(field) for field in self._fields], np.int64)
+        targets = addresses_of(self._fields)
         tasks = [
             partial(
                 merge_part, sources, begin, end, limit, fields, ranks, targets + 8 * (self.count + int(begin.sum()))
@@ -87,8 +85,3 @@ def _cuts(sources: Words, parts: int) -> list[Words]:
         places = [first_of_row(int(source[Source.LINEAGE]), int(source[Source.COUNT]), row) for source in sources]
         cuts.append(np.array(places, np.int64))
     return [*cuts, counts.copy()]
-
-
-def _room(count: int) -> Words:
-    """Give room for words in Arrow's memory, which keeps what is freed."""
-    return np.frombuffer(pa.allocate_buffer(8 * count), np.int64)

@@ -7,7 +7,8 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
-from cepheus.engine.columns.compiled import cache_folder, compile_into
+from cepheus.core.compiled import compile_into
+from cepheus.engine.columns.compiled import cache_folder
 from cepheus.uncertainty import closed_forms
 
 F = TypeVar("F", bound=Callable[..., object])

@@ -15,12 +15,14 @@ from cepheus.core.errors import UnsupportedError
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.engine.columns.compiled import announce_compilation
+from cepheus.engine.columns.context import Input
 from cepheus.engine.columns.engine import ColumnsEngine
 from cepheus.engine.columns.intake import BatchWords, Intake
 from cepheus.engine.columns.memory import address
 from cepheus.engine.columns.outlet import Found, to_batch
+from cepheus.engine.columns.output import Output
 from cepheus.engine.columns.snapshot import Saved, read, write
-from cepheus.engine.columns.state import OUTPUT_HEADER, Input, Output, Status
+from cepheus.engine.columns.state import OUTPUT_HEADER, Status
 from cepheus.engine.factors import no_such_rule, require_factor
 from cepheus.engine.limits import DEFAULT_LIMIT
 from cepheus.engine.past import Past
@@ -155,7 +157,7 @@ class ProbableEngine(ColumnsEngine):
         assert self._worths is not None
         width = OUTPUT_HEADER + max((rule.stride for rule in self._order), default=0)
         extra = 1 + 3 * self._worths.most_outputs
-        if len(self._output.fields) < width + extra:
+        if self._output.width < width + extra:
             self._output = Output(width + extra)
             self._context.use_output(self._output)
         self._table[Of.FIRST_EXTRA] = width
@@ -169,8 +171,8 @@ class ProbableEngine(ColumnsEngine):
         longest = max((len(rule.steps) + len(rule.absences) for rule in self._order), default=0)
         self._table.use(self._worths, longest, len(self._program.listeners) + len(self._order))
 
-    def _kernel(self) -> Status:
-        return Status(run(self._context.address, self._table.address))
+    def _kernel(self) -> int:
+        return run(self._context.address, self._table.address)
 
     def _replay(self, kind: int, rows: Words, born: Words) -> Status:
         table = self._table.address

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from cepheus.core.distribution import Distribution, Normal, Uniform
 from cepheus.core.error_column import ErrorKind
 from cepheus.core.event import Event
-from cepheus.engine.columns.engine import SingleInput
+from cepheus.engine.columns.single import SingleInput
 from cepheus.plan.layouts import DOUBT, ERROR_MARKS
 from cepheus.plan.lower import Lowering
 
