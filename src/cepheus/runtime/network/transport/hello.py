@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 
 from cepheus.core.errors import CepheusError
-from cepheus.runtime.network.codec import MessageError
+from cepheus.runtime.network.codec import MAX_BYTES, MessageError
 from cepheus.runtime.network.link import Frame, LinkEnd, decode_frame
 from cepheus.runtime.network.messages import VERSION
 
@@ -91,7 +91,7 @@ def encode_bundle(frames: Iterable[bytes]) -> bytes:
     return b"".join(parts)
 
 
-def decode_bundle(data: bytes) -> Iterator[Frame]:
+def decode_bundle(data: bytes, longest: int = MAX_BYTES) -> Iterator[Frame]:
     """Give the frames of a bundle, one after the other; MessageError where they end in something else."""
     start = 0
     while start < len(data):
@@ -99,6 +99,8 @@ def decode_bundle(data: bytes) -> Iterator[Frame]:
             raise MessageError.of("message", "this is no message of the network: it is cut off")
         (length,) = _LENGTH.unpack_from(data, start)
         start += _LENGTH.size
+        if length > longest:
+            raise MessageError.of("message-size", f"a message has {length} bytes, more than {longest} are not taken")
         if start + length > len(data):
             raise MessageError.of("message", "this is no message of the network: it is cut off")
         yield decode_frame(data[start : start + length])

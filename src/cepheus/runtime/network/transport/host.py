@@ -108,7 +108,7 @@ class NodeHost:
         touched: dict[str, None] = {}
         now = self._clock()
         try:
-            for frame in decode_bundle(data):
+            for frame in decode_bundle(data, self.config.limits.message_bytes):
                 message = frame.message
                 if message is not None:
                     self.counts.messages_in += 1

@@ -1,7 +1,7 @@
 """A node's journal on disk: a snapshot, and what the node was told since, each line with its checksum.
 
 A line that was cut off by a crash was never answered, so it is dropped when the journal is read; the sender sends it
-again. Damage anywhere else is an error.
+again. Damage anywhere else is an error: the head of a line has a checksum of its own, to tell one from the other.
 """
 
 from __future__ import annotations
@@ -12,14 +12,17 @@ import struct
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from types import TracebackType
+from typing import BinaryIO, Self
 
 from cepheus.core.errors import OptionError, Place, SnapshotError
 from cepheus.runtime.network.codec import decode, encode
 from cepheus.runtime.network.node import Told
 
 _MAGIC = b"CEPHJRN1"
-_LINE = struct.Struct("<IIqH")
+_HEAD = struct.Struct("<IqHI")
+_CHECK = struct.Struct("<I")
+_LINE = _HEAD.size + _CHECK.size
 _MINIMUM = 1 << 20
 
 
@@ -39,6 +42,7 @@ class DiskJournal:
             self._lock = (directory / "lock").open("wb")
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
+            self._lock.close()
             raise OptionError.of(
                 "node-state",
                 "another process has this directory of a node open",
@@ -58,6 +62,14 @@ class DiskJournal:
         self.journal_bytes = 0
         self._file: BinaryIO | None = None
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
     @property
     def is_new(self) -> bool:
         """Whether nothing has ever been written."""
@@ -74,8 +86,8 @@ class DiskJournal:
         body = told.body or encode(told.message)
         sender = told.sender.encode()
         content = sender + body
-        head = _LINE.pack(len(body), 0, told.now, len(sender))
-        line = _LINE.pack(len(body), zlib.crc32(content, zlib.crc32(head)), told.now, len(sender)) + content
+        head = _HEAD.pack(len(body), told.now, len(sender), zlib.crc32(content))
+        line = head + _CHECK.pack(zlib.crc32(head)) + content
         self._open().write(line)
         self.journal_bytes += len(line)
 
@@ -134,22 +146,24 @@ class DiskJournal:
         data = path.read_bytes() if path.exists() else b""
         if data[: len(_MAGIC)] != _MAGIC[: len(data)]:
             raise self._damaged(path, "this is no journal of a node")
-        end = len(_MAGIC)
-        while end + _LINE.size <= len(data):
-            length, checksum, now, sender_length = _LINE.unpack_from(data, end)
-            start, stop = end + _LINE.size, end + _LINE.size + sender_length + length
-            if stop > len(data):
+        end = len(_MAGIC) if len(data) >= len(_MAGIC) else 0
+        while end and end + _LINE <= len(data):
+            head, (checksum,) = data[end : end + _HEAD.size], _CHECK.unpack_from(data, end + _HEAD.size)
+            length, now, sender_length, content_checksum = _HEAD.unpack(head)
+            content = data[end + _LINE : end + _LINE + sender_length + length]
+            if zlib.crc32(head) != checksum:
+                raise self._damaged(path, f"the line at byte {end} does not fit its checksum")
+            if len(content) < sender_length + length:
                 break
-            content = data[start:stop]
-            if zlib.crc32(content, zlib.crc32(_LINE.pack(length, 0, now, sender_length))) != checksum:
-                raise self._damaged(path, f"a line at byte {end} does not fit its checksum")
-            end = stop
+            if zlib.crc32(content) != content_checksum:
+                raise self._damaged(path, f"the line at byte {end} does not fit its checksum")
+            end += _LINE + len(content)
             body = content[sender_length:]
             yield Told(content[:sender_length].decode(), decode(body), now, body)
         if end < len(data):
             with path.open("r+b") as file:
                 file.truncate(end)
-        self.journal_bytes = min(end, len(data))
+        self.journal_bytes = end
 
     def _generations(self, kind: str) -> list[int]:
         return [int(path.suffix[1:]) for path in self.directory.glob(f"{kind}.*") if path.suffix[1:].isdecimal()]

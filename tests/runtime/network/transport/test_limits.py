@@ -1,0 +1,189 @@
+"""What a node bears: garbage, messages that are too long, clients that are too fast, too slow or gone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import time
+from pathlib import Path
+
+import grpc
+import pytest
+from servers import access, config, run, serving
+
+from cepheus import Event
+from cepheus.network import AsyncClient, NetworkError
+from cepheus.runtime.network.link import Frame, LinkEnd, encode_frame
+from cepheus.runtime.network.messages import VERSION, AttachSource, Elect, Publish, Start, Tick
+from cepheus.runtime.network.transport.hello import CLIENT, LINK, Hello, decode_hello, encode_bundle, encode_hello
+from cepheus.runtime.network.transport.server import NodeServer
+
+
+async def _says(server: NodeServer, *messages: bytes) -> grpc.StatusCode:
+    """Say something raw to a node; give what it thinks of it."""
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{server.port}") as channel:
+        call = channel.stream_stream(LINK)()
+        try:
+            for message in messages:
+                await call.write(message)
+            await call.done_writing()
+            while await call.read() is not grpc.aio.EOF:
+                pass
+        except grpc.aio.AioRpcError:
+            pass
+        code: grpc.StatusCode = await call.code()
+        return code
+
+
+HELLO = encode_hello(Hello("", CLIENT, "session"))
+
+
+def _frame(message: object) -> bytes:
+    return encode_bundle([encode_frame(LinkEnd().send(message))])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        (b"",),
+        (b"garbage",),
+        (b"[]",),
+        (b'{"v":1}',),
+        (json.dumps({"v": VERSION + 1, "name": "", "role": "client"}).encode(),),
+        (json.dumps({"v": VERSION, "name": "", "role": "client", "sent": -1}).encode(),),
+        (HELLO, b"garbage"),
+        (HELLO, b"\xff\xff\xff\xff"),
+        (HELLO, encode_bundle([b""])),
+        (HELLO, encode_bundle([encode_frame(Frame(1, 0, Tick()))[:-1]])),
+    ],
+)
+def test_garbage_is_refused_and_the_node_goes_on(tmp_path: Path, messages: tuple[bytes, ...]) -> None:
+    async def check() -> None:
+        async with serving(config(tmp_path)) as server:
+            assert await _says(server, *messages) is grpc.StatusCode.INVALID_ARGUMENT
+            await _works(server)
+
+    run(check())
+
+
+@pytest.mark.parametrize("message", [Start(), Tick(), Elect(0, "p0")])
+def test_clients_do_not_send_what_processors_say(tmp_path: Path, message: object) -> None:
+    async def check() -> None:
+        async with serving(config(tmp_path)) as server:
+            assert await _says(server, HELLO, _frame(message)) is grpc.StatusCode.PERMISSION_DENIED
+
+    run(check())
+
+
+def test_random_bytes_on_the_port_do_no_harm(tmp_path: Path) -> None:
+    draw = random.Random(9)
+
+    async def check() -> None:
+        async with serving(config(tmp_path)) as server:
+            for size in (1, 100, 100_000):
+                reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+                writer.write(draw.randbytes(size))
+                writer.close()
+                del reader
+            await _works(server)
+
+    run(check())
+
+
+def test_a_message_that_is_too_long_is_refused(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with serving(config(tmp_path, "[limits]\nmessage_bytes = 1000\n")) as server:
+            long = _frame(Publish("s", (Event("A", 1, {"text": "x" * (2 << 20)}),)))
+            assert await _says(server, HELLO, long) is grpc.StatusCode.RESOURCE_EXHAUSTED
+            medium = _frame(Publish("s", (Event("A", 1, {"text": "x" * 2000}),)))
+            assert await _says(server, HELLO, medium) is grpc.StatusCode.INVALID_ARGUMENT
+            await _works(server)
+
+    run(check())
+
+
+def test_a_client_that_is_too_fast_waits(tmp_path: Path) -> None:
+    async def check() -> float:
+        async with (
+            serving(config(tmp_path, "[limits]\nevents_per_second = 1000\n")) as server,
+            await AsyncClient.connect(access(server)) as client,
+        ):
+            source = await client.source("s", ["A"])
+            start = time.monotonic()
+            await source.publish([Event("A", 1 + n) for n in range(2000)])
+            await client.drained()
+            await source.publish([Event("A", 3000)])
+            await source.close()
+            return time.monotonic() - start
+
+    assert run(check()) > 0.9  # 2000 events at 1000 a second, the first thousand at once
+
+
+def test_more_clients_than_allowed_are_refused(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with (
+            serving(config(tmp_path, "[limits]\nclients = 1\n")) as server,
+            await AsyncClient.connect(access(server)),
+        ):
+            with pytest.raises(NetworkError, match="more are not allowed"):
+                await AsyncClient.connect(access(server))
+
+    run(check())
+
+
+def test_the_session_of_a_client_that_is_gone_ends(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with serving(config(tmp_path, 'session_timeout = "0.2s"\n')) as server:
+            client = await AsyncClient.connect(access(server))
+            await client.source("s", ["A"])
+            await client.abandon()
+            assert server.host.node.processor.client_of_source("s@p1") is not None
+            for _ in range(100):
+                await asyncio.sleep(0.05)
+                if server.host.node.processor.client_of_source("s@p1") is None:
+                    break
+            assert server.host.node.processor.client_of_source("s@p1") is None
+            assert list(server.host.node.links) == []
+
+    run(check())
+
+
+def test_a_sink_that_does_not_keep_up_is_cut_off(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with serving(config(tmp_path, "[limits]\nbacklog = 5\n")) as server:
+            sink = await AsyncClient.connect(access(server))
+            await sink.subscribe("A")
+            await sink.abandon()
+            async with await AsyncClient.connect(access(server)) as client:
+                source = await client.source("s", ["A"])
+                for time_ in range(1, 20):
+                    await source.publish([Event("A", time_)], time_)
+                await source.close()
+            server.host.sweep()
+            assert list(server.host.node.processor._sinks) == []
+
+    run(check())
+
+
+def test_a_greeting_survives() -> None:
+    hello = Hello("p1", CLIENT, "s", 5, 3, 9)
+    assert decode_hello(encode_hello(hello)) == hello
+
+
+async def _works(server: NodeServer) -> None:
+    async with await AsyncClient.connect(access(server)) as client:
+        seen = await client.subscribe("A")
+        source = await client.source("s", ["A"])
+        await source.publish([Event("A", 7)], 7)
+        assert [event.time for event in await seen.take(10)] == [7]
+        await source.close()
+
+
+def test_a_source_belongs_to_whoever_attached_it(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with serving(config(tmp_path)) as server:
+            assert await _says(server, HELLO, _frame(AttachSource("s", ("A",)))) is grpc.StatusCode.OK
+            assert list(server.host.node.links) == []  # a client that is done leaves nothing behind
+
+    run(check())
