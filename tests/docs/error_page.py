@@ -95,6 +95,7 @@ hold the parts. This page is made from the code: each example shows what Cepheus
 | `UnsupportedError` | a rule that the chosen engine cannot run |
 | `LimitError` | a limit that was reached |
 | `SnapshotError` | a snapshot that is damaged or of another kind |
+| `NetworkError` | a node that cannot be reached, or refuses |
 
 All of them are `CepheusError`.
 """

@@ -233,7 +233,7 @@ class AsyncClient:
         stream = self._stream = self._dialler.link()
         writer = None
         try:
-            await stream.write(encode_hello(Hello.of("", CLIENT, self._link, self._session)))
+            await stream.write(encode_hello(Hello.greeting("", CLIENT, self._link, self._session)))
             answer = await asyncio.wait_for(stream.read(), 10.0)
             if answer is None:
                 return False

@@ -40,7 +40,7 @@ class Hello:
     received: int = 0
 
     @classmethod
-    def of(cls, name: str, role: str, link: LinkEnd, session: str = "") -> Hello:
+    def greeting(cls, name: str, role: str, link: LinkEnd, session: str = "") -> Hello:
         """Greet with the state of a link."""
         return cls(name, role, session, link.sent, link.log[0][0] if link.log else link.sent + 1, link.received)
 

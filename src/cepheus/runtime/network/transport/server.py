@@ -155,7 +155,7 @@ class NodeServer:
         await self._run(peer, principal, stream)
 
     async def _greet(self, peer: str, stream: Stream) -> None:
-        await stream.write(encode_hello(Hello.of(self.config.name, PROCESSOR, self.host.link(peer))))
+        await stream.write(encode_hello(Hello.greeting(self.config.name, PROCESSOR, self.host.link(peer))))
 
     def _take_up(self, peer: str, hello: Hello) -> None:
         if not resume(self.host.link(peer), hello):
@@ -225,7 +225,9 @@ class NodeServer:
         )
         stream = dialler.link()
         try:
-            await stream.write(encode_hello(Hello.of(self.config.name, PROCESSOR, self.host.link(neighbour.name))))
+            await stream.write(
+                encode_hello(Hello.greeting(self.config.name, PROCESSOR, self.host.link(neighbour.name)))
+            )
             answer = await asyncio.wait_for(stream.read(), _GREETING_SECONDS)
             if answer is None:
                 return
