@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from random import Random
 
@@ -16,6 +16,7 @@ from cepheus.engine.registry import create
 from cepheus.plan.split import ByBand, ByKey, BySlice, RuleGroup, Split, WayName, Whole, split
 from cepheus.runtime.spark.homes import HOME_ATTRIBUTE
 from cepheus.runtime.spark.shard import GroupJob
+from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 from strategies.split_cases import SplitCase
 
 LIMIT = 3000
@@ -41,18 +42,31 @@ def dealt_answer(
     made = split(case.checked, ways=ways, shards=shards)
     schema = Schema([*case.checked.inputs.values(), *case.checked.composites.values()])
     for group in made.groups:
-        edges = _edges(Random(case.seed), group, case, shards)
-        times = tuple(int(edge) for edge in edges) if isinstance(group.way, BySlice) else ()
-        homes = isinstance(group.way, ByBand)
-        job = GroupJob(group.rules, schema, engine, LIMIT, range(shards), times, homes)
-        for shard in range(shards):
-            events = [event for event in case.events if event.type in group.inputs]
-            mine = [
-                _marked(e, homes, owns) for e in events if (owns := _owner(group, e, edges, shards)(shard)) is not None
-            ]
-            if mine:
-                found += job.kept(shard, EventBatch.from_events(_all(job.start(), mine))).to_events()
+        for job, shard, mine in owned(group, case.events, case.seed, shards, schema, engine=engine):
+            found += job.kept(shard, EventBatch.from_events(_all(job.start(), mine))).to_events()
     return _comparable(found, case), made
+
+
+def owned(
+    group: RuleGroup,
+    events: Sequence[Event],
+    seed: int,
+    shards: int,
+    schema: Schema,
+    calculus: Calculus = DEFAULT_CALCULUS,
+    *,
+    engine: str = "auto",
+) -> Iterator[tuple[GroupJob, int, list[Event]]]:
+    """Give for each shard of a group that has events what it runs, its number, and its events."""
+    events = [event for event in events if event.type in group.inputs]
+    edges = _edges(Random(seed), group, events, shards)
+    times = tuple(int(edge) for edge in edges) if isinstance(group.way, BySlice) else ()
+    homes = isinstance(group.way, ByBand)
+    job = GroupJob(group.rules, schema, engine, LIMIT, range(shards), times, homes, calculus=calculus)
+    for shard in range(shards):
+        mine = [_marked(e, homes, owns) for e in events if (owns := _owner(group, e, edges, shards)(shard)) is not None]
+        if mine:
+            yield job, shard, mine
 
 
 def _marked(event: Event, homes: bool, owns: bool) -> Event:
@@ -74,12 +88,12 @@ def _comparable(events: list[Event], case: SplitCase) -> list[tuple[object, ...]
     )
 
 
-def _edges(random: Random, group: RuleGroup, case: SplitCase, shards: int) -> list[float]:
+def _edges(random: Random, group: RuleGroup, events: Sequence[Event], shards: int) -> list[float]:
     match group.way:
         case ByBand():
             return sorted(random.choice((0.0, 0.5, 2.5, 7.0, 10.9, -1.0)) for _ in range(shards - 1))
         case BySlice():
-            return sorted(random.choice(case.events).time + random.choice((0, 1)) for _ in range(shards - 1))
+            return sorted(random.choice(events).time + random.choice((0, 1)) for _ in range(shards - 1) if events)
         case _:
             return []
 

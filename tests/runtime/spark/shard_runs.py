@@ -22,6 +22,7 @@ from cepheus.runtime.spark.state_live import LiveShards, ShardWork
 from cepheus.runtime.spark.state_machine import ShardMachine
 from cepheus.runtime.spark.state_memory import memory
 from cepheus.runtime.spark.state_store import MemoryStore
+from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class ListedWork:
     bounded: bool = True
     fingerprint: str = "rules"
     limit: int = 2000
+    calculus: Calculus = DEFAULT_CALCULUS
 
     @property
     def memory(self) -> int | None:
@@ -45,7 +47,7 @@ class ListedWork:
 
     def engine(self) -> Engine:
         schema = Schema([*self.checked.inputs.values(), *self.checked.composites.values()])
-        return create(self.engine_name, self.checked.rules.all_rules, schema, limit=self.limit)
+        return create(self.engine_name, self.checked.rules.all_rules, schema, limit=self.limit, calculus=self.calculus)
 
     def times(self, events: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         found: np.ndarray[tuple[int], np.dtype[np.int64]] = self.events.times[events.column("place").to_numpy()]

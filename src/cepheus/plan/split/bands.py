@@ -8,18 +8,22 @@ from cepheus.plan.split.margins import Demand, margins
 from cepheus.plan.split.model import ByBand, Reason, WayName
 from cepheus.plan.split.search import Attributes, Obstacle, carries, search
 from cepheus.plan.split.ties import Distance, at_site, at_terminator, learn
+from cepheus.plan.uncertain import AttributeKey
 from cepheus.rules.check import Checked
 
 
-def find_bands(component: Component, checked: Checked) -> ByBand | Reason:
+def find_bands(
+    component: Component, checked: Checked, uncertain: frozenset[AttributeKey] = frozenset()
+) -> ByBand | Reason:
     """Find the number that every event type of a component goes by, and how far its events reach; else the reason.
 
     ``Smoke(km = $k) and last Temp($k - 10 < km < $k + 10) within 5 min from Smoke`` goes by ``km``, and a Temp
-    matters up to 10 away.
+    matters up to 10 away. The number must be certain: what is ``uncertain`` may be farther off than observed.
     """
 
     def close(event_type: str, attribute: str, distance: Distance) -> bool:
-        return distance.is_bounded and _is_number(checked, event_type, attribute)
+        certain = (event_type, attribute) not in uncertain
+        return certain and distance.is_bounded and _is_number(checked, event_type, attribute)
 
     if component.interval_members:
         words = "events are tied by equal values, not by distances"

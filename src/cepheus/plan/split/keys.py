@@ -7,21 +7,25 @@ from cepheus.plan.split.component import Component
 from cepheus.plan.split.model import Reason, WayName
 from cepheus.plan.split.search import Attributes, Obstacle, search
 from cepheus.plan.split.ties import Distance
+from cepheus.plan.uncertain import AttributeKey
 from cepheus.rules.check import Checked
 
 
-def find_keys(component: Component, given: Attributes) -> Attributes | Reason:
+def find_keys(
+    component: Component, given: Attributes, uncertain: frozenset[AttributeKey] = frozenset()
+) -> Attributes | Reason:
     """Find the key of every event type of a component, those given included; the reason if there is none.
 
-    ``Smoke(area = $a) and last Temp(area = $a) within 5 min from Smoke`` has the key ``area`` for both.
+    ``Smoke(area = $a) and last Temp(area = $a) within 5 min from Smoke`` has the key ``area`` for both. A key must be
+    certain: what is ``uncertain`` may differ from what was observed.
     """
+
+    def equal(event_type: str, attribute: str, distance: Distance) -> bool:
+        return distance.equal and (event_type, attribute) not in uncertain
+
     obstacle = Obstacle()
-    found = search(component, given, _equal, "an equality", obstacle)
+    found = search(component, given, equal, "an equality", obstacle)
     return found if found is not None else Reason(WayName.KEYS, obstacle.rule, obstacle.words)
-
-
-def _equal(_type: str, _attribute: str, distance: Distance) -> bool:
-    return distance.equal
 
 
 def as_doubles(checked: Checked, attributes: Attributes) -> bool:

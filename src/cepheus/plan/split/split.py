@@ -14,6 +14,7 @@ from cepheus.plan.split.model import ByBand, ByKey, BySlice, Reason, RuleGroup, 
 from cepheus.plan.split.reads import reads, reads_in_order
 from cepheus.plan.split.search import Attributes
 from cepheus.plan.split.slices import find_slices
+from cepheus.plan.uncertain import AttributeKey
 from cepheus.rules.check import Checked
 from cepheus.rules.resolve import resolve
 
@@ -21,11 +22,18 @@ T = TypeVar("T")
 ALL_WAYS = frozenset(WayName)
 
 
-def split(checked: Checked, *, ways: Collection[WayName] = ALL_WAYS, shards: int = 1) -> Split:
+def split(
+    checked: Checked,
+    *,
+    ways: Collection[WayName] = ALL_WAYS,
+    shards: int = 1,
+    uncertain: frozenset[AttributeKey] = frozenset(),
+) -> Split:
     """Split a rule set.
 
     ``ways`` are those that the host allows; what cannot be split in any of them stays whole, in at most ``shards``
     groups. Components that go by the same keys form one group, so that events travel once; so do all that go by time.
+    Attributes that are ``uncertain`` are neither keys nor bands.
     """
     types = {**checked.composites, **checked.inputs}
     read = reads(resolve(rule) for rule in checked.rules.rules)
@@ -33,7 +41,7 @@ def split(checked: Checked, *, ways: Collection[WayName] = ALL_WAYS, shards: int
     inputs = tuple(_pruned(checked.inputs[name], read[name]) for name in read if name in checked.inputs)
     drafts: list[_Draft] = []
     for component in components(checked.rules.all_rules, types):
-        _place(component, checked, ways, shards, drafts)
+        _place(component, checked, ways, shards, uncertain, drafts)
     names = frozenset(event_type.name for event_type in inputs)
     return Split(tuple(draft.group(checked, names) for draft in drafts), inputs)
 
@@ -72,23 +80,30 @@ def _only(found: Mapping[str, T], names: frozenset[str]) -> dict[str, T]:
 
 
 def _place(
-    component: Component, checked: Checked, ways: Collection[WayName], shards: int, drafts: list[_Draft]
+    component: Component,
+    checked: Checked,
+    ways: Collection[WayName],
+    shards: int,
+    uncertain: frozenset[AttributeKey],
+    drafts: list[_Draft],
 ) -> None:
     """Put a component into the group where it fits best, or into one of its own."""
     reasons: list[Reason] = []
     if WayName.KEYS in ways:
         for draft in drafts:
-            if isinstance(draft.way, ByKey) and not isinstance(keys := find_keys(component, draft.keys), Reason):
-                draft.components.append(component)
-                draft.keys = keys
-                return
-        keys = find_keys(component, {})
+            if isinstance(draft.way, ByKey):
+                shared = find_keys(component, draft.keys, uncertain)
+                if not isinstance(shared, Reason):
+                    draft.components.append(component)
+                    draft.keys = shared
+                    return
+        keys = find_keys(component, {}, uncertain)
         if not isinstance(keys, Reason):
             drafts.append(_Draft([component], ByKey({}), keys))
             return
         reasons.append(keys)
     if WayName.BANDS in ways:
-        bands = find_bands(component, checked)
+        bands = find_bands(component, checked, uncertain)
         if not isinstance(bands, Reason):
             drafts.append(_Draft([component], bands, reasons=reasons))
             return

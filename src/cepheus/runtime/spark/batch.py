@@ -57,7 +57,8 @@ def run_batch(routed: DataFrame, job: Job) -> DataFrame:
         assert context is not None
         return job.run(rows, context.partitionId())
 
-    return dealt.mapInArrow(work, job.composites.sql)
+    found = dealt.mapInArrow(work, job.composites.sql)
+    return found.select(*job.composites.shown()) if job.composites.uncertain else found
 
 
 def _edges(planned: Planned, group: RuleGroup) -> Sequence[float]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from cepheus.core.companions import Companions
 from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.time import TimeUnit
 from cepheus.engine.limits import DEFAULT_LIMIT
@@ -23,6 +24,7 @@ from cepheus.runtime.spark.planning import Options, Planned, place_groups, plan
 from cepheus.runtime.spark.routing import route
 from cepheus.runtime.spark.sources import Naming, sources_of, start_column
 from cepheus.runtime.spark.streaming import is_stream, run_stream, watermarked
+from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -62,7 +64,7 @@ class Detection:
 
     def of(self, composite: str, rows: DataFrame | None = None) -> DataFrame:
         """Give the composite events of one type and its attributes: ``time``, with rules over intervals ``start``, with
-        provenance ``id`` and ``from``, with networks ``probability``.
+        provenance ``id`` and ``from``, with anything uncertain ``probability``.
 
         ``rows`` are taken in place of ``dataframe``: the same rows, cached.
         """
@@ -99,12 +101,15 @@ def detect(
     sequence: str | None = None,
     id: str | None = None,
     start: str | None = None,
+    probability: str | None = None,
+    uncertain: Companions | None = None,
     time_unit: Literal["us", "ms", "s"] = "us",
     provenance: bool = False,
     shards: int | None = None,
     split: WayName | Literal["auto", "keys", "bands", "slices", "whole"] = "auto",
     engine: str = AUTO,
     limit: int = DEFAULT_LIMIT,
+    calculus: Calculus = DEFAULT_CALCULUS,
     on_bad_event: Literal["stop", "skip"] = "stop",
     watermark: str | None = None,
     late: bool = False,
@@ -117,6 +122,12 @@ def detect(
     column is ``start``, if there is one. Integer times are in ``time_unit``, and so are bare numbers in such rules.
     With ``provenance`` each composite event has an id and the ids of the events it was made of.
 
+    A column of structs of ``value`` and ``error``, the latter a text such as ``N(0, 1)``, has uncertain numbers;
+    ``uncertain`` names, by attribute, columns that have its error (see ``cepheus.companions``); ``probability`` names
+    that of how probable it is that an event has happened at all. Where anything is uncertain, or rules have networks,
+    composite events have a ``probability``, and attributes that may have an error are such structs. ``calculus`` says
+    how probabilities are worked out.
+
     ``shards`` is how many parts the work is cut into, by default one per core; ``split`` allows only one way to cut.
     An event without a time, or without an attribute that its declaration demands, stops the job or, with
     ``on_bad_event="skip"``, is left out. A rule that would make more than ``limit`` composite events from one event
@@ -127,7 +138,8 @@ def detect(
     """
     unit = TimeUnit(time_unit)
     read = _rule_set(rules, unit)
-    naming = Naming(time, type, sequence, id, unit, start_column(events, read, start))
+    begins = start_column(events, read, start)
+    naming = Naming(time, type, sequence, id, unit, begins, probability, uncertain or {})
     sources = sources_of(events, read, naming)
     streaming = is_stream(sources)
     ways = set(WayName) if split == "auto" else {WayName(split), WayName.WHOLE}
@@ -138,6 +150,7 @@ def detect(
         engine=engine,
         limit=limit,
         skip_bad=on_bad_event == "skip",
+        calculus=calculus,
     )
     if not streaming:
         planned = plan(read, sources, sources, options, ways)

@@ -96,7 +96,7 @@ def _look(atom: Atom, conditions: Conditions, event_type: EventType) -> Look:
         if variables and variables <= own.keys():
             narrowed = transform(condition, lambda node: own[node.name] if isinstance(node, Parameter) else node)
             constraints += [narrowed] if _is_plain(narrowed, kinds) else []
-    return Look(atom.type, None, tuple(constraints))
+    return Look(atom.type, None, tuple(constraints), observed=True)
 
 
 def _is_plain(constraint: Constraint, kinds: Mapping[str, str | None]) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,9 +22,15 @@ from cepheus.core.event import EventId
 from cepheus.core.formats.cells import id_of_text
 from cepheus.core.schema import EventType, Schema
 from cepheus.core.values import ValueType
+from cepheus.plan.uncertain import AttributeKey
+from cepheus.runtime.spark.error_layout import NO_ERRORS, ErrorLayout, probabilities
 from cepheus.runtime.spark.homes import HOME_COLUMN
 
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
 SHARD, TYPE, TIME, SEQUENCE, ID, HOME, START = "shard", "type", "time", "sequence", "id", "home", "start"
+PROBABILITY = "probability"
 """The columns of events that are not attributes. ``home`` tells whether the shard owns the event."""
 
 SQL_TYPES: Mapping[ValueType, str] = {
@@ -62,7 +68,8 @@ class EventLayout:
     """The columns of events: which types the codes stand for, which attributes there are.
 
     ``columns`` are named by attribute and type, as in an EventBatch; in Spark the n-th is called ``a<n>``. ``required``
-    are the attributes, by event type, that every event must have.
+    are the attributes, by event type, that every event must have. ``intervals`` and ``doubtful`` say that there are
+    columns of starts and of probabilities.
     """
 
     types: tuple[str, ...]
@@ -72,10 +79,20 @@ class EventLayout:
     sequenced: bool = False
     homes: bool = False
     intervals: bool = False
+    doubtful: bool = False
+    errors: ErrorLayout = NO_ERRORS
 
     @classmethod
     def of(
-        cls, inputs: Sequence[EventType], *, ids: IdKind, sequenced: bool, homes: bool, intervals: bool = False
+        cls,
+        inputs: Sequence[EventType],
+        *,
+        ids: IdKind,
+        sequenced: bool,
+        homes: bool,
+        intervals: bool = False,
+        doubtful: bool = False,
+        errors: ErrorLayout | None = None,
     ) -> EventLayout:
         """Lay out the event types that rules look at, each with the attributes they read."""
         columns = {(a.name, a.type): None for event_type in inputs for a in event_type.attributes if a.type is not None}
@@ -87,7 +104,17 @@ class EventLayout:
         )
         names = tuple(event_type.name for event_type in inputs)
         ordered = sorted(columns, key=lambda key: (key[0], key[1].value))
-        return cls(names, tuple(ordered), tuple(required), ids, sequenced, homes, intervals)
+        return cls(
+            names,
+            tuple(ordered),
+            tuple(required),
+            ids,
+            sequenced,
+            homes,
+            intervals,
+            doubtful,
+            errors or NO_ERRORS,
+        )
 
     def name_of(self, key: ColumnKey) -> str:
         """Give the name in Spark of an attribute's column."""
@@ -98,6 +125,7 @@ class EventLayout:
         columns = {key: _attribute(rows.column(f"a{n}"), key) for n, key in enumerate(self.columns)}
         if self.homes:
             columns[HOME_COLUMN] = rows.column(HOME)
+        errors = self.errors.errors(rows, columns)
         return EventBatch(
             types=self.types,
             codes=_filled(rows.column(TYPE), "type"),
@@ -105,6 +133,8 @@ class EventLayout:
             columns=columns,
             sequences=_filled(rows.column(SEQUENCE), "sequence number") if self.sequenced else None,
             ids=self._ids(rows),
+            probabilities=probabilities(rows.column(PROBABILITY)) if self.doubtful else None,
+            errors=errors,
             starts=self._starts(rows),
         )
 
@@ -185,6 +215,8 @@ class CompositeLayout:
 
     ``columns`` are named by attribute and type; ``names`` are their names in Spark, the attribute's own unless two
     composite types use it for values of different types. ``heads`` are the types that interval rules make.
+    ``uncertain`` are the columns whose values may have errors; their texts travel beside the attributes, and become
+    structs with them in what the user sees.
     """
 
     columns: tuple[ColumnKey, ...]
@@ -192,10 +224,17 @@ class CompositeLayout:
     provenance: bool
     probability: bool = False
     heads: tuple[EventType, ...] = ()
+    uncertain: tuple[ColumnKey, ...] = ()
 
     @classmethod
     def of(
-        cls, composites: Schema, *, provenance: bool, probability: bool = False, heads: Iterable[str] = ()
+        cls,
+        composites: Schema,
+        *,
+        provenance: bool,
+        probability: bool = False,
+        heads: Iterable[str] = (),
+        uncertain: frozenset[AttributeKey] = frozenset(),
     ) -> CompositeLayout:
         """Lay out the composite types that rules define; ``heads`` are those of interval rules."""
         columns: dict[ColumnKey, None] = {}
@@ -205,7 +244,13 @@ class CompositeLayout:
         uses = [name for name, _ in columns]
         names = (name if uses.count(name) == 1 else f"{name} ({kind.value})" for name, kind in columns)
         made = tuple(composites[name] for name in dict.fromkeys(heads))
-        return cls(tuple(columns), tuple(names), provenance, probability, made)
+        blurred = {
+            (attribute.name, attribute.type or NO_TYPE): None
+            for event_type in composites.values()
+            for attribute in event_type.attributes
+            if (event_type.name, attribute.name) in uncertain
+        }
+        return cls(tuple(columns), tuple(names), provenance, probability, made, tuple(blurred))
 
     @property
     def own(self) -> tuple[str, ...]:
@@ -221,7 +266,25 @@ class CompositeLayout:
         """The schema, as Spark takes it."""
         own = [f"{quoted(name)} {_OWN[name]}" for name in ("type", *self.own)]
         kinds = (f"{quoted(name)} {SQL_TYPES[kind]}" for name, (_, kind) in zip(self.names, self.columns, strict=True))
-        return ", ".join([*own, *kinds])
+        return ", ".join([*own, *kinds, *(f"{name} string" for name in self._error_names)])
+
+    @property
+    def _error_names(self) -> tuple[str, ...]:
+        return tuple(f"__error{number}" for number in range(len(self.uncertain)))
+
+    def shown(self) -> list[Column]:
+        """Give the columns as the user sees them: an attribute that may have errors is a struct of value and error."""
+        from pyspark.sql import functions as f
+
+        errors = dict(zip(self.uncertain, self._error_names, strict=True))
+        found = [f.col(quoted(name)) for name in ("type", *self.own)]
+        for key, name in zip(self.columns, self.names, strict=True):
+            value = f.col(quoted(name))
+            if key in errors:
+                both = f.struct(value.alias("value"), f.col(errors[key]).alias("error"))
+                value = f.when(value.isNotNull(), both).alias(name)
+            found.append(value)
+        return found
 
     def rows(self, batch: EventBatch) -> pa.RecordBatch:
         """Give composite events as rows for Spark."""
@@ -243,7 +306,17 @@ class CompositeLayout:
         for key in self.columns:
             column = batch.columns.get(key)
             arrays.append(pa.nulls(len(batch), key[1].arrow) if column is None else column.cast(key[1].arrow))
-        return pa.RecordBatch.from_arrays(arrays, ["type", *self.own, *self.names])
+        arrays += [_error_texts(batch, key) for key in self.uncertain]
+        return pa.RecordBatch.from_arrays(arrays, ["type", *self.own, *self.names, *self._error_names])
+
+
+def _error_texts(batch: EventBatch, key: ColumnKey) -> pa.Array:
+    """Give the errors of the values of a column as texts."""
+    if key[0] not in batch.errors or key not in batch.columns:
+        return pa.nulls(len(batch), pa.string())
+    present = batch.columns[key].is_valid().to_pylist()
+    errors = zip(batch.errors[key[0]], present, strict=True)
+    return pa.array([str(error) if there and error is not None else None for error, there in errors], pa.string())
 
 
 _OWN = {

@@ -1,7 +1,8 @@
 """The total order of events on Spark: by time, then sequence number, then the events' own content.
 
 Rows come out of a shuffle in any order. Events of equal time that no sequence number tells apart are ordered by type,
-start, then attributes by name, undefined values first, then id, so that every run gives the same answer.
+start, then attributes by name, undefined values first, errors, probability, then id, so that every run gives the same
+answer.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch
+from cepheus.core.error_column import ErrorColumn, ErrorKind
 from cepheus.core.values import ValueType
 from cepheus.runtime.spark.homes import HOME_ATTRIBUTE
 
@@ -58,11 +60,26 @@ def _keys(batch: EventBatch) -> list[NDArray[np.generic]]:
         if column.null_count:
             keys.append(column.is_valid().to_numpy(zero_copy_only=False))
         keys.append(_sortable(column, value_type))
+    for name in sorted(batch.errors):
+        keys += _error_keys(ErrorColumn.of(batch.errors[name]))
+    if batch.probabilities is not None:
+        keys.append(batch.probabilities)
     if batch.ids is not None:
         ids = batch.ids
         keys.append(np.asarray(ids) if isinstance(ids, range | np.ndarray) else _sortable_ids(list(map(str, ids))))
     keys.reverse()
     return keys
+
+
+def _error_keys(errors: ErrorColumn) -> list[NDArray[np.generic]]:
+    """Give what errors are sorted by: kind, then parameters, of other kinds than Normal and Uniform their text."""
+    first = errors.first
+    if errors.others:
+        ranks = _ranks(pa.array(list(map(str, errors.others)), pa.string())).astype(np.float64)
+        others = errors.kinds == ErrorKind.OTHER
+        first = first.copy()
+        first[others] = ranks[errors.first[others].astype(np.int64)]
+    return [errors.kinds, first, errors.second]
 
 
 def _sortable(column: pa.Array, value_type: ValueType) -> NDArray[np.generic]:

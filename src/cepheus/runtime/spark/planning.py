@@ -11,10 +11,12 @@ from cepheus.core.values import ValueType
 from cepheus.engine.limits import DEFAULT_LIMIT
 from cepheus.engine.registry import AUTO, create
 from cepheus.plan.split import ByBand, Split, WayName, Whole, split
+from cepheus.plan.uncertain import AttributeKey, uncertain_attributes
 from cepheus.rules.check import Checked, check
 from cepheus.rules.model import AnyRule, RuleSet
 from cepheus.rules.networks.model import Network
 from cepheus.rules.resolve import resolve
+from cepheus.runtime.spark.error_layout import ErrorLayout
 from cepheus.runtime.spark.interval_looks import interval_looks
 from cepheus.runtime.spark.layout import CompositeLayout, EventLayout
 from cepheus.runtime.spark.placement import Placement
@@ -24,6 +26,7 @@ from cepheus.runtime.spark.routing import Routed
 from cepheus.runtime.spark.shard import GroupJob, Job
 from cepheus.runtime.spark.sources import Naming, Source, kind_of, schema_of
 from cepheus.uncertainty.bayes.networks import networks_of
+from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +39,15 @@ class Options:
     engine: str = AUTO
     limit: int = DEFAULT_LIMIT
     skip_bad: bool = False
+    calculus: Calculus = DEFAULT_CALCULUS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Planned:
     """Rules that fit the data, how they are split, and the rows that their shards will get.
 
-    ``inputs`` are the event types from outside as engines meet them; ``pushed`` is, for each, what Spark leaves out.
+    ``inputs`` are the event types from outside as engines meet them; ``pushed`` is, for each, what Spark leaves out,
+    ``untold`` what rules ask of uncertain numbers that only an engine can tell.
     """
 
     checked: Checked
@@ -53,6 +58,7 @@ class Planned:
     composites: CompositeLayout
     sources: tuple[Prepared, ...]
     pushed: Mapping[str, Condition | None]
+    untold: Mapping[str, Sequence[str]]
 
     def job(self, routed: Sequence[Routed], edges: Mapping[int, tuple[int, ...]] | None = None) -> Job:
         """Give what tasks run; ``edges`` has, by the first shard of a group, the times at which its slices begin."""
@@ -68,6 +74,7 @@ class Planned:
                 (edges or {}).get(one.shards.start, ()),
                 isinstance(one.group.way, ByBand),
                 self._networks(one.group.rules),
+                options.calculus,
             )
             for one in routed
         )
@@ -92,8 +99,10 @@ def plan(
     naming = options.naming
     checked = check(rules, schema=schema_of(sources, naming, rules))
     _refuse_misfits(checked, sources)
-    found = split(checked, ways=ways, shards=options.shards)
-    places = looks(resolve(rule) for rule in checked.rules.rules)
+    doubtful = any(naming.probability in source.frame.columns for source in sources)
+    uncertain = uncertain_attributes(checked, _given_errors(checked, sources, naming), doubtful=doubtful)
+    found = split(checked, ways=ways, shards=options.shards, uncertain=uncertain)
+    places = looks((resolve(rule) for rule in checked.rules.rules), options.calculus)
     places += interval_looks(checked.rules.interval_rules, {**checked.composites, **checked.inputs})
     declared = {event_type.name for event_type in checked.rules.declarations}
     inputs = {event_type.name: event_type for event_type in settled_inputs(found.inputs, declared, places)}
@@ -105,8 +114,10 @@ def plan(
         sequenced=naming.sequence is not None,
         homes=any(isinstance(group.way, ByBand) for group in found.groups),
         intervals=naming.start is not None,
+        doubtful=doubtful,
+        errors=_error_layout(inputs, sources, naming),
     )
-    pushdown = Pushdown(places, inputs, naming, skip_bad=options.skip_bad)
+    pushdown = Pushdown(places, inputs, naming, skip_bad=options.skip_bad, uncertain=uncertain)
     pushed: dict[str, Condition | None] = {}
     rows = []
     for source in prepared_from:
@@ -120,10 +131,32 @@ def plan(
     composites = CompositeLayout.of(
         checked.composites,
         provenance=options.provenance,
-        probability=bool(checked.rules.networks),
+        probability=bool(checked.rules.networks or uncertain or doubtful),
         heads=[rule.head.name for rule in checked.rules.interval_rules],
+        uncertain=uncertain,
     )
-    return Planned(checked, found, options, inputs, events, composites, tuple(rows), pushed)
+    return Planned(checked, found, options, inputs, events, composites, tuple(rows), pushed, pushdown.untold)
+
+
+def _given_errors(checked: Checked, sources: Sequence[Source], naming: Naming) -> frozenset[AttributeKey]:
+    """Give the attributes that have errors in the data."""
+    return frozenset(
+        (name, attribute.name)
+        for source in sources
+        for name in source.types
+        if name in checked.inputs
+        for attribute in checked.inputs[name].attributes
+        if attribute.name in source.frame.columns
+        if source.has_errors(attribute.name) or attribute.name in naming.uncertain
+    )
+
+
+def _error_layout(inputs: Mapping[str, EventType], sources: Sequence[Source], naming: Naming) -> ErrorLayout:
+    """Lay out the errors of the attributes that rules read."""
+    numbers = (a.name for t in inputs.values() for a in t.attributes if a.type is not None and a.type.is_numeric)
+    read = sorted(set(numbers))
+    texts = tuple(name for name in read if any(source.has_errors(name) for source in sources))
+    return ErrorLayout(texts, tuple((name, naming.uncertain[name]) for name in read if name in naming.uncertain))
 
 
 def _refuse_misfits(checked: Checked, sources: Sequence[Source]) -> None:
@@ -148,7 +181,7 @@ def _misfit(source: Source, event_type: EventType, name: str) -> Diagnostic | No
             return None
         hint = "rename a column, or declare the attribute optional with '?'"
         return Diagnostic("missing-column", f"{what}, but {source.what} have no column '{name}'", span, hint)
-    data_type = source.frame.schema[name].dataType
+    data_type = source.value_type(name)
     kind = kind_of(data_type)
     if kind is attribute.type or (kind, attribute.type) in _CONVERTED:
         return None

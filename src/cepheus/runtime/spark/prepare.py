@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cepheus.core.batch import ColumnKey
 from cepheus.core.schema import EventType
 from cepheus.core.values import ValueType
-from cepheus.runtime.spark.layout import ID, SEQUENCE, SQL_TYPES, START, TIME, TYPE, EventLayout, IdKind
+from cepheus.runtime.spark.layout import ID, PROBABILITY, SEQUENCE, SQL_TYPES, START, TIME, TYPE, EventLayout, IdKind
 from cepheus.runtime.spark.pushdown import Condition
 from cepheus.runtime.spark.sources import Naming, Source, as_kind, column, kind_of, micros
 
@@ -59,16 +59,38 @@ def prepare(
     columns = [_type_code(source, types, layout, naming).alias(TYPE), time.alias(TIME)]
     if layout.intervals:
         columns.append(_start(source, naming).alias(START))
+    if layout.doubtful:
+        columns.append(_number(source, naming.probability).alias(PROBABILITY))
     if layout.sequenced:
         assert naming.sequence is not None
         columns.append(column(naming.sequence).cast("bigint").alias(SEQUENCE))
     attributes = [_attribute(source, types, inputs, key, naming).alias(layout.name_of(key)) for key in layout.columns]
+    attributes += _errors(source, layout)
     if layout.ids is IdKind.NONE:
         return Prepared(frame.select(*columns, *attributes), types)
     if naming.id is not None:
         own = column(naming.id).cast(layout.ids.value)
         return Prepared(frame.select(*columns, *attributes, own.alias(ID)), types)
     return Prepared(frame.select(*columns, *attributes).withColumn(ID, _content_id(layout)), types)
+
+
+def _errors(source: Source, layout: EventLayout) -> list[Column]:
+    """Give the errors of attributes, null where this source has none."""
+    from pyspark.sql import functions as f
+
+    errors = layout.errors
+    texts = [
+        (source.error(name) if source.has_errors(name) else f.lit(None).cast("string")).alias(errors.text_column(name))
+        for name in errors.texts
+    ]
+    return [*texts, *(_number(source, name).alias(errors.parameter_column(name)) for name in errors.parameters)]
+
+
+def _number(source: Source, name: str | None) -> Column:
+    """Give a column as doubles, null if this source does not have it."""
+    from pyspark.sql import functions as f
+
+    return column(name).cast("double") if name in source.frame.columns else f.lit(None).cast("double")
 
 
 def _start(source: Source, naming: Naming) -> Column:
@@ -117,7 +139,7 @@ def _attribute(
     readers = [t for t in types if (a := inputs[t].attribute(name)) is not None and a.type is kind]
     if not readers or name not in source.frame.columns:
         return f.lit(None).cast(sql)
-    value = as_kind(column(name), source.frame.schema[name].dataType, kind, naming.unit)
+    value = as_kind(source.value(name), source.value_type(name), kind, naming.unit)
     others = [t for t in types if (a := inputs[t].attribute(name)) is not None and a.type is not kind]
     return f.when(column(naming.type).isin(readers), value) if others else value
 
@@ -128,7 +150,8 @@ def _content_id(layout: EventLayout) -> Column:
 
     own = [START] if layout.intervals else []
     own += [SEQUENCE] if layout.sequenced else []
-    names = [TYPE, TIME, *own, *map(layout.name_of, layout.columns)]
+    own += [PROBABILITY] if layout.doubtful else []
+    names = [TYPE, TIME, *own, *map(layout.name_of, layout.columns), *layout.errors.columns]
     # a hash passes over nulls, so which columns are null must be part of what is hashed
     parts = [part for name in names for part in (f.col(name), f.col(name).isNull())]
     return f.xxhash64(*parts).bitwiseAND(f.lit(2**63 - 1))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from cepheus.core.schema import TIME_ATTRIBUTE, EventType
 from cepheus.core.values import ValueType
 from cepheus.language.tesla.print import format_expression
+from cepheus.plan.uncertain import AttributeKey
 from cepheus.rules.expressions import (
     Arithmetic,
     AttributeRef,
@@ -27,8 +28,10 @@ from cepheus.rules.expressions import (
     Negative,
 )
 from cepheus.rules.resolve import Choose, Compute, ResolvedRule
-from cepheus.rules.walk import transform
+from cepheus.rules.walk import transform, walk
+from cepheus.runtime.spark.likely import Likely, enough, sound
 from cepheus.runtime.spark.sources import Naming, Source, as_kind, column, micros
+from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -38,13 +41,17 @@ if TYPE_CHECKING:
 class Look:
     """A place at which rules look at events of a type; ``own`` is the event's name in the constraints.
 
-    ``value`` is what an aggregate takes of the event; an event without it does not count.
+    ``value`` is what an aggregate takes of the event; an event without it does not count. Where numbers are uncertain,
+    an event that meets the constraints with a probability below ``least`` does not matter; if that is None, every
+    event may. Rules that take values as they were ``observed`` do not ask for errors.
     """
 
     type: str
     own: str | None
     constraints: tuple[Constraint, ...]
     value: Expression | None = None
+    least: float | None = 0.0
+    observed: bool = False
 
     @property
     def needed(self) -> frozenset[str]:
@@ -53,17 +60,23 @@ class Look:
         return frozenset(name for node in nodes for name in _needed(node, self.own))
 
 
-def looks(rules: Iterable[ResolvedRule]) -> list[Look]:
-    """Give all places at which rules look at events."""
+def looks(rules: Iterable[ResolvedRule], calculus: Calculus = DEFAULT_CALCULUS) -> list[Look]:
+    """Give all places at which rules look at events.
+
+    What is chosen with too little probability makes nothing; what is counted or must not be there matters as long as
+    it is possible at all, and by the formula of the paper for negations even then.
+    """
     found = []
     for rule in rules:
-        found.append(Look(rule.terminator.type, rule.terminator.name, rule.terminator.constraints))
+        least = enough(rule.min_probability, calculus.draws)
+        found.append(Look(rule.terminator.type, rule.terminator.name, rule.terminator.constraints, least=least))
         for step in rule.steps:
             if isinstance(step, Choose):
-                found.append(Look(step.type, step.name, step.constraints))
+                found.append(Look(step.type, step.name, step.constraints, least=least))
             elif isinstance(step, Compute):
                 found.append(Look(step.type, None, step.constraints, step.value))
-        found += [Look(absent.type, None, absent.constraints) for absent in rule.absences]
+        possible = 0.0 if calculus.negation == "independent" else None
+        found += [Look(absent.type, None, absent.constraints, least=possible) for absent in rule.absences]
     return found
 
 
@@ -136,12 +149,21 @@ class Pushdown:
     """Makes the conditions on the events of a source; ``inputs`` are the event types as engines meet them."""
 
     def __init__(
-        self, places: Sequence[Look], inputs: Mapping[str, EventType], naming: Naming, *, skip_bad: bool
+        self,
+        places: Sequence[Look],
+        inputs: Mapping[str, EventType],
+        naming: Naming,
+        *,
+        skip_bad: bool,
+        uncertain: frozenset[AttributeKey] = frozenset(),
     ) -> None:
         self._places = places
         self._inputs = inputs
         self._naming = naming
         self._skip_bad = skip_bad
+        self._uncertain = uncertain
+        self.untold: dict[str, list[str]] = {}
+        """By event type, what rules ask of uncertain numbers and only the engine can tell."""
 
     def condition(self, source: Source, type_name: str, declared: bool) -> Condition | None:
         """Give what an event of a type must meet to matter; None if all may matter.
@@ -149,27 +171,29 @@ class Pushdown:
         An event that lacks what its declaration demands, or its time, goes through to be refused, unless bad events
         are skipped.
         """
-        translator = _Translator(source, self._inputs[type_name], self._naming)
-        nullable = {field.name for field in source.frame.schema.fields if field.nullable}
+        uncertain = frozenset(name for owner, name in self._uncertain if owner == type_name)
+        translator = _Translator(source, self._inputs[type_name], self._naming, uncertain)
+        nullable = {f.name for f in source.frame.schema.fields if f.nullable or source.has_errors(f.name)}
         required = [a.name for a in self._inputs[type_name].attributes if not a.optional and a.name in nullable]
         choices = [translator.all_of(look) for look in self._places if look.type == type_name]
         told = [choice for choice in choices if choice is not None]
+        self.untold[type_name] = list(dict.fromkeys(translator.untold))
         parts: list[Condition] = []
         if told and len(told) == len(choices):
             distinct = {choice.words: choice for choice in told}
             matters = _joined(distinct.values(), "or")
             if declared and not self._skip_bad:
-                lacking = [Condition(column(name).isNull(), f"{name} is missing") for name in required]
+                lacking = [Condition(source.value(name).isNull(), f"{name} is missing") for name in required]
                 matters = _joined([matters, *lacking], "or")
             parts.append(matters)
         if not declared or self._skip_bad:
-            parts += [Condition(column(name).isNotNull(), f"{name} is there") for name in required]
+            parts += [Condition(source.value(name).isNotNull(), f"{name} is there") for name in required]
         if self._skip_bad:
             parts += [Condition(sound, "all is well") for sound in self._sound(source, type_name)]
         return _joined(parts, "and") if parts else None
 
     def _sound(self, source: Source, type_name: str) -> list[Column]:
-        """Give what makes an event sound: a time, not before its start, a sequence number, an id, finite numbers."""
+        """Give what makes an event sound: time and start, a sequence number, an id, finite numbers, probabilities."""
         from pyspark.sql import functions as f
 
         own = (self._naming.time, self._naming.sequence, self._naming.id)
@@ -181,12 +205,20 @@ class Pushdown:
             )
             parts.append(start.isNull() | (start <= time))
         for attribute in self._inputs[type_name].attributes:
-            if attribute.type is ValueType.FLOAT and attribute.name in source.frame.columns:
-                value = column(attribute.name).cast("double")
+            if attribute.name not in source.frame.columns:
+                continue
+            if attribute.type is ValueType.FLOAT:
+                value = source.value(attribute.name).cast("double")
                 parts.append(value.isNull() | (~f.isnan(value) & (f.abs(value) < float("inf"))))
+            if attribute.name in self._naming.uncertain:
+                parts.append(sound(self._naming.uncertain[attribute.name]))
+        if self._naming.probability is not None and self._naming.probability in source.frame.columns:
+            probability = column(self._naming.probability)
+            parts.append(probability.isNull() | probability.between(0, 1))
         return parts
 
 
+_MIRRORED = str.maketrans("<>", "><")
 _COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
     "!=": operator.ne,
@@ -205,22 +237,28 @@ class _UntoldError(Exception):
 class _Translator:
     """Translates what rules ask of an event alone; the result must hold whenever the constraint does."""
 
-    def __init__(self, source: Source, event_type: EventType, naming: Naming) -> None:
+    def __init__(
+        self, source: Source, event_type: EventType, naming: Naming, uncertain: frozenset[str] = frozenset()
+    ) -> None:
+        self._source = source
         self._schema = source.frame.schema
         self._event_type = event_type
         self._naming = naming
+        self._uncertain = uncertain
+        self.untold: list[str] = []
 
     def all_of(self, look: Look) -> Condition | None:
         """Give the conjunction of the constraints that can be told; None if none can."""
         parts = []
         for constraint in look.constraints:
             try:
-                parts += self._constraint(constraint, look.own)
+                parts += self._constraint(constraint, look)
             except _UntoldError:
                 continue
         return _joined(parts, "and") if parts else None
 
-    def _constraint(self, constraint: Constraint, own: str | None) -> list[Condition]:
+    def _constraint(self, constraint: Constraint, look: Look) -> list[Condition]:
+        own = look.own
         if not isinstance(constraint, Comparison):
             return [Condition(self._truth(constraint, own), _words(constraint, own))]
         parts = []
@@ -228,12 +266,48 @@ class _Translator:
         for left, symbol, right in links:
             if left == right and isinstance(left, AttributeRef):
                 continue  # where a parameter is bound; that the attribute is there is asked for elsewhere
+            words = f"{_words(left, own)} {symbol} {_words(right, own)}"
             try:
-                column = self._compare(left, symbol, right, own)
-                parts.append(Condition(column, f"{_words(left, own)} {symbol} {_words(right, own)}"))
+                if look.observed or not (self._blurred(left, own) or self._blurred(right, own)):
+                    parts.append(Condition(self._compare(left, symbol, right, own), words))
+                else:
+                    parts.append(self._likely(left, symbol, right, look, words))
             except _UntoldError:
                 continue
         return parts
+
+    def _blurred(self, expression: Expression, own: str | None) -> bool:
+        """Tell whether uncertain numbers of the event are part of an expression."""
+        refs = (node for node in walk(expression) if isinstance(node, AttributeRef) and node.event == own)
+        return any(ref.name in self._uncertain for ref in refs)
+
+    def _likely(self, left: Expression, symbol: str, right: Expression, look: Look, words: str) -> Condition:
+        """Give a comparison of an uncertain number with what is certain, widened; others are noted as untold."""
+        if self._blurred(right, look.own):
+            left, symbol, right = right, symbol.translate(_MIRRORED), left
+        alone = isinstance(left, AttributeRef) and not self._blurred(right, look.own) and symbol[0] in "<>"
+        if not alone or look.least is None:
+            self.untold.append(words)
+            raise _UntoldError
+        assert isinstance(left, AttributeRef)
+        attribute = self._event_type.attribute(left.name)
+        likely = Likely(
+            self._value(left, look.own).cast("double"),
+            symbol[0] == ">",
+            self._value(right, look.own).cast("double"),
+            look.least,
+        )
+        widened = likely.under(
+            self._compare(left, symbol, right, look.own),
+            self._source,
+            left.name,
+            self._naming.uncertain.get(left.name),
+            None if attribute is None else attribute.error,
+        )
+        if self._source.has_errors(left.name):
+            self.untold.append(words)
+        chance = f"with a probability of {look.least:g}" if look.least > 0 else "as far as possible"
+        return Condition(widened, f"{words} {chance}")
 
     def _truth(self, expression: Expression, own: str | None) -> Column:
         match expression:
@@ -294,13 +368,13 @@ class _Translator:
         name = self._column_name(attribute)
         if name not in self._schema.names:
             raise _UntoldError
-        data_type = self._schema[name].dataType
+        data_type = self._source.value_type(name)
         if attribute.name == TIME_ATTRIBUTE:
             return micros(column(name), data_type, self._naming.unit)
         known = self._event_type.attribute(name)
         if known is None or known.type is None:
             raise _UntoldError
-        return as_kind(column(name), data_type, known.type, self._naming.unit)
+        return as_kind(self._source.value(name), data_type, known.type, self._naming.unit)
 
 
 def _words(expression: Expression, own: str | None) -> str:

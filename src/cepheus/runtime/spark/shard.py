@@ -20,6 +20,7 @@ from cepheus.runtime.spark.homes import HOME_COLUMN, with_home, with_homes
 from cepheus.runtime.spark.layout import SHARD, CompositeLayout, EventLayout
 from cepheus.runtime.spark.order import settle_ties
 from cepheus.uncertainty.bayes.networks import networks_of
+from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 
 FEED = 1 << 16
 """How many rows are gathered before an engine is fed: enough to make its work per batch small."""
@@ -41,6 +42,7 @@ class GroupJob:
     edges: tuple[int, ...] = ()
     homes: bool = False
     networks: tuple[Network, ...] = ()
+    calculus: Calculus = DEFAULT_CALCULUS
 
     def start(self) -> Engine:
         """Start an engine with the rules of the group."""
@@ -49,7 +51,7 @@ class GroupJob:
             rules = tuple(with_home(rule) if isinstance(rule, Rule) else rule for rule in rules)
             schema = with_homes(schema)
         networks = networks_of(RuleSet.of(rules, self.networks))
-        return create(self.engine, rules, schema, limit=self.limit, networks=networks)
+        return create(self.engine, rules, schema, limit=self.limit, networks=networks, calculus=self.calculus)
 
     @property
     def points(self) -> tuple[int, ...]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from cepheus.core.companions import Companions
 from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.formats.intervals import START, argument_name
 from cepheus.core.schema import Attribute, EventType, Schema
@@ -42,11 +43,17 @@ _KINDS: dict[str, ValueType] = {
     "date": ValueType.TIMESTAMP,
 }
 _MICROSECONDS_A_DAY = 86_400_000_000
+_NUMBERS = (ValueType.INT, ValueType.FLOAT)
+_VALUE, _ERROR = "value", "error"
+"""The fields of a struct that is an uncertain number, as in Arrow tables."""
 
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """The columns that are not attributes, named once for all DataFrames; integer times are in ``unit``."""
+    """The columns that are not attributes, named once for all DataFrames; integer times are in ``unit``.
+
+    ``uncertain`` names, by attribute, the columns that have its error.
+    """
 
     time: str = "time"
     type: str = "type"
@@ -54,11 +61,18 @@ class Naming:
     id: str | None = None
     unit: TimeUnit = TimeUnit.US
     start: str | None = None
+    probability: str | None = None
+    uncertain: Companions = field(default_factory=dict)
+
+    @property
+    def companions(self) -> frozenset[str]:
+        """The columns that have the errors of others."""
+        return frozenset(name for companion in self.uncertain.values() for name in companion.columns)
 
     @property
     def names(self) -> frozenset[str]:
         """All of them."""
-        own = (self.time, self.type, self.sequence, self.id, self.start)
+        own = (self.time, self.type, self.sequence, self.id, self.start, self.probability)
         return frozenset(name for name in own if name is not None)
 
 
@@ -74,6 +88,22 @@ class Source:
     def what(self) -> str:
         """What messages call it."""
         return "the events" if self.typed else f"the events of type '{self.types[0]}'"
+
+    def value_type(self, name: str) -> DataType:
+        """Give the type of the values of a column; of uncertain numbers that of the numbers."""
+        return _value_type(self.frame.schema[name].dataType)
+
+    def value(self, name: str) -> Column:
+        """Give the values of a column."""
+        return column(name).getField(_VALUE) if self.has_errors(name) else column(name)
+
+    def error(self, name: str) -> Column:
+        """Give the errors of a column that has them, as texts, null where a number is certain."""
+        return column(name).getField(_ERROR).cast("string")
+
+    def has_errors(self, name: str) -> bool:
+        """Tell whether a column is a struct of numbers and their errors."""
+        return name in self.frame.columns and _is_uncertain(self.frame.schema[name].dataType)
 
 
 def sources_of(events: DataFrame | Mapping[str, DataFrame], rules: RuleSet, naming: Naming) -> tuple[Source, ...]:
@@ -127,6 +157,9 @@ def _check_columns(source: Source, naming: Naming) -> None:
         if name is not None and name not in columns:
             hint = did_you_mean(name, columns) or f"name the column: detect(.., {option}='..')"
             raise OptionError.of("column", f"{source.what} have no column '{name}' for their {option}", hint=hint)
+    _check_companions(source, naming)
+    if naming.probability is not None and naming.probability in columns:
+        _check_kind(source, "probability", naming.probability, _NUMBERS, "a probability is a number from 0 to 1")
     times = (ValueType.TIMESTAMP, ValueType.INT)
     _check_kind(source, "time", naming.time, times, "convert it with to_timestamp")
     if naming.start is not None and naming.start in columns:
@@ -139,6 +172,17 @@ def _check_columns(source: Source, naming: Naming) -> None:
         _check_kind(source, "type", naming.type, (ValueType.STRING,), "a type is a text, the name of the event type")
 
 
+def _check_companions(source: Source, naming: Naming) -> None:
+    """Refuse companions that a source with the attribute does not have, or that are no numbers."""
+    columns = source.frame.columns
+    for attribute, companion in naming.uncertain.items():
+        for name in companion.columns if attribute in columns else ():
+            if name not in columns:
+                message = f"{source.what} have no column '{name}' for the error of '{attribute}'"
+                raise OptionError.of("uncertain", message, hint=did_you_mean(name, columns))
+            _check_kind(source, f"error of '{attribute}'", name, _NUMBERS, "the parameters of an error are numbers")
+
+
 def _check_kind(source: Source, option: str, name: str, fit: Collection[ValueType | None], hint: str) -> None:
     data_type = source.frame.schema[name].dataType
     if kind_of(data_type) not in fit:
@@ -148,7 +192,19 @@ def _check_kind(source: Source, option: str, name: str, fit: Collection[ValueTyp
 
 def kind_of(data_type: DataType) -> ValueType | None:
     """Give the type of attribute that a column holds, None if it is none of ours."""
-    return _KINDS.get(data_type.typeName().partition("(")[0])
+    return _KINDS.get(_value_type(data_type).typeName().partition("(")[0])
+
+
+def _is_uncertain(data_type: DataType) -> bool:
+    names = getattr(data_type, "names", ())
+    return data_type.typeName() == "struct" and set(names) == {_VALUE, _ERROR}
+
+
+def _value_type(data_type: DataType) -> DataType:
+    if not _is_uncertain(data_type):
+        return data_type
+    inner: DataType = data_type[_VALUE].dataType  # type: ignore[index]  # it is a struct
+    return inner
 
 
 def schema_of(sources: Iterable[Source], naming: Naming, rules: RuleSet) -> Schema:
@@ -167,13 +223,17 @@ def schema_of(sources: Iterable[Source], naming: Naming, rules: RuleSet) -> Sche
             for field in source.frame.schema.fields
             if field.name not in naming.names and (kind := kind_of(field.dataType)) is not None
         )
-        types += [EventType(name, _in_places(attributes, arities.get(name), source.typed)) for name in source.types]
+        in_order = tuple(attribute for attribute in attributes if attribute.name not in naming.companions)
+        types += [
+            EventType(name, _in_places(in_order, arities[name], source.typed) if name in arities else attributes)
+            for name in source.types
+        ]
     return Schema(types, closed=not any(source.typed for source in sources))
 
 
-def _in_places(attributes: tuple[Attribute, ...], arity: int | None, typed: bool) -> tuple[Attribute, ...]:
-    """Give the attributes of a type that shares its columns with others; all of them unless places tell which."""
-    if not typed or arity is None:
+def _in_places(attributes: tuple[Attribute, ...], arity: int, typed: bool) -> tuple[Attribute, ...]:
+    """Give the attributes of a type that rules read by their places; all of them unless it shares them with others."""
+    if not typed:
         return attributes
     by_name = {attribute.name: attribute for attribute in attributes}
     names = [argument_name(place) for place in range(1, arity + 1)]

@@ -29,6 +29,7 @@ METRICS = "cepheus"
 LATE = "late"
 """The column of events that came too late, as JSON; null for composite events."""
 
+_LATE = "__late"
 _COUNTS = ("events", "late", "composites", "state_bytes")
 _NOTHING = EventBatch(
     (), np.empty(0, np.int32), np.empty(0, np.int64), ids=[], provenance=Provenance((), np.empty(0, np.int32), [])
@@ -77,7 +78,8 @@ def finished(answers: DataFrame, layout: CompositeLayout, *, late: bool) -> Data
         for number, field in enumerate(_fields(layout))
     ]
     events = answers.observe(METRICS, *counts).where("c0 is not null")
-    return events.select(*columns, f.col("late_event").alias(LATE)) if late else events.select(*columns)
+    named = events.select(*columns, f.col("late_event").alias(_LATE))
+    return named.select(*layout.shown(), *([f.col(_LATE).alias(LATE)] if late else []))
 
 
 def _fields(layout: CompositeLayout) -> pa.Schema:

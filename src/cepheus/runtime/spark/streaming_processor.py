@@ -56,6 +56,7 @@ class JobWork:
             for t in group.schema.values()
         ]
         known = [to_json(RuleSet.of(group.rules)), schema, repr(self.job.events), len(group.shards), group.engine]
+        known.append(repr(group.calculus))
         known += [network.rule for network in group.networks]  # their tables may change, what they weigh may not
         return hashlib.blake2b(json.dumps(known).encode(), digest_size=16).hexdigest()
 

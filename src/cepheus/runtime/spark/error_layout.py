@@ -1,0 +1,95 @@
+"""How the errors of uncertain attributes travel from Spark to an engine: as texts, or as parameters in companions.
+
+A text is the second field of a struct column, ``{value: 24.5, error: "N(0, 1)"}``. Companions are columns that the user
+has told of, as in ``uncertain={"value": Normal(sd="value_sd")}``. An error in the value itself goes before a companion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from cepheus.core.batch import ColumnKey
+from cepheus.core.companions import NO_PARAMETERS, Companion, Floats, Parameter
+from cepheus.core.distribution import parse_distribution
+from cepheus.core.error_column import ErrorColumn
+from cepheus.core.errors import EventError
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorLayout:
+    """The columns of errors: attributes that have texts, and attributes that have companions."""
+
+    texts: tuple[str, ...] = ()
+    companions: tuple[tuple[str, Companion], ...] = ()
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The columns of parameters, by the names that the user knows."""
+        return tuple(dict.fromkeys(name for _, companion in self.companions for name in companion.columns))
+
+    def text_column(self, attribute: str) -> str:
+        """Give the name in Spark of the texts of an attribute."""
+        return f"t{self.texts.index(attribute)}"
+
+    def parameter_column(self, name: str) -> str:
+        """Give the name in Spark of a column of parameters."""
+        return f"c{self.parameters.index(name)}"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names in Spark of all columns."""
+        return (*map(self.text_column, self.texts), *map(self.parameter_column, self.parameters))
+
+    def errors(self, rows: pa.RecordBatch, attributes: Mapping[ColumnKey, pa.Array]) -> dict[str, ErrorColumn]:
+        """Give the errors of attributes; EventError if one is none. A value that is undefined has no error."""
+        found = {name: _parsed(rows.column(self.text_column(name))) for name in self.texts}
+        for name, companion in self.companions:
+            column, faults = companion.errors(lambda parameter: self._read(parameter, rows))
+            if faults:
+                raise next(iter(faults.values()))
+            found[name] = found[name].or_else(column) if name in found else column
+        return {name: column.where(_present(name, attributes)) for name, column in found.items() if column.any}
+
+    def _read(self, parameter: Parameter, rows: pa.RecordBatch) -> Floats:
+        if not isinstance(parameter, str):
+            return np.full(rows.num_rows, float(parameter))
+        column = rows.column(self.parameter_column(parameter))
+        return np.asarray(column.fill_null(NO_PARAMETERS).to_numpy(zero_copy_only=False), np.float64)
+
+
+NO_ERRORS = ErrorLayout()
+
+
+def _parsed(texts: pa.Array) -> ErrorColumn:
+    """Read errors; each text is read once."""
+    coded = texts.dictionary_encode()
+    distributions = [None, *map(parse_distribution, coded.dictionary.to_pylist())]
+    return ErrorColumn.of(distributions).take(coded.indices.fill_null(-1).to_numpy().astype(np.int64) + 1)
+
+
+def _present(name: str, attributes: Mapping[ColumnKey, pa.Array]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    valid = [
+        array.is_valid().to_numpy(zero_copy_only=False)
+        for (attribute, kind), array in attributes.items()
+        if attribute == name and kind.is_numeric
+    ]
+    found: np.ndarray[tuple[int], np.dtype[np.bool_]] = np.logical_or.reduce(valid)
+    return found
+
+
+def probabilities(column: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
+    """Give the probabilities of events, None if all are certain; an event without one is."""
+    found: np.ndarray[tuple[int], np.dtype[np.float64]] = column.fill_null(1.0).to_numpy(zero_copy_only=False)
+    if (found == 1.0).all():
+        return None
+    if not ((found >= 0.0) & (found <= 1.0)).all():
+        raise EventError.of(
+            "probability",
+            "the probability of an event is not between 0 and 1",
+            hint="leave out such events: on_bad_event='skip'",
+        )
+    return found
