@@ -48,7 +48,7 @@ def run_with_faults(trial: Trial) -> tuple[Seen, int]:
     for name, (at, types) in trial.sinks.items():
         for kind in types:
             network.post(1, at, AttachSink(name, parse_event_pattern(f"{kind}()")), name)
-    _settle(network, len(trial.sources))
+    settle(network, len(trial.sources))
     begin = network.now + 1000
     shift = begin - min((event.time for _, event in trial.events), default=0)
     last = max((event.time for _, event in trial.events), default=0) + shift
@@ -68,7 +68,7 @@ def run_with_faults(trial: Trial) -> tuple[Seen, int]:
     return Counter((receipt.sink, show(receipt.event)) for receipt in network.receipts), shift
 
 
-def _settle(network: FaultyNetwork, sources: int) -> None:
+def settle(network: FaultyNetwork, sources: int) -> None:
     """Let the network come up, faults or not."""
     for _ in range(_PATIENCE):
         network.run(network.now + _STEP)

@@ -46,7 +46,7 @@ def encode(message: Message) -> bytes:
 
     >>> from cepheus.runtime.network.messages import CreateTree
     >>> encode(CreateTree("p1"))
-    b'{"v":1,"kind":"CreateTree","tree":"p1"}'
+    b'{"v":1,"kind":"CreateTree","tree":"p1","renewed":false}'
     """
     body = {"v": VERSION, "kind": type(message).__name__, **_fields_to_json(message)}
     return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
@@ -56,7 +56,7 @@ def decode(data: bytes) -> Message:
     """Read a message; MessageError if it is damaged, unknown or of another version.
 
     >>> decode(b'{"v":1,"kind":"CreateTree","tree":"p1"}')
-    CreateTree(tree='p1')
+    CreateTree(tree='p1', renewed=False)
     """
     if len(data) > MAX_BYTES:
         raise _bad(f"it has {len(data)} bytes, more than {MAX_BYTES}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter, itemgetter
 
@@ -22,7 +22,7 @@ from cepheus.runtime.network.store import Record, Store
 Pending = tuple[int, int, list[Record]]
 """A moment, the number of an arrival and its events."""
 
-_NUMBERS = ("exact", "timely", "done", "keep_from", "horizon", "_arrivals", "_forgotten")
+_NUMBERS = ("exact", "timely", "done", "retain", "keep_from", "horizon", "_arrivals", "forgotten")
 
 Sent = tuple[int, Record]
 """A moment and an event that is let through at it."""
@@ -66,12 +66,14 @@ class Evaluation:
 
     ``timely`` says that fathers evaluate in the order of time, so that it matters from which moment on an event is
     known. ``done`` is the time up to which events have been evaluated, ``contents`` what events must be like to
-    matter here. ``sent`` and ``made`` collect what is to be sent to the father and to sinks.
+    matter here, ``forgotten`` the time before which events may have been dropped: ``retain`` earlier than needed.
+    ``sent`` and ``made`` collect what is to be sent to the father and to sinks.
     """
 
     exact: bool
     timely: bool = True
     done: int = MIN_TIME
+    retain: int = 0
     store: Store = field(default_factory=Store)
     filters: dict[str, PartialFilter] = field(default_factory=dict)
     sent: list[Sent] = field(default_factory=list)
@@ -88,7 +90,7 @@ class Evaluation:
     _pulls: bool = False
     _pending: list[Pending] = field(default_factory=list)
     _arrivals: int = 0
-    _forgotten: int = MIN_TIME
+    forgotten: int = MIN_TIME
 
     @property
     def rules(self) -> list[Ordered]:
@@ -171,11 +173,14 @@ class Evaluation:
             self._leaving_filters.append(old)
         return changed
 
-    def activate(self, since: int) -> None:
-        """Begin with what was installed last, and end what it replaces, at a time that nobody has reached."""
+    def activate(self, since: int, first: int | None = None) -> None:
+        """Begin with what was installed last, and end what it replaces, at a time that nobody has reached.
+
+        In a renewed tree that time has passed; rules are evaluated from ``first`` on, unless they are younger.
+        """
         for hosted in self._rules.values():
             if hosted.first is None:
-                hosted.first = since
+                hosted.first = since if first is None else max(first, hosted.ordered.since or MIN_TIME)
             if hosted.matcher.since is None:
                 hosted.matcher.since = since
                 hosted.ordered = replace(hosted.ordered, since=since)
@@ -343,11 +348,18 @@ class Evaluation:
         waiting = [record for _, _, records in sorted(self._pending, key=itemgetter(0, 1)) for record in records]
         return [*known, *(record for record in waiting if record.type == event_type)]
 
+    def all_records(self) -> Iterator[Record]:
+        """Give all remembered events and those that wait to be evaluated."""
+        yield from self.store
+        for _, _, records in self._pending:
+            yield from records
+
     def _forget(self) -> None:
         """Drop what no rule can reach any more, now and then."""
         horizon = (min(self.done, self.keep_from) if self.waits_to_be_asked else self.done) - 2 * self.horizon
-        if horizon > self._forgotten + self.horizon // 4:
-            self._forgotten = horizon
+        horizon -= self.retain
+        if horizon > self.forgotten + self.horizon // 4:
+            self.forgotten = horizon
             self.store.forget(horizon)
             for each in self.filters.values():
                 each.close_openings(self.done)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from cepheus.runtime.network.link import Frame, LinkEnd
-from cepheus.runtime.network.messages import Delivered, Message
+from cepheus.runtime.network.messages import Delivered, Found, Lost, Message
 from cepheus.runtime.network.node import MemoryJournal, Node, OutFrame
 from cepheus.runtime.network.simulation import Link, Receipt
 from cepheus.runtime.network.strategy import Options
@@ -24,7 +24,8 @@ _NOTHING = Frame(0, 0)
 class Faults:
     """What goes wrong: probabilities for each frame, and how often nodes crash and links are cut.
 
-    Times are microseconds. ``until`` is when everything heals for good.
+    Times are microseconds. ``until`` is when everything heals for good, except for ``losses``: nodes that die at a
+    time, are given up by their neighbours at another, and come back at a third or, with None, never.
     """
 
     loss: float = 0.0
@@ -32,6 +33,7 @@ class Faults:
     extra_delay: int = 0
     crashes: tuple[tuple[str, int, int], ...] = ()
     cuts: tuple[tuple[Link, int, int], ...] = ()
+    losses: tuple[tuple[str, int, int, int | None], ...] = ()
     until: int = 0
     checkpoint_every: int = 0
 
@@ -75,6 +77,12 @@ class FaultyNetwork:
         for name, start, end in faults.crashes:
             self._push(start, "crash", name, "")
             self._push(end, "restart", name, "")
+        for name, death, noticed, back in faults.losses:
+            self._push(death, "crash", name, "")
+            for neighbour in self._neighbours[name]:
+                self.tell(noticed, neighbour, Lost(name))
+            if back is not None:
+                self._push(back, "return", name, "")
 
     def start(self) -> None:
         """Tell all nodes to begin."""
@@ -100,7 +108,8 @@ class FaultyNetwork:
 
     def settled(self) -> bool:
         """Tell whether everything that was sent has been acknowledged."""
-        nodes = list(self.nodes.values())
+        given_up = {name for name, _, _, back in self.faults.losses if back is None}
+        nodes = [node for name, node in self.nodes.items() if name not in given_up]
         quiet = all(node is not None and not any(end.log for end in node.links.values()) for node in nodes)
         return quiet and not any(end.log for _, end in self._clients.values())
 
@@ -123,6 +132,8 @@ class FaultyNetwork:
                 node = self.nodes[name] = self._make(name)
                 for peer in list(node.links):
                     self._transmit(name, node.connected(peer))
+            case "return":
+                self._return(name)
             case "timer":
                 if node is not None:
                     self._transmit(name, node.timer())
@@ -142,6 +153,15 @@ class FaultyNetwork:
                     every = self.faults.checkpoint_every
                     if every and self._handled % every == 0:
                         node.checkpoint()
+
+    def _return(self, name: str) -> None:
+        """A node that was given up is back with what it knew; it gives up its old links, as the others did."""
+        self.nodes[name] = self._make(name)
+        for message in (Lost, Found):
+            for neighbour in self._neighbours[name]:
+                self._step("host", name, "", Frame(1, 0, message(neighbour)))
+                if message is Found:
+                    self._step("host", neighbour, "", Frame(1, 0, Found(name)))
 
     def _resend_clients(self, name: str) -> None:
         for client, (processor, end) in self._clients.items():

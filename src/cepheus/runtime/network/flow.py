@@ -27,6 +27,8 @@ from cepheus.runtime.network.store import Record
 from cepheus.runtime.network.strategy import Order
 from cepheus.runtime.network.tree import Tree
 
+_AWAIT = 60_000_000
+
 
 class Flow(Rulebook):
     """Events on their way from sources to roots."""
@@ -56,6 +58,8 @@ class Flow(Rulebook):
         if source is None or source.gone:
             return
         accepted, late = self._accept_events(source, message)
+        if self._awaited:
+            self._retain(message.source, accepted)
         for name, tree in self.trees.items():
             if name not in source.since:
                 continue
@@ -90,13 +94,38 @@ class Flow(Rulebook):
             self._local_counts[kind] = self._local_counts.get(kind, 0) + count
         trees = [tree for name, tree in self.trees.items() if name in source.since]
         masks = [columns.wanted(tree.evaluation.contents) for tree in trees]
-        wanted = [(first + place, row) for place, row in enumerate(rows) if any(mask[row] for mask in masks)]
+        wanted = [
+            (first + place, row) for place, row in enumerate(rows) if self._awaited or any(mask[row] for mask in masks)
+        ]
         events = columns.events(row for _, row in wanted)
         accepted = [
             (counter, _named(event, message.source, counter))
             for (counter, _), event in zip(wanted, events, strict=True)
         ]
         return accepted, len(columns) - len(rows)
+
+    def _retain(self, source: str, accepted: list[tuple[int, Event]]) -> None:
+        """Keep events for trees that are being built anew; those that never come are not waited for."""
+        if self._many_awaited_too_long():
+            self._awaited, self._retained = set(), []
+            return
+        self._retained += [Record(event, source, counter) for counter, event in accepted]
+
+    def _many_awaited_too_long(self) -> bool:
+        return self.options.strategy.many_trees and self._now - self._renewed_at > self.options.retain + _AWAIT
+
+    def _feed_retained(self, tree: Tree) -> None:
+        """Let a renewed tree have what sources here published for those it replaces."""
+        by_time: dict[int, list[Record]] = {}
+        for record in self._retained:
+            if tree.evaluation.wants(record.type):
+                again = Record(record.event, record.source, record.counter)
+                by_time.setdefault(record.time, []).append(again)
+        for at, records in by_time.items():
+            self._arrive(tree, at, records)
+        self._awaited -= {"", tree.name}
+        if not self._awaited:
+            self._retained = []
 
     def _on_tick(self, message: Tick) -> None:
         if message.through is not None:
@@ -199,6 +228,15 @@ class Flow(Rulebook):
         for father in dict.fromkeys([*entries, *promises]):
             found_entries = tuple(entries.get(father, {}).values())
             self._send(father, Events(found_entries, tuple(promises.get(father, ()))))
+
+    def _on_pull(self, message: Awaken | Pulled | Release) -> None:
+        match message:
+            case Awaken():
+                self._on_awaken(message)
+            case Pulled():
+                self._on_pulled(message)
+            case Release():
+                self._on_release(message)
 
     def _on_awaken(self, message: Awaken) -> None:
         tree = self.trees[message.tree]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from cepheus.core.schema import EventType
+from cepheus.core.time import MIN_TIME
 from cepheus.runtime.network.clients import Sink, Source
 from cepheus.runtime.network.election import Election
 from cepheus.runtime.network.evaluation import Evaluation
@@ -19,6 +20,7 @@ from cepheus.runtime.network.messages import (
     Start,
     TreeAnswer,
 )
+from cepheus.runtime.network.store import Record
 from cepheus.runtime.network.strategy import Filter, Masters, Options, Order
 from cepheus.runtime.network.tree import Basis, Child, Tree
 
@@ -50,6 +52,18 @@ class Member(ABC):
         self._next_adaption: int | None = None
         self._local_counts: dict[str, int] = {}
         self._local_rates: dict[str, float] = {}
+        self.epoch = 0
+        self.absent: set[str] = set()
+        self._rank = 0
+        self._behind: set[str] = set()
+        self._edition: tuple[int, int] = (0, 0)
+        self._open_changes: dict[str, RuleChange] = {}
+        self._awaited: set[str] = set()
+        self._renewed_at = 0
+        self._remembers_from = MIN_TIME
+        self._retained: list[Record] = []
+        self._delivered: dict[str, dict[str, int]] = {}
+        self._kept_told: dict[str, int] = {}
 
     def _send(self, to: str, message: Message) -> None:
         self._out.append((to, message))
@@ -70,6 +84,8 @@ class Member(ABC):
         return sources, [name for name, sink in self._sinks.items() if sink.client == client]
 
     def _on_election(self, message: Start | Elect | Elected, sender: str) -> None:
+        if isinstance(message, Start):
+            self._rank = message.rank
         for to, answer in self._election.handle(message, sender):
             self._send(to, answer)
         if self._election.won and self.leader is None:
@@ -79,16 +95,16 @@ class Member(ABC):
 
     def _plant(self) -> None:
         """Become the root of a tree."""
-        tree = self._new_tree(self.name, None)
+        tree = self._new_tree(self.name, None, renewed=bool(self._awaited))
         tree.unanswered = set(self.neighbours)
         for neighbour in self.neighbours:
-            self._send(neighbour, CreateTree(self.name))
+            self._send(neighbour, CreateTree(self.name, tree.renewed))
         self._pass_changes_on()
         self._check_complete(tree)
 
-    def _new_tree(self, name: str, father: str | None) -> Tree:
+    def _new_tree(self, name: str, father: str | None, *, renewed: bool) -> Tree:
         exact, timely = self.options.filter is Filter.EXACT, self.options.order is Order.PROGRESS
-        tree = Tree(name, father, Evaluation(exact, timely))
+        tree = Tree(name, father, Evaluation(exact, timely, retain=self.options.retain), renewed=renewed)
         self.trees[name] = tree
         return tree
 
@@ -96,14 +112,14 @@ class Member(ABC):
         if message.tree in self.trees:
             self._send(sender, TreeAnswer(message.tree, accepted=False))
             return
-        tree = self._new_tree(message.tree, sender)
+        tree = self._new_tree(message.tree, sender, renewed=message.renewed)
         if not self.options.strategy.many_trees:
             self.leader = message.tree
         self._send(sender, TreeAnswer(message.tree, accepted=True))
         tree.unanswered = set(self.neighbours) - {sender}
         for neighbour in self.neighbours:
             if neighbour != sender:
-                self._send(neighbour, CreateTree(message.tree))
+                self._send(neighbour, CreateTree(message.tree, message.renewed))
         self._pass_changes_on()
         self._check_complete(tree)
 
@@ -116,8 +132,9 @@ class Member(ABC):
 
     def _check_complete(self, tree: Tree) -> None:
         if tree.complete:
+            if tree.father is not None:
+                self._announce_interests(tree)  # first, so that whoever knows all types knows all interests too
             self._advertise(tree)
-            self._announce_interests(tree)
 
     def _local_types(self) -> frozenset[str]:
         return frozenset[str]().union(*(source.types for source in self._sources.values()))
@@ -150,10 +167,10 @@ class Member(ABC):
                 {name: each.serial for name, each in tree.children.items()}, frozenset(self._sources)
             )
             if tree.father is not None:
+                self._announce_interests(tree)
                 self._send(tree.father, Advertise(tree.name, tree.serial, tuple(sorted(tree.advertised))))
             else:
                 self._reconfigure(tree)
-            self._announce_interests(tree)
 
     @abstractmethod
     def _reconfigure(self, tree: Tree) -> None:

@@ -37,6 +37,20 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True)
+class Lost:
+    """The host: a neighbour is gone and not waited for any longer; trees are built anew without it."""
+
+    neighbour: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The host: a neighbour that was lost is there again; trees are built anew with it."""
+
+    neighbour: str
+
+
+@dataclass(frozen=True, slots=True)
 class AttachSource:
     """A source connects and advertises the types it will publish; it may publish once it is ``Admitted``."""
 
@@ -157,9 +171,13 @@ class Elected:
 
 @dataclass(frozen=True, slots=True)
 class CreateTree:
-    """Join the tree rooted at a processor; whoever hears of it first from the sender becomes the sender's child."""
+    """Join the tree rooted at a processor; whoever hears of it first from the sender becomes the sender's child.
+
+    A ``renewed`` tree takes the place of one of an earlier epoch.
+    """
 
     tree: str
+    renewed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,12 +286,33 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class Activate:
-    """To a child: everybody has installed this version; what is new in it holds for events from ``since`` on."""
+    """To a child: everybody has installed this version; what is new in it holds for events from ``since`` on.
+
+    In a renewed tree, rules are evaluated from ``first`` on: everything that they look at then is known again.
+    ``rules`` are all that are deployed, with their ``edition``, for those who may be the next leader.
+    """
 
     tree: str
     version: int
     since: int
     settled: tuple[Settled, ...] = ()
+    first: int | None = None
+    edition: tuple[int, int] = (0, 0)
+    rules: tuple[Ordered, ...] = ()
+    declarations: tuple[EventType, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Renew:
+    """A new epoch begins: all trees are built anew, and what the sender said before concerns the past.
+
+    It brings the rules that the sender knows. ``edition`` tells which of two processors knows the later ones.
+    """
+
+    epoch: int
+    edition: tuple[int, int]
+    rules: tuple[Ordered, ...] = ()
+    declarations: tuple[EventType, ...] = ()
 
 
 # ---- Between processors: events ----------------------------------------------------------------------------------
@@ -352,6 +391,8 @@ class Release:
 Message = (
     Start
     | Tick
+    | Lost
+    | Found
     | AttachSource
     | DetachSource
     | Publish
@@ -374,6 +415,7 @@ Message = (
     | Install
     | Installed
     | Activate
+    | Renew
     | Events
     | Deliver
     | Awaken

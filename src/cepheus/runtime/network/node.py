@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from cepheus.runtime.network.link import Frame, LinkEnd
-from cepheus.runtime.network.messages import Message, Start
+from cepheus.runtime.network.messages import Lost, Message, Start
 from cepheus.runtime.network.processor import Processor
 from cepheus.runtime.network.snapshot import restore_node, snapshot_node
 from cepheus.runtime.network.strategy import Options
@@ -125,5 +125,7 @@ class Node:
         return self._apply(told)
 
     def _apply(self, told: Told) -> list[OutFrame]:
+        if isinstance(told.message, Lost) and not told.sender:
+            self.links[told.message.neighbour] = LinkEnd()
         answers = self.processor.handle(told.message, told.now, told.sender)
         return [(peer, self._link(peer).send(message)) for peer, message in answers]

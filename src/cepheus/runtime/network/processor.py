@@ -27,26 +27,29 @@ from cepheus.runtime.network.messages import (
     Elect,
     Elected,
     Events,
+    Found,
     Install,
     Installed,
     Interests,
     LateEvents,
+    Lost,
     Message,
     Publish,
     Pulled,
     Rates,
     Refused,
     Release,
+    Renew,
     RuleChange,
     Start,
     Tick,
     TreeAnswer,
     WithdrawRules,
 )
-from cepheus.runtime.network.programs import Programs
+from cepheus.runtime.network.renewal import Renewal
 
 
-class Processor(Programs):
+class Processor(Renewal):
     """One node of the network, as a state machine.
 
     >>> alone = Processor("p1", ())
@@ -59,6 +62,8 @@ class Processor(Programs):
     def handle(self, message: Message, now: int, sender: str = "") -> list[Outgoing]:
         """Take one message and give the messages it leads to; ``now`` is the host's time, in microseconds."""
         self._now = max(self._now, now)
+        if self._is_of_the_past(message, sender):
+            return []
         self._dispatch(message, sender)
         for name in sorted(self._dirty):
             self._progress(self.trees[name])
@@ -79,10 +84,8 @@ class Processor(Programs):
                 self._on_tick(message)
             case Deliver():
                 self._on_deliver(message, sender)
-            case Awaken():
-                self._on_awaken(message)
-            case Pulled():
-                self._on_pulled(message)
+            case Awaken() | Pulled() | Release():
+                self._on_pull(message)
             case Start() | Elect() | Elected():
                 self._on_election(message, sender)
             case CreateTree():
@@ -101,6 +104,8 @@ class Processor(Programs):
                 self._on_installed(message, sender)
             case Activate():
                 self._activate(self.trees[message.tree], message)
+            case Renew() | Lost() | Found():
+                self._on_change_of_network(message, sender)
             case AttachSource():
                 self._on_attach_source(message, sender)
             case DetachSource():
@@ -111,8 +116,6 @@ class Processor(Programs):
                 self._on_detach_sink(message)
             case DeployRules() | WithdrawRules():
                 self._on_request(message, sender)
-            case Release():
-                self._on_release(message)
             case Rates():
                 self._on_rates(message, sender)
             case Admitted() | LateEvents() | Deployed() | Refused() | Delivered():

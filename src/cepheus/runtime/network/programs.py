@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from cepheus.core.time import MIN_TIME
+from cepheus.plan.partial import anatomy
 from cepheus.runtime.network.flow import Flow
 from cepheus.runtime.network.masters import choose_masters, smoothed, top_masters
 from cepheus.runtime.network.messages import (
@@ -33,7 +35,10 @@ class Programs(Flow):
             return
         tree.again = False
         tree.announcing, tree.settling = tree.settling, []
-        rules = [replace(ordered, since=tree.since_of(ordered.rule)) for ordered in self._wanted()]
+        rules = [
+            replace(ordered, since=ordered.since if tree.renewed else tree.since_of(ordered.rule))
+            for ordered in self._wanted()
+        ]
         self._install(tree, tree.version + 1, tree.serial, Program(tuple(rules)))
 
     def _install(self, tree: Tree, version: int, seen: int, program: Program) -> None:
@@ -123,13 +128,18 @@ class Programs(Flow):
             if tree.name not in source.since:
                 source.since[tree.name] = evaluation.done
                 source.holding.add(tree.name)
-        for source in self._sources.values():
-            ready = max(ready, source.latest)
+        if tree.renewed:
+            ready = max(wave.ready, self._remembers_from)
+            self._feed_retained(tree)
+        else:
+            for source in self._sources.values():
+                ready = max(ready, source.latest)
         if tree.father is None:
-            self._activate(tree, Activate(tree.name, wave.version, ready + 1, self._settled(tree, ready + 1)))
+            self._activate(tree, self._activation(tree, wave.program, ready + 1))
             return
         self._take_sent(tree)
-        tree.promised = evaluation.done if self._has_inputs(tree) else None
+        waits = self._has_inputs(tree) or evaluation.waits_for is not None
+        tree.promised = evaluation.done if waits else None
         self._flush_events()
         self._send(tree.father, Installed(tree.name, wave.version, ready, tree.promised))
 
@@ -145,11 +155,28 @@ class Programs(Flow):
         done, tree.announcing = tree.announcing, []
         return tuple(replace(each, since=since) if each.since is not None else each for each in done)
 
+    def _activation(self, tree: Tree, program: Program, since: int) -> Activate:
+        """Make the message that lets everybody begin at the same moment."""
+        message = Activate(tree.name, tree.version, since, self._settled(tree, since))
+        if tree.renewed:
+            reach = max((anatomy(ordered.rule).reach for ordered in program.rules), default=0)
+            message = replace(message, first=since if since <= MIN_TIME + 1 else since + reach)
+        if self.options.retain and not self.options.strategy.many_trees:
+            known = {str(o.rule.name): since if o.since is None else o.since for o in program.rules}
+            rules = tuple(replace(o, since=known.get(name)) for name, o in self.rules.items())
+            message = replace(message, edition=self._edition, rules=rules, declarations=tuple(self._declared.values()))
+        return message
+
     def _activate(self, tree: Tree, message: Activate) -> None:
         wave = tree.wave
         assert wave is not None
         tree.wave = None
-        tree.evaluation.activate(message.since)
+        tree.renewed = False
+        if message.rules or message.edition > self._edition:
+            self._edition = message.edition
+            self._declared = {kind.name: kind for kind in message.declarations}
+            self.rules = {str(ordered.rule.name): ordered for ordered in message.rules}
+        tree.evaluation.activate(message.since, message.first)
         tree.activated(wave.program, message.since)
         for child_state in tree.children.values():
             if child_state.lingers and child_state.lingers_until is None:

@@ -40,6 +40,7 @@ class Rulebook(Sinks):
             if settled.since is not None:
                 self._flood(change, "")
             return
+        self._open_changes[message.request] = change
         tree = self.trees.get(self.leader) if self.leader is not None else None
         if tree is None:
             self._changes.append(change)
@@ -88,6 +89,8 @@ class Rulebook(Sinks):
         for place, rule in enumerate(change.rules):
             name = str(rule.name)
             if name in kept:
+                if (kept[name].moment, kept[name].origin) == (change.moment, change.origin):
+                    continue  # asked for again, because the answer was lost with a processor
                 return Settled(change.request, None, f"a rule named '{name}' is already deployed")
             kept[name] = Ordered(rule, change.moment, change.origin, place)
         declared = {kind.name: kind for kind in change.declarations} | self._declared
@@ -97,10 +100,12 @@ class Rulebook(Sinks):
         except CepheusError as error:
             return Settled(change.request, None, str(error))
         self._declared = declared
+        self._edition = (self.epoch, self._edition[1] + 1)
         self.rules = dict(sorted(kept.items(), key=lambda item: order_of(item[1])))
         return Settled(change.request, self._now)
 
     def _settle(self, settled: Settled) -> None:
+        self._open_changes.pop(settled.request, None)
         client = self._requests.pop(settled.request, None)
         if client is None:
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cepheus.core.event import Event
+from cepheus.plan.partial import anatomy
 from cepheus.runtime.network.clients import Sink
 from cepheus.runtime.network.interests import without_covered
 from cepheus.runtime.network.member import Member
@@ -14,6 +15,8 @@ from cepheus.runtime.network.messages import (
     Interests,
 )
 from cepheus.runtime.network.tree import Tree
+
+_FEW = 1000
 
 
 class Sinks(Member):
@@ -35,6 +38,8 @@ class Sinks(Member):
         sink.types = {pattern.type for pattern in sink.patterns}
         if not sink.patterns:
             del self._sinks[message.sink]
+            self._delivered.pop(message.sink, None)
+            self._kept_told.pop(message.sink, None)
         self._interests_changed()
 
     def _interests_changed(self) -> None:
@@ -85,8 +90,26 @@ class Sinks(Member):
     def _tell_sinks(self, events: tuple[Event, ...]) -> None:
         for name, sink in self._sinks.items():
             wanted = tuple(event for event in events if sink.wants(event))
+            if wanted and self.options.retain:
+                wanted = self._not_told(name, wanted)
             if wanted:
                 self._send(sink.client, Delivered(name, wanted))
+
+    def _not_told(self, sink: str, events: tuple[Event, ...]) -> tuple[Event, ...]:
+        """Leave out what a sink was told before trees were built anew, and remember what it is told now."""
+        told = self._delivered.setdefault(sink, {})
+        fresh = []
+        for event in events:
+            key = f"{event.type} {event.time} {event.id}"
+            if key not in told:
+                told[key] = event.time
+                fresh.append(event)
+        if len(told) > 2 * self._kept_told.get(sink, _FEW):
+            reach = max((anatomy(ordered.rule).reach for ordered in self.rules.values()), default=0)
+            before = max(told.values()) - 4 * reach - 2 * self.options.retain
+            self._delivered[sink] = told = {key: time for key, time in told.items() if time >= before}
+            self._kept_told[sink] = max(_FEW, len(told))
+        return tuple(fresh)
 
     def _on_deliver(self, message: Deliver, sender: str) -> None:
         self._route(self.trees[message.tree], message.events, sender)

@@ -45,6 +45,17 @@ _PARTS: dict[str, Any] = {
     "_next_adaption": int | None,
     "_local_counts": dict[str, int],
     "_local_rates": dict[str, float],
+    "epoch": int,
+    "absent": set[str],
+    "_rank": int,
+    "_behind": set[str],
+    "_edition": tuple[int, int],
+    "_open_changes": dict[str, RuleChange],
+    "_awaited": set[str],
+    "_renewed_at": int,
+    "_remembers_from": int,
+    "_delivered": dict[str, dict[str, int]],
+    "_kept_told": dict[str, int],
 }
 """The plain state of a processor; its trees are written separately."""
 
@@ -58,6 +69,7 @@ def snapshot_node(processor: Processor, links: dict[str, LinkEnd]) -> bytes:
         "neighbours": list(processor.neighbours),
         "options": to_plain(processor.options),
         "state": {name: to_plain(getattr(processor, name)) for name in _PARTS},
+        "retained": [_record_to_json(record) for record in processor._retained],
         "trees": [_tree_to_json(tree) for tree in processor.trees.values()],
         "links": [
             [peer, end.sent, end.received, [[number, encode(message).decode()] for number, message in end.log]]
@@ -74,6 +86,7 @@ def restore_node(data: bytes) -> tuple[Processor, dict[str, LinkEnd]]:
     processor = Processor(header["name"], tuple(header["neighbours"]), options)
     for name, kind in _PARTS.items():
         setattr(processor, name, from_plain(kind, header["state"][name]))
+    processor._retained = [_record_from_json(record) for record in header["retained"]]
     for record in header["trees"]:
         tree = _tree_from_json(record)
         processor.trees[tree.name] = tree

@@ -66,10 +66,15 @@ class Masters(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What all processors of a network agree on; ``adapt_every`` is the period of choosing masters, in microseconds."""
+    """What all processors of a network agree on; times are microseconds.
+
+    ``adapt_every`` is the period of choosing masters. ``retain`` is for how long beyond the windows events are
+    remembered, so that trees can be built anew when a processor is lost; 0 if they never are.
+    """
 
     strategy: Strategy = Strategy.ST
     filter: Filter = Filter.EXACT
     order: Order = Order.PROGRESS
     masters: Masters = Masters.ADAPTIVE
     adapt_every: int = 30_000_000
+    retain: int = 0

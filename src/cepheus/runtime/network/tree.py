@@ -68,7 +68,10 @@ class Basis:
 
 @dataclass(slots=True)
 class Tree:
-    """One tree as one processor knows it; it is named after its root."""
+    """One tree as one processor knows it; it is named after its root.
+
+    It is ``renewed`` until it is active for the first time, if it takes the place of one of an earlier epoch.
+    """
 
     name: str
     father: str | None
@@ -90,6 +93,7 @@ class Tree:
     active: dict[str, tuple[Rule, int]] = field(default_factory=dict)
     released: int = MIN_TIME
     was_active: bool = False
+    renewed: bool = False
 
     @property
     def is_root(self) -> bool:

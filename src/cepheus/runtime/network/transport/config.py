@@ -19,6 +19,9 @@ from cepheus.runtime.network.transport.address import LOOPBACK, Address, Address
 
 T = TypeVar("T")
 _NAME = re.compile(r"[\w.-]+")
+_RETAIN = 3
+"""Events are remembered for this many times as long as a neighbour may be away, beyond the windows of rules."""
+
 _DURATIONS = ("session_timeout", "gone_after", "adapt_every")
 _KINDS: Mapping[type, str] = {str: "a text", int: "an integer", float: "a number", bool: "true or false"}
 
@@ -89,7 +92,7 @@ class NodeConfig:
     adapt_every: int = 30 * SECOND
     metrics: Address | None = None
     session_timeout: int = 60 * SECOND
-    gone_after: int = 0
+    gone_after: int = 30 * SECOND
     checkpoint_bytes: int = 8 << 20
     sync: bool = False
     insecure: bool = False
@@ -102,7 +105,13 @@ class NodeConfig:
     @property
     def options(self) -> Options:
         """What all processors of the network agree on."""
-        return Options(self.strategy, self.filter, masters=self.masters, adapt_every=self.adapt_every)
+        return Options(
+            self.strategy,
+            self.filter,
+            masters=self.masters,
+            adapt_every=self.adapt_every,
+            retain=_RETAIN * self.gone_after,
+        )
 
 
 def read_config(path: Path) -> NodeConfig:

@@ -18,6 +18,8 @@ from cepheus.runtime.network.messages import (
     AttachSource,
     DetachSink,
     DetachSource,
+    Found,
+    Lost,
     Message,
     Publish,
 )
@@ -33,6 +35,9 @@ log = logging.getLogger("cepheus.node")
 CLIENT_PREFIX = "client:"
 _WITHHOLD = 1.0
 """Seconds for which acknowledgements are held back at most: longer, and two processors could wait for one another."""
+
+_DOUBT = 0.3
+"""Seconds after which a neighbour that still does not know what it should has lost its state."""
 
 
 def client_peer(principal: Principal, session: str) -> str:
@@ -71,6 +76,7 @@ class NodeHost:
             self.node.start(self._clock(), config.rank)
         self._check_same(place)
         self._left = {peer: time.monotonic() for peer in self.node.links}
+        self._doubted: dict[str, float] = {}
         self._withheld: dict[str, tuple[int, float]] = {}
         self._relieved = asyncio.Event()
         self._relieved.set()
@@ -87,8 +93,12 @@ class NodeHost:
             before.closed.set()
         self.connections[peer] = connection
         self._left.pop(peer, None)
+        self._doubted.pop(peer, None)
         self._count(peer)[0] += 1
         log.info("%s connected", peer)
+        if peer in self.node.processor.absent:
+            log.info("'%s' is back; trees are built anew with it", peer)
+            self.tell(Found(peer))
 
     def disconnect(self, peer: str, connection: Connection, *, for_good: bool = False) -> None:
         """A connection has ended; ``for_good`` if a client said so."""
@@ -158,10 +168,30 @@ class NodeHost:
             if connection is not None:
                 connection.closed.set()
             self.forget(peer)
+        for name in self.neighbours:
+            since = self._left.get(name)
+            if self.config.gone_after and since is not None and now - since > self.config.gone_after / 1_000_000:
+                self.give_up(name)
         for connection in self.connections.values():
             connection.wake()
         if not self._congested():
             self._relieved.set()
+
+    def doubt(self, neighbour: str) -> None:
+        """A neighbour does not know what it should: give it up, unless two connections got into each other's way."""
+        now = time.monotonic()
+        if neighbour in self.connections:
+            return
+        since = self._doubted.setdefault(neighbour, now)
+        if now - since > _DOUBT:
+            self.give_up(neighbour)
+
+    def give_up(self, neighbour: str) -> None:
+        """Wait no longer for a neighbour, or for what it has forgotten."""
+        self._doubted.pop(neighbour, None)
+        if neighbour not in self.node.processor.absent:
+            log.warning("'%s' is gone; trees are built anew without it", neighbour)
+            self.tell(Lost(neighbour))
 
     def forget(self, peer: str) -> None:
         """End a client's session: its sources and sinks leave."""
@@ -221,11 +251,8 @@ class NodeHost:
 
     def _check_same(self, place: str) -> None:
         found = self.node.processor
-        if (
-            found.name != self.config.name
-            or found.neighbours != self.neighbours
-            or found.options != self.config.options
-        ):
+        config, neighbours = self.config, tuple(sorted({*found.neighbours, *found.absent}))
+        if (found.name, neighbours, found.options) != (config.name, self.neighbours, config.options):
             raise OptionError.of(
                 "node-state",
                 f"the state in '{self.config.state}' is that of a node with another name, neighbours or strategy",

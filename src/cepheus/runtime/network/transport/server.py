@@ -45,6 +45,7 @@ log = logging.getLogger("cepheus.node")
 _SWEEP = 0.5
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 3.0
 _GREETING_SECONDS = 10.0
+_COURTESY = 0.3
 
 
 class NodeServer:
@@ -141,9 +142,10 @@ class NodeServer:
         present = self.host.connections.get(hello.name)
         if present is not None and present.dialled and self.config.name < hello.name:
             raise RefusedError("the two nodes are connected already")
-        self._take_up(hello.name, hello)
+        same = self._take_up_neighbour(hello)
         await self._greet(hello.name, stream)
-        await self._run(hello.name, None, stream)
+        if same:
+            await self._run(hello.name, None, stream)
 
     async def _serve_client(self, hello: Hello, principal: Principal, stream: ServerStream) -> None:
         peer = client_peer(principal, hello.session)
@@ -157,9 +159,18 @@ class NodeServer:
     async def _greet(self, peer: str, stream: Stream) -> None:
         await stream.write(encode_hello(Hello.greeting(self.config.name, PROCESSOR, self.host.link(peer))))
 
+    def _take_up_neighbour(self, hello: Hello) -> bool:
+        """Take up a link; if one side has forgotten it, both begin anew, as if the other had been away for good."""
+        if resume(self.host.link(hello.name), hello):
+            return True
+        if not self.config.gone_after:
+            raise RefusedError("one side has lost its state, and trees are not built anew: gone_after is 0")
+        self.host.doubt(hello.name)
+        return False
+
     def _take_up(self, peer: str, hello: Hello) -> None:
         if not resume(self.host.link(peer), hello):
-            raise RefusedError("one side has forgotten what the other still knows: its session or state is gone")
+            raise RefusedError("the session has ended: the client was away for too long, or the node lost its state")
 
     async def _run(self, peer: str, principal: Principal | None, stream: Stream, *, dialled: bool = False) -> None:
         """Serve a connection until it ends."""
@@ -210,6 +221,8 @@ class NodeServer:
     async def _dial(self, neighbour: NeighbourConfig) -> None:
         """Keep a connection to a neighbour, whatever happens to it."""
         pause = _FIRST_PAUSE
+        if self.config.name > neighbour.name:
+            await asyncio.sleep(_COURTESY)  # the other one most likely connects
         while True:
             if neighbour.name not in self.host.connections:
                 started = time.monotonic()
@@ -232,10 +245,12 @@ class NodeServer:
             if answer is None:
                 return
             hello = decode_hello(answer)
+            if neighbour.name in self.host.connections:
+                return
             if hello.name != neighbour.name:
                 raise RefusedError(f"'{hello.name}' answers there")
-            self._take_up(neighbour.name, hello)
-            await self._run(neighbour.name, None, stream, dialled=True)
+            if self._take_up_neighbour(hello):
+                await self._run(neighbour.name, None, stream, dialled=True)
         except grpc.aio.AioRpcError as error:
             self._say(neighbour, error.details() or error.code().name.lower())
         except (RefusedError, CepheusError, TimeoutError) as error:

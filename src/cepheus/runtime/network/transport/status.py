@@ -19,6 +19,8 @@ def status_of(host: NodeHost, port: int) -> dict[str, Any]:
         "listen": f"{host.config.listen.host}:{port}",
         "strategy": host.config.strategy.value,
         "leader": processor.leader,
+        "epoch": processor.epoch,
+        "lost": sorted(processor.absent),
         "seconds": round(time.time() - host.started, 3),
         "rules": [str(name) for name in processor.rules],
         "trees": [_tree(tree) for tree in processor.trees.values()],
