@@ -78,8 +78,21 @@ def draw(picture: Picture) -> str:
         y = _TOP + _ROW * row
         weight = ' font-weight="bold"' if name == "e" else ""
         lines.append(f'<text x="8" y="{y + 15}" fill="#222222"{weight}>{escape(title)}</text>')
-        lines += [_bar(interval, lane, len(intervals), y, _COLOURS[name]) for lane, interval in enumerate(intervals)]
+        lanes = _lanes(intervals)
+        bars = zip(intervals, lanes, strict=True)
+        lines += [_bar(interval, lane, max(lanes, default=0) + 1, y, _COLOURS[name]) for interval, lane in bars]
     return "\n".join([*lines, "</svg>"]) + "\n"
+
+
+def _lanes(intervals: list[Interval]) -> list[int]:
+    """Give each interval a lane; those that do not touch may share one."""
+    ends: list[int] = []
+    lanes = []
+    for start, end in intervals:
+        lane = next((lane for lane, last in enumerate(ends) if last < start), len(ends))
+        ends[lane : lane + 1] = [end]
+        lanes.append(lane)
+    return lanes
 
 
 def _bar(interval: Interval, lane: int, lanes: int, y: int, colour: str) -> str:
