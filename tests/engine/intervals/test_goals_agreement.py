@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from random import Random
 
 import pytest
-from interval_runs import AS_RECORDED, Found, checked, deployed, found, in_order, run, run_batches
+from interval_runs import AS_RECORDED, Found, checked, deployed, found, in_order, run, run_batches, stream
 from test_recorded_cases import NAMES, _case
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import RuleError
 from cepheus.core.event import Event
+from cepheus.core.schema import Schema
 from cepheus.core.time import MAX_TIME
 from cepheus.engine.goals.engine import GoalsEngine
+from cepheus.engine.interface import Engine
+from cepheus.engine.intervals.engine import IntervalReferenceEngine
 from cepheus.rules.check import Checked
+from cepheus.rules.interval.model import IntervalRule
 from strategies.interval_programs import POLICIES, events, program
 
 
@@ -85,6 +90,89 @@ def test_ids_and_parts_are_those_of_the_reference(policy: str) -> None:
             answers = [deployed(rules, engine).feed(batch).to_events() for engine in (None, GoalsEngine())]
             reference, goals = ([(e.type, e.id, e.made_of, e.rule) for e in answer] for answer in answers)
             assert goals == reference, f"seed {seed}:\n{program(seed)}"
+
+
+@pytest.mark.parametrize("policy", ["unrestricted", "recent", "chronological"])
+def test_a_variable_without_a_value_gets_each_of_a_list(policy: str) -> None:
+    rules = checked(
+        """
+        p(X, Y) <- a(X) WHERE Y in [1, 2, 1.0, 5], Y != X.
+        near(X) :- X in [2, 3].
+        r(X) <- (a(X) SEQ b(X)).5 WHERE near(X).
+        """,
+        policy,
+    )
+    given = stream("a(1)@1 b(2)@2 a(2)@3 b(2)@4")
+    expected = run(rules, given)
+    assert [each for each in expected if each[0] == "p"] == [
+        ("p", (1, 2), 1, 1),
+        ("p", (1, 5), 1, 1),
+        ("p", (2, 1), 3, 3),
+        ("p", (2, 5), 3, 3),
+    ]
+    assert [each for each in expected if each[0] == "r"] == [("r", (2,), 3, 4)]
+    assert run(rules, given, GoalsEngine()) == expected
+
+
+Change = tuple[str, IntervalRule]
+"""A rule that comes or goes."""
+
+
+def _changes(seed: int, rules: Sequence[IntervalRule], count: int) -> tuple[list[IntervalRule], dict[int, Change]]:
+    """Give the rules that are there from the beginning, and what comes or goes before which events."""
+    random = Random(seed)
+    running = [rule for rule in rules if random.random() < 0.5]
+    first = list(running)
+    changes: dict[int, Change] = {}
+    for place in range(count):
+        if random.random() < 0.25:
+            rule = random.choice(rules)
+            changes[place] = ("withdraw" if rule in running else "deploy", rule)
+            running = [each for each in running if each is not rule] if rule in running else [*running, rule]
+    return first, changes
+
+
+def _run_with_changes(engine: Engine, rules: Checked, seed: int, given: Sequence[Event]) -> list[tuple[int, Found]]:
+    schema = Schema({**rules.composites, **rules.inputs}.values())
+    first, changes = _changes(seed, rules.rules.interval_rules, len(given))
+    engine.deploy(first, schema)
+    made: list[tuple[int, Found]] = []
+    for place, each in enumerate(given):
+        if place in changes:
+            change, rule = changes[place]
+            if change == "deploy":
+                engine.deploy([rule], schema)
+            else:
+                engine.withdraw(str(rule.name))
+        made += [(place, found(composite)) for composite in engine.feed_event(each)]
+    return [*made, *((len(given), found(composite)) for composite in engine.advance(MAX_TIME).to_events())]
+
+
+def _differences_with_changes(seeds: Iterable[int], policy: str) -> list[int]:
+    wrong = []
+    for seed in seeds:
+        rules = _generated(seed, policy)
+        if rules is not None:
+            expected, answer = (
+                _run_with_changes(engine, rules, seed, _stream(seed))
+                for engine in (IntervalReferenceEngine(), GoalsEngine())
+            )
+            if policy == "unrestricted":
+                expected, answer = sorted(expected, key=str), sorted(answer, key=str)
+            if answer != expected:
+                wrong.append(seed)
+    return wrong
+
+
+@pytest.mark.parametrize("policy", ["unrestricted", "recent", "chronological, renewing"])
+def test_rules_may_come_and_go_at_any_moment(policy: str) -> None:
+    assert _differences_with_changes(range(300, 330), policy) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", POLICIES)
+def test_many_rules_that_come_and_go(policy: str) -> None:
+    assert _differences_with_changes(range(500), policy) == []
 
 
 @pytest.mark.slow

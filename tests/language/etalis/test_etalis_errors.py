@@ -36,6 +36,18 @@ ONE = [
     ("policy newest. e <- a.", "policy", "newest", "write one of unrestricted, recent, chronological"),
     ("e <- a POLICY recent, greatest.", "policy", "greatest", "write greatest Volume, with a variable of the rule"),
     ("e <- a POLICY unrestricted, once.", "policy", "unrestricted, once", "write policy unrestricted"),
+    (
+        "road(a, [b, c]).",
+        "syntax",
+        "[",
+        "no value is a list: write X in [b, c], or a fact for each element, road(a, b). road(a, c).",
+    ),
+    (
+        "policy recent, chronological. e <- a.",
+        "policy",
+        "chronological",
+        "write one of once, renewing, shorter, longer, greatest, least",
+    ),
     ("policy recent. policy recent. e <- a.", "repeated", "policy recent.", "keep one of the two"),
     ("e(X) <- a(X + 1).", "argument", "X + 1", "name it with a variable and say in WHERE what that equals"),
     ("e <- (a AND b) CNOT c.", "negation", "CNOT", "write (q SEQ r) CNOT p"),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from cepheus.engine.columns.memory import fixed, peek
 from cepheus.engine.goals.compiled import call_3, compiled, inlined
 from cepheus.engine.goals.conditions import fits_loaded, hash_of_loaded
-from cepheus.engine.goals.layout import ARENA_FULL, DONE, ROW_HEADER, At, Match, NodeField, Row, StepField, TableState
+from cepheus.engine.goals.layout import ARENA_FULL, DONE, ROW_HEADER, At, Match, NodeField, StepField, TableState
 from cepheus.engine.goals.matches import load_pair, node_at, partners, same_variables
 from cepheus.engine.goals.pairs import earliest_end, hash_in, make_pair, oldest_since
 from cepheus.engine.goals.steps import count_of, first_of, step_at
-from cepheus.engine.goals.store import NOWHERE, newest_of, row_at, state_at
+from cepheus.engine.goals.store import NOWHERE, is_sought, newer_row, newest_row, older_row, row_at, state_at
 
 _MATCH_BYTES = 8 * ROW_HEADER
 
@@ -28,10 +28,10 @@ def blocked(context: int, node: int, left: int, until: int) -> bool:
     hashed = hash_of_loaded(context, number, keys, count)
     after = peek(left, Match.END)
     tag_words = fixed(negated, NodeField.TAG_WORDS)
-    row = newest_of(context, hashed)
+    row = newest_row(context, number, hashed)
     while row != NOWHERE:
         here = row_at(context, row)
-        if peek(here, Row.HASH) == hashed and peek(here, Row.TABLE) == number:
+        if is_sought(context, number, hashed, here):
             other = here + _MATCH_BYTES
             if peek(other, Match.END) <= after:
                 return False
@@ -40,7 +40,7 @@ def blocked(context: int, node: int, left: int, until: int) -> bool:
                 shared = fixed(node, NodeField.NEGATED_SHARED)
                 if fits_loaded(context, other, tag_words, shared, fixed(node, NodeField.NEGATED_SHARED_COUNT)):
                     return True
-        row = peek(here, Row.OLDER)
+        row = older_row(context, number, here)
     return False
 
 
@@ -65,15 +65,15 @@ def _blocked_for(context: int, node: int, step: int, opener: int, right: int) ->
             return True
     number = fixed(node, NodeField.RIGHT_TABLE)
     hashed = hash_in(context, node, number, right, False)
-    row = newest_of(context, hashed)
+    row = newest_row(context, number, hashed)
     while row != NOWHERE:
         here = row_at(context, row)
-        if peek(here, Row.HASH) == hashed and peek(here, Row.TABLE) == number:
+        if is_sought(context, number, hashed, here):
             if peek(here, ROW_HEADER + Match.END) < peek(right, Match.END):
                 return False
             if _blocked_up_to(context, node, opener, here + _MATCH_BYTES, right):
                 return True
-        row = peek(here, Row.OLDER)
+        row = older_row(context, number, here)
     return False
 
 
@@ -91,18 +91,18 @@ def _blocked_somewhere(context: int, node: int, step: int, left: int, right: int
     if peek(state_at(context, number), TableState.LONGEST) == 0 and rights == 1:
         return False  # nothing but this pair has these values and ends
     hashed = hash_in(context, node, number, right, False)
-    row = newest_of(context, hashed)
+    row = newest_row(context, number, hashed)
     while row != NOWHERE:
         here = row_at(context, row)
         other = here + _MATCH_BYTES
-        if peek(here, Row.HASH) == hashed and peek(here, Row.TABLE) == number:
+        if is_sought(context, number, hashed, here):
             if peek(other, Match.END) < peek(left, Match.START):
                 return False
             alike = peek(other, Match.START) == peek(left, Match.START)
             alike = alike and same_variables(other, left, tag_words, variables)
             if alike and _blocked_for(context, node, step, other, right):
                 return True
-        row = peek(here, Row.OLDER)
+        row = older_row(context, number, here)
     return False
 
 
@@ -123,11 +123,11 @@ def absence_step_behind(context: int, node: int, step: int) -> int:
         row = oldest_since(context, number, hashed, earliest_end(context, node, right, False, number))
         while row != NOWHERE:
             here = row_at(context, row)
-            if peek(here, Row.HASH) == hashed and peek(here, Row.TABLE) == number:
+            if is_sought(context, number, hashed, here):
                 left = here + _MATCH_BYTES
                 fits = partners(context, node, left, right)
                 fits = fits and not _blocked_somewhere(context, node, step, left, right)
                 if fits and not make_pair(context, node, left, right):
                     return ARENA_FULL
-            row = peek(here, Row.NEWER)
+            row = newer_row(context, number, here)
     return DONE

@@ -1,4 +1,4 @@
-"""What a plan changes, compiled: goals that are used up go, new ones wait, complex events are put aside."""
+"""What a plan changes, compiled: goals that are used up go, new ones wait, complex events are there to be given out."""
 
 from __future__ import annotations
 
@@ -15,34 +15,31 @@ from cepheus.engine.goals.layout import (
     Mark,
     Match,
     NodeField,
-    NodeKind,
+    OutlivesCode,
     PlanField,
-    Row,
     StepField,
     StepState,
     TableField,
     TableState,
 )
-from cepheus.engine.goals.matches import copy_words, key_hash, node_at, parts_of, same_match, same_variables
+from cepheus.engine.goals.matches import node_at
 from cepheus.engine.goals.steps import count_of, first_of, step_at, step_state
 from cepheus.engine.goals.store import (
     NOWHERE,
     forget,
-    link_row,
-    newest_of,
     remove_row,
     row_at,
     state_at,
     table_at,
-    take_row,
 )
+from cepheus.engine.goals.waiting import drop_equal, take_over, wait_with_hash, waiting_hash, waits_already
 
 _MATCH_BYTES = 8 * ROW_HEADER
 
 
 @inlined
 def commit(context: int, plan: int) -> int:
-    """Remove goals that were taken, let new ones wait, put aside the complex events that were made."""
+    """Remove goals that were taken, let new ones wait, hand over the complex events that were made."""
     return call_2(fixed(context, At.COMMIT), context, plan)
 
 
@@ -51,13 +48,13 @@ def commit_behind(context: int, plan: int) -> int:
     for k in range(peek(context, At.CONSUMED_COUNT)):
         remove_row(context, peek(fixed(context, At.CONSUMED), k))
     poke(context, At.CONSUMED_COUNT, 0)
+    heads_end = peek(context, At.HEADS_END)
+    poke(fixed(context, At.WORK) + 8 * peek(context, At.WORK_TOP), Frame.HEADS_END, heads_end)
+    poke(context, At.WORK_USED, heads_end)
     status = DONE
     for step in range(fixed(plan, PlanField.ATOMS_END), fixed(plan, PlanField.STEPS_END)):
         row = step_at(context, step)
         node = node_at(context, fixed(row, StepField.NODE))
-        if fixed(node, NodeField.KIND) == NodeKind.HEAD:
-            _put_aside(context, node, step)
-            continue
         for operand in range(3):
             number = fixed(node, NodeField.LEFT_TABLE + operand)
             back = fixed(row, StepField.LEFT + operand)
@@ -77,9 +74,7 @@ def _let_wait(context: int, node: int, step: int, operand: int) -> None:
     back = fixed(step_at(context, step), StepField.LEFT + operand)
     width, tag_words = fixed(source, NodeField.WIDTH), fixed(source, NodeField.TAG_WORDS)
     variables = fixed(source, NodeField.VARIABLES)
-    keys, key_count, side = fixed(node, NodeField.KEYS), fixed(node, NodeField.KEY_COUNT), operand
     if operand == 2:
-        keys, key_count, side = fixed(node, NodeField.NEGATED_KEYS), fixed(node, NodeField.NEGATED_KEY_COUNT), 0
         _forget_harmless(context, node)
     marks = fixed(context, At.ARENA) + 8 * peek(step_state(context, step), StepState.MARKS)
     if operand == 1:
@@ -88,11 +83,9 @@ def _let_wait(context: int, node: int, step: int, operand: int) -> None:
     now = peek(context, At.NOW)
     forget(context, number, now)
     length = fixed(table_at(context, number), TableField.LENGTH)
-    state = state_at(context, number)
-    last = peek(state, TableState.LAST)
-    crowded = last != NOWHERE and peek(row_at(context, last), ROW_HEADER + Match.END) == now
+    last = peek(state_at(context, number), TableState.LAST)
     unrestricted = fixed(node, NodeField.CHOICE) == ChoiceCode.UNRESTRICTED
-    crowded = crowded and unrestricted
+    crowded = unrestricted and last != NOWHERE and peek(row_at(context, last), ROW_HEADER + Match.END) == now
     for k in range(count_of(context, step, back)):
         match = first_of(context, step, back) + 8 * width * k
         if fixed(node, NodeField.ONCE) and operand < 2:
@@ -102,45 +95,15 @@ def _let_wait(context: int, node: int, step: int, operand: int) -> None:
         lasts = peek(match, Match.END) - peek(match, Match.START)
         if length >= 0 and lasts > length and (operand == 2 or unrestricted):
             continue
-        hashed = key_hash(context, number, match, tag_words, keys, key_count, side)
-        if fixed(node, NodeField.RENEWING) and operand < 2:
-            _drop_equal(context, number, hashed, match, tag_words, variables)
-        elif crowded and _waits_already(context, number, hashed, match, tag_words, variables):
+        hashed = waiting_hash(context, node, operand, match)
+        if fixed(node, NodeField.OUTLIVES) != OutlivesCode.NEVER:
+            if take_over(context, node, operand, match, hashed):
+                continue
+        elif fixed(node, NodeField.RENEWING) and operand < 2:
+            drop_equal(context, number, hashed, match, tag_words, variables)
+        elif crowded and waits_already(context, number, hashed, match, tag_words, variables):
             continue
-        row = take_row(context, number)
-        copy_words(match, row_at(context, row) + _MATCH_BYTES, width)
-        link_row(context, number, row, hashed)
-        if lasts > peek(state, TableState.LONGEST):
-            poke(state, TableState.LONGEST, lasts)
-
-
-@compiled
-def _drop_equal(context: int, number: int, hashed: int, match: int, tag_words: int, variables: int) -> None:
-    """Remove the goal of a table that has the same values as a new match."""
-    row = newest_of(context, hashed)
-    while row != NOWHERE:
-        here = row_at(context, row)
-        older = peek(here, Row.OLDER)
-        mine = peek(here, Row.HASH) == hashed and peek(here, Row.TABLE) == number
-        if mine and same_variables(match, here + _MATCH_BYTES, tag_words, variables):
-            remove_row(context, row)
-            return
-        row = older
-
-
-@compiled
-def _waits_already(context: int, number: int, hashed: int, match: int, tag_words: int, variables: int) -> bool:
-    """Tell whether an equal match of this instant waits in a table."""
-    row = newest_of(context, hashed)
-    while row != NOWHERE:
-        here = row_at(context, row)
-        if peek(here, Row.HASH) == hashed and peek(here, Row.TABLE) == number:
-            if peek(here, ROW_HEADER + Match.END) < peek(match, Match.END):
-                return False
-            if same_match(match, here + _MATCH_BYTES, tag_words, variables):
-                return True
-        row = peek(here, Row.OLDER)
-    return False
+        wait_with_hash(context, node, operand, match, hashed)
 
 
 @compiled
@@ -155,21 +118,3 @@ def _forget_harmless(context: int, node: int) -> None:
     while row != NOWHERE and peek(row_at(context, row), ROW_HEADER + Match.END) <= earliest:
         remove_row(context, row)
         row = peek(state_at(context, number), TableState.FIRST)
-
-
-@compiled
-def _put_aside(context: int, node: int, step: int) -> None:
-    """Copy the complex events of a plan, with the ids of their parts, behind the frame that runs it."""
-    width, parts = fixed(node, NodeField.WIDTH), fixed(node, NodeField.PARTS)
-    first = fixed(context, At.ARENA) + 8 * peek(step_state(context, step), StepState.FIRST)
-    source = node_at(context, fixed(node, NodeField.LEFT))
-    used = peek(context, At.WORK_USED)
-    for k in range(peek(step_state(context, step), StepState.COUNT)):
-        record = first + 8 * width * k
-        target = fixed(context, At.WORK) + 8 * used
-        poke(target, 0, fixed(step_at(context, step), StepField.NODE))
-        copy_words(record, target + 8, width - 1)
-        copy_words(parts_of(source, peek(record, width - 1)), target + 8 * width, parts)
-        used += width + parts
-    poke(fixed(context, At.WORK) + 8 * peek(context, At.WORK_TOP), Frame.HEADS_END, used)
-    poke(context, At.WORK_USED, used)

@@ -17,12 +17,30 @@ from llvmlite import ir
 from numba import cfunc, config, types
 from numba.extending import intrinsic
 
-from cepheus.engine.columns.compiled import cache_folder, compile_into
+from cepheus.core.compiled import compile_into
+from cepheus.engine.columns.compiled import cache_folder
 
 F = TypeVar("F", bound=Callable[..., object])
 
 _HERE = Path(__file__).parent
-_KERNEL = ("compiled", "conditions", "kernel", "layout", "machine", "matches", "steps", "store")
+_KERNEL = (
+    "absence",
+    "commit",
+    "compiled",
+    "conditions",
+    "kernel",
+    "known",
+    "layout",
+    "machine",
+    "matches",
+    "pairs",
+    "plans",
+    "restricting",
+    "steps",
+    "store",
+    "upkeep",
+    "waiting",
+)
 
 FOLDER = cache_folder([_HERE / f"{name}.py" for name in _KERNEL])
 """Where the compiled kernel is kept."""

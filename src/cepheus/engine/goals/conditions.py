@@ -22,7 +22,7 @@ from cepheus.engine.goals.machine import (
     test,
 )
 from cepheus.engine.goals.matches import copy_words, loaded_match, node_at, parts_of, tag_of, value_of
-from cepheus.engine.goals.store import NOWHERE, oldest_of, row_at
+from cepheus.engine.goals.store import NOWHERE, has_keys, is_sought, newer_row, oldest_row, row_at
 from cepheus.plan.program import Floats, FunctionCode
 
 _CONDITION_BYTES = 8 * len(ConditionField)
@@ -42,6 +42,8 @@ def condition_at(context: int, condition: int) -> int:
 @compiled
 def hash_of_loaded(context: int, number: int, keys: int, count: int) -> int:
     """Give the hash under which rows with the loaded values stand in a table."""
+    if not has_keys(context, number):
+        return 0
     digest = stir(np.uint64(0x51ED270B), number)
     values, tags = fixed(context, At.VALUES), fixed(context, At.VALUE_TAGS)
     for k in range(count):
@@ -87,19 +89,22 @@ def next_fitting(context: int, condition: int, row: int) -> int:
     tag_words = fixed(node_at(context, fixed(condition, ConditionField.NODE)), NodeField.TAG_WORDS)
     while row != NOWHERE:
         here = row_at(context, row)
-        if peek(here, Row.HASH) == hashed and peek(here, Row.TABLE) == number:
+        if is_sought(context, number, hashed, here):
             keys, count = fixed(condition, ConditionField.KEYS), fixed(condition, ConditionField.KEY_COUNT)
             if fits_loaded(context, here + _MATCH_BYTES, tag_words, keys, count):
                 return row
-        row = peek(here, Row.NEWER)
+        row = newer_row(context, number, here)
     return NOWHERE
 
 
 @compiled
 def _next_known(context: int, condition: int, cursor: int, begin: bool) -> bool:
     """Bind the variables of a condition to the first or next row of its relation that fits."""
-    hashed = _hash(context, condition)
-    row = oldest_of(context, hashed) if begin else peek(row_at(context, peek(cursor, 0)), Row.NEWER)
+    number = fixed(condition, ConditionField.TABLE)
+    if begin:
+        row = oldest_row(context, number, _hash(context, condition))
+    else:
+        row = newer_row(context, number, row_at(context, peek(cursor, 0)))
     row = next_fitting(context, condition, row)
     if row == NOWHERE:
         return False
@@ -143,7 +148,7 @@ def _collect(context: int, condition: int, first: int, tag_words: int, count: in
             if tag != 0 and at < count:
                 values[at] = as_float(tag, peek(fixed(context, At.STACK), 0))
                 at += 1
-        row = peek(row_at(context, row), Row.NEWER)
+        row = newer_row(context, fixed(condition, ConditionField.TABLE), row_at(context, row))
     return values
 
 
@@ -166,7 +171,7 @@ def _aggregate(context: int, condition: int) -> int:
     clear(limbs)
     count, whole, exact, mixed = 0, True, True, False
     best, best_tag, best_end, best_start = 0, 0, 0, 0
-    first = oldest_of(context, _hash(context, condition))
+    first = oldest_row(context, fixed(condition, ConditionField.TABLE), _hash(context, condition))
     row = first
     while row != NOWHERE:
         if _is_member(context, condition, row, tag_words):
@@ -194,7 +199,7 @@ def _aggregate(context: int, condition: int) -> int:
                     exact = add_float(limbs, value, False) and exact
                 else:
                     mixed = True
-        row = peek(row_at(context, row), Row.NEWER)
+        row = newer_row(context, fixed(condition, ConditionField.TABLE), row_at(context, row))
     if function == FunctionCode.COUNT:
         poke(stack, 0, count)
         return _INT

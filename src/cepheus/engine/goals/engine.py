@@ -19,10 +19,10 @@ from cepheus.engine.columns.memory import address
 from cepheus.engine.factors import require_factor
 from cepheus.engine.families import interval_rules
 from cepheus.engine.goals.compiled import FOLDER
-from cepheus.engine.goals.flatten import FlatProgram, Flattener, TypeEntry, tag_words, width_of
+from cepheus.engine.goals.flatten import FlatProgram, Flattener, Since, TypeEntry, tag_words, width_of
 from cepheus.engine.goals.functions import FunctionTable
 from cepheus.engine.goals.graph import point_type
-from cepheus.engine.goals.groups import Group, TableRegistry, Waiting, make_group, split_rules
+from cepheus.engine.goals.groups import Group, TableRegistry, Waiting, feed_one_another, make_group, split_rules
 from cepheus.engine.goals.intake import Intake, Layout, SingleIntake
 from cepheus.engine.goals.kernel import begin_instant, run
 from cepheus.engine.goals.layout import (
@@ -107,23 +107,46 @@ class GoalsEngine:
             known.add(rule.name)
         heads = [rule.head for rule in added]
         self._schema = Schema([*self._schema.values(), *schema.values(), *heads])
-        self._add_groups(split_rules(added, self.rules))
+        divided = split_rules(added, self.rules)
+        for rules_of_group in divided:  # a trial, so that nothing remains of rules that are refused
+            make_group(rules_of_group, self._schema, self._texts, FunctionTable(), TableRegistry(), Since())
+        self._keep_apart([*self.rules, *added])
+        self._refresh()
+        width = self._memory[At.RECORD_WIDTH]
+        since = Since(self._memory[At.NOW], self._memory[At.INSTANT_USED] // width if width else 0)
+        self._add_groups([self._group(rules_of_group, since) for rules_of_group in divided])
         points = {node.time for rule in added for node in walk(rule.pattern) if isinstance(node, TimePoint)}
         for point in sorted(points):
             if point >= self._memory[At.NOW] and point not in self._points:
                 insort(self._points, point)
 
-    def _add_groups(self, divided: Sequence[Sequence[IntervalRule]]) -> None:
-        """Add groups of rules; tables are taken only once all of them are known to run."""
-        for rules in divided:  # a trial, so that nothing remains of rules that are refused
-            make_group(rules, self._schema, self._texts, FunctionTable(), TableRegistry())
-        made = [make_group(rules, self._schema, self._texts, self._functions, self._tables) for rules in divided]
-        self._groups += made
-        for group in made:
+    def _group(self, rules: Sequence[IntervalRule], since: Since) -> Group:
+        return make_group(rules, self._schema, self._texts, self._functions, self._tables, since)
+
+    def _keep_apart(self, every: Sequence[IntervalRule]) -> None:
+        """Divide the groups in which, with the rules that are to come, one rule feeds another; goals are kept."""
+        for place, group in reversed([*enumerate(self._groups)]):
+            if len(group.rules) > 1 and feed_one_another([*group.rules.values()], every):
+                goals = [[self._matches(group, each) for each in group.waiting(name)] for name in group.rules]
+                alone = [self._group([rule], group.placed.since) for rule in group.rules.values()]
+                for name in list(group.rules):
+                    self._free_tables(group.remove(name))
+                self._groups[place : place + 1] = alone
+                self._begin_groups(alone)
+                for part, tables in zip(alone, goals, strict=True):
+                    self._put_goals(part, tables)
+
+    def _add_groups(self, groups: Sequence[Group]) -> None:
+        self._groups += groups
+        self._begin_groups(groups)
+
+    def _begin_groups(self, groups: Sequence[Group]) -> None:
+        """Let new groups be run."""
+        for group in groups:
             self._add_types(group)
         self._stale = True
         self._refresh()
-        for group in made:
+        for group in groups:
             self._fill_facts(group)
 
     def _add_types(self, group: Group) -> None:
@@ -192,19 +215,22 @@ class GoalsEngine:
                 break
         else:
             raise OptionError.of("withdraw", f"no rule named '{name}' is deployed")
-        for table in group.remove(name):
-            row = int(self._memory.state(table)[TableState.FIRST])
-            while row != NOWHERE:
-                remove_row(self._memory.address, row)
-                row = int(self._memory.state(table)[TableState.FIRST])
-            self._memory.state(table)[TableState.LONGEST] = 0
-            self._tables.free.add(table)
+        self._free_tables(group.remove(name))
         if not group.rules:
             self._groups.remove(group)
         self._factors.pop(name, None)
         left = {node.time for rule in self.rules for node in walk(rule.pattern) if isinstance(node, TimePoint)}
         self._points = [point for point in self._points if point in left]
         self._stale = True
+
+    def _free_tables(self, tables: Iterable[int]) -> None:
+        for table in tables:
+            row = int(self._memory.state(table)[TableState.FIRST])
+            while row != NOWHERE:
+                remove_row(self._memory.address, row)
+                row = int(self._memory.state(table)[TableState.FIRST])
+            self._memory.state(table)[TableState.LONGEST] = 0
+            self._tables.free.add(table)
 
     def set_factor(self, rule: str, factor: float) -> None:
         """Set the probability of a rule's complex events from now on."""
@@ -448,6 +474,7 @@ class GoalsEngine:
             self.name,
             Saved(
                 groups=tuple(tuple(group.rules.values()) for group in self._groups),
+                since=tuple(group.placed.since for group in self._groups),
                 schema=tuple(self._schema.values()),
                 types=tuple(SavedType(name, layout.entry.arity, layout.attributes) for name, layout in types),
                 goals=tuple(
@@ -477,19 +504,23 @@ class GoalsEngine:
         for number, each in enumerate(saved.types):
             self._types[each.name] = TypeEntry(number, each.arity)
             self._layouts[each.name] = Layout(self._types[each.name], each.attributes)
-        self._add_groups(saved.groups)
+        self._add_groups([self._group(rules, since) for rules, since in zip(saved.groups, saved.since, strict=True)])
         self._points = list(saved.points)
         self._factors = dict(saved.factors)
         self._fed = saved.fed
         memory = self._memory
         for group, tables in zip(self._groups, saved.goals, strict=True):
-            for waiting, rows in zip(group.waiting(), tables, strict=True):
-                if rows.shape[1] != width_of(group.operand(waiting)):
-                    raise wrong_content()
-                node = self._node_number(group, waiting.node)
-                self._put(rows, partial(self._put_back, waiting, node, rows.shape[1]))
+            self._put_goals(group, tables)
         memory[At.NOW] = saved.time
         memory.use_instant(saved.instant)
 
+    def _put_goals(self, group: Group, tables: Sequence[Words]) -> None:
+        """Put matches into the tables of a group, in the order of ``Group.waiting``."""
+        for waiting, rows in zip(group.waiting(), tables, strict=True):
+            if rows.shape[1] != width_of(group.operand(waiting)):
+                raise wrong_content()
+            node = self._node_number(group, waiting.node)
+            self._put(rows, partial(self._put_back, waiting, node, rows.shape[1]))
+
     def _put_back(self, waiting: Waiting, node: int, width: int, rows: int, count: int) -> int:
-        return put_back(self._memory.address, waiting.table, rows, count, width, node, waiting.operand)
+        return put_back(self._memory.address, node, waiting.operand, width, rows, count)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cepheus.core.event import text_digest
+from cepheus.core.time import MIN_TIME
 from cepheus.engine.goals.graph import UNLIMITED, ConditionSpec, Graph, NodeSpec
 from cepheus.engine.goals.layout import (
     MATCH_HEADER,
@@ -18,12 +19,15 @@ from cepheus.engine.goals.layout import (
     ChoiceCode,
     ConditionField,
     ConditionKind,
+    IndexCode,
     LateField,
     NodeField,
     NodeKind,
     Op,
     OperatorCode,
+    OutlivesCode,
     PlanField,
+    PreferenceCode,
     RuleField,
     StepField,
     TableField,
@@ -60,39 +64,74 @@ def width_of(spec: NodeSpec) -> int:
     """Give how many words a match of a node takes."""
     values = tag_words(spec.variables) + spec.variables
     if spec.kind is NodeKind.HEAD:
-        return RECORD_HEADER + values + 1
+        return RECORD_HEADER + values
     return MATCH_HEADER + values + len(spec.parts)
 
 
 @dataclass(frozen=True, slots=True)
 class TableSpec:
-    """A goal table: how wide its rows are, for how long after its end a row is of use, how long it may last."""
+    """A goal table: how wide its rows are, for how long after its end a row is of use, how long it may last.
+
+    The index tells how rows are found.
+    """
 
     width: int
     reach: int = -1
     length: int = -1
+    index: IndexCode = IndexCode.NONE
 
 
 def table_specs(graph: Graph, node: int) -> tuple[TableSpec | None, TableSpec | None, TableSpec | None]:
     """Give the tables in which the operands of a node wait, None for an operand that never does."""
     spec = graph.nodes[node]
     if spec.kind is NodeKind.MEMBERS and spec.left >= 0:
-        return TableSpec(ROW_HEADER + width_of(graph.nodes[spec.left]), spec.reach), None, None
+        width = ROW_HEADER + width_of(graph.nodes[spec.left])
+        return TableSpec(width, spec.reach, index=index_by(spec.keys)), None, None
     if spec.kind not in (NodeKind.COMBINED, NodeKind.ABSENCE):
         return None, None, None
     window = -1 if spec.reach == UNLIMITED else spec.reach
     left, right, negated = (None if k < 0 else ROW_HEADER + width_of(graph.nodes[k]) for k in spec.operands)
     assert left is not None
     assert right is not None
+    index = index_by(spec.keys)
+    if spec.policy.renewing and index is IndexCode.NONE:
+        index = IndexCode.VALUES
     if negated is not None:
         # Figure 2 asks for all closing delimiters of an instant.
-        closers = None if spec.policy.choice is not ChoiceCode.UNRESTRICTED else TableSpec(right, 0)
-        return TableSpec(left, window, window), closers, TableSpec(negated, window, window)
+        closers = None if spec.policy.choice is not ChoiceCode.UNRESTRICTED else TableSpec(right, 0, index=index)
+        absent = TableSpec(negated, window, window, index_by(spec.negated_keys))
+        return TableSpec(left, window, window, index), closers, absent
     reach = 0 if spec.operator in END_TOGETHER else window
-    waiting = None if spec.operator in LEFT_ENDS_FIRST else TableSpec(right, reach, window)
+    waiting = None if spec.operator in LEFT_ENDS_FIRST else TableSpec(right, reach, window, index)
     if spec.operator is OperatorCode.MEETS:
-        waiting = TableSpec(right, 0, 0)  # only a point can have arrived before what it must be met by
-    return TableSpec(left, reach, window), waiting, None
+        waiting = TableSpec(right, 0, 0, index)  # only a point can have arrived before what it must be met by
+    return TableSpec(left, reach, window, index), waiting, None
+
+
+def index_by(keys: Sequence[tuple[int, int]]) -> IndexCode:
+    """Give how the rows of a table with these shared variables are found."""
+    return IndexCode.KEYS if keys else IndexCode.NONE
+
+
+def outlives(spec: NodeSpec) -> OutlivesCode:
+    """Tell when a new match at an operand of a node makes an older one useless.
+
+    Under the recent policy the later of two partners is taken if it fits. Without conditions anything fits AND, and
+    what lasts fits PAR whenever something that ended earlier does; within a window, if it starts no earlier.
+    """
+    policy = spec.policy
+    recent = policy.choice is ChoiceCode.RECENT and not policy.once and not policy.renewing
+    by_arrival = policy.preference is PreferenceCode.ARRIVAL
+    plain = spec.kind is NodeKind.COMBINED and not spec.shared
+    windows = all(condition.kind is ConditionKind.WITHIN for condition in spec.conditions)
+    if not (recent and by_arrival and plain and windows):
+        return OutlivesCode.NEVER
+    bounded = spec.reach != UNLIMITED
+    if spec.operator is OperatorCode.AND:
+        return OutlivesCode.IF_NOT_LONGER if bounded else OutlivesCode.ALWAYS
+    if spec.operator is OperatorCode.PAR:
+        return OutlivesCode.IF_LASTING_NOT_LONGER if bounded else OutlivesCode.IF_LASTING
+    return OutlivesCode.NEVER
 
 
 def guard_reads(graph: Graph, spec: NodeSpec) -> list[tuple[int, int]] | None:
@@ -133,6 +172,14 @@ class FlatProgram:
     facts: dict[int, int]
 
 
+@dataclass(frozen=True, slots=True)
+class Since:
+    """When rules were deployed: the time of the engine, and how many events of that instant had come before."""
+
+    time: int = MIN_TIME
+    missed: int = 0
+
+
 @dataclass(slots=True)
 class PlacedGraph:
     """A graph with the numbers of its tables: by node, those of the operands; by condition, that of its rows."""
@@ -140,6 +187,7 @@ class PlacedGraph:
     graph: Graph
     stratum: int
     restricting: bool
+    since: Since = Since()
     tables: dict[int, tuple[int, int, int]] = field(default_factory=dict)
     facts: dict[ConditionSpec, int] = field(default_factory=dict)
 
@@ -223,7 +271,7 @@ class Flattener:
                     self._add_plan(placed, first, None, set(placed.graph.heads.values()))
             late[stratum, LateField.PLANS_END] = len(self._plans)
         widest = max((entry.arity for entry in self._types.values()), default=0)
-        rows = np.array([[t.width, t.reach, t.length] for t in self._tables] or [[0] * 3], np.int64)
+        rows = np.array([[t.width, t.reach, t.length, t.index] for t in self._tables] or [[0] * 4], np.int64)
         assert rows.shape[1] == len(TableField)
         return FlatProgram(
             types=types.reshape(-1, len(TypeField)),
@@ -290,6 +338,12 @@ class Flattener:
         row[NodeField.NEGATED_SHARED] = self._pairs(spec.negated_shared)
         row[NodeField.NEGATED_SHARED_COUNT] = len(spec.negated_shared)
         row[NodeField.FINAL] = spec.final
+        row[NodeField.OUTLIVES] = outlives(spec)
+        row[NodeField.LEFT_SCREEN] = row[NodeField.RIGHT_SCREEN] = -1
+        if spec.screen is not None:
+            row[NodeField.LEFT_SCREEN] = self._add_code(spec.screen.left)
+            row[NodeField.RIGHT_SCREEN] = self._add_code(spec.screen.right)
+            row[NodeField.SCREEN_DOWNWARD] = spec.screen.downward
         unrestricted = policy.choice is ChoiceCode.UNRESTRICTED
         row[NodeField.ONCE_EACH] = unrestricted and spec.kind is NodeKind.COMBINED
         reads = guard_reads(placed.graph, spec)
@@ -363,10 +417,10 @@ class Flattener:
             self._steps.add([first + number, *back])
         tables = [table for number in order for table in placed.tables.get(number, ()) if table >= 0]
         widest = max((self._tables[table].width for table in tables), default=0)
-        heads = [nodes[number] for number in order if nodes[number].kind is NodeKind.HEAD]
-        longest = max((width_of(spec) + len(spec.parts) for spec in heads), default=0)
         together = not placed.restricting
-        self._plans.add([begin, len(self._steps), begin + len(atoms), together, len(tables), widest, longest])
+        since = placed.since
+        room = len(tables), widest
+        self._plans.add([begin, len(self._steps), begin + len(atoms), together, *room, since.time, since.missed])
 
 
 def _signed(word: int) -> int:

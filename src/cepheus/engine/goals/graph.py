@@ -27,9 +27,9 @@ from cepheus.engine.goals.layout import (
 from cepheus.engine.goals.progress import Seat, seat_of
 from cepheus.engine.goals.values import Tagged, Texts
 from cepheus.language.etalis.print import format_condition, format_pattern
-from cepheus.rules.expressions import Constant, Parameter
+from cepheus.rules.expressions import Arithmetic, Comparison, Constant, Expression, Negative, Parameter
 from cepheus.rules.interval.conditions import Conditions
-from cepheus.rules.interval.matches import unify
+from cepheus.rules.interval.matches import distinct, unify
 from cepheus.rules.interval.model import (
     Absence,
     Aggregated,
@@ -106,6 +106,18 @@ class PolicySpec:
 
 
 @dataclass(frozen=True, slots=True)
+class Screen:
+    """A comparison that every pair must satisfy: what the left operand has is at most what the right one has.
+
+    Downward it is at least that.
+    """
+
+    left: Code
+    right: Code
+    downward: bool
+
+
+@dataclass(frozen=True, slots=True)
 class NodeSpec:
     """A node: the shape of its matches, its operands, and what its kind needs to know."""
 
@@ -126,6 +138,7 @@ class NodeSpec:
     negated_keys: Pairs = ()
     negated_shared: Pairs = ()
     final: bool = False
+    screen: Screen | None = None
     reach: int = UNLIMITED
     values: tuple[Code, ...] = ()
     rule: str = ""
@@ -236,6 +249,9 @@ class _RuleBuilder:
         if not layers:
             return built
         conditions, names, sure = self._layers(layers, built)
+        if self._graph.nodes[built.node].conditions == conditions and names == built.names:
+            self._graph.words[built.node] = (_operator_words(inner), *_layer_words(layers))
+            return built  # the operator has asked all of them when it chose the partner
         source = self._graph.nodes[built.node]
         spec = NodeSpec(
             NodeKind.FILTER, len(names), source.parts, left=built.node, conditions=conditions, policy=source.policy
@@ -335,7 +351,13 @@ class _RuleBuilder:
         self, operator: OperatorCode, left: _Built, right: _Built, layers: Sequence[Lasting | Where], reach: int
     ) -> _Built:
         spec, built = self._pair(left, right)
-        spec = replace(spec, operator=operator, reach=reach, conditions=self._guard(layers, built))
+        spec = replace(
+            spec,
+            operator=operator,
+            reach=reach,
+            conditions=self._guard(layers, built),
+            screen=self._screen(layers, left, right),
+        )
         return replace(built, node=self._graph.node(spec))
 
     def _absence(
@@ -354,6 +376,7 @@ class _RuleBuilder:
             negated_shared=tuple(link for name, link in links.items() if name not in surely),
             final=set(common) <= first.sure,
             conditions=self._guard(layers, built),
+            screen=self._screen(layers, first, second),
         )
         return replace(built, node=self._graph.node(spec))
 
@@ -377,6 +400,20 @@ class _RuleBuilder:
             return ()
         return self._layers(layers, built)[0]
 
+    def _screen(self, layers: Sequence[Lasting | Where], left: _Built, right: _Built) -> Screen | None:
+        """Give the first comparison of something of the one operand with something of the other, if there is one."""
+        if ChoiceCode[self._policy.choice.name] is ChoiceCode.UNRESTRICTED:
+            return None
+        for layer in layers:
+            for condition in layer.conditions if isinstance(layer, Where) else ():
+                if isinstance(condition, Holds) and isinstance(condition.constraint, Comparison):
+                    for smaller, larger in _orders(condition.constraint):
+                        for one, other, downward in ((smaller, larger, False), (larger, smaller, True)):
+                            if _reads_only(one, left.names) and _reads_only(other, right.names):
+                                codes = self._coder(left.names).value(one), self._coder(right.names).value(other)
+                                return Screen(*codes, downward)
+        return None
+
     def _layers(
         self, layers: Sequence[Lasting | Where], built: _Built
     ) -> tuple[tuple[ConditionSpec, ...], tuple[str, ...], frozenset[str]]:
@@ -399,6 +436,8 @@ class _RuleBuilder:
         match condition:
             case Holds(constraint=constraint):
                 return ConditionSpec(ConditionKind.TEST, code=coder.test(constraint))
+            case Member() if condition.gives is not None and condition.gives not in sure:
+                return self._listed(condition, condition.gives, names, sure)
             case Member(value=value, options=options):
                 return ConditionSpec(ConditionKind.TEST, code=coder.member(value, options))
             case Bind(variable=variable, value=value):
@@ -422,6 +461,13 @@ class _RuleBuilder:
         read = tuple(name for name in names if name in used)
         function = self._graph.functions.condition(condition, self._conditions, read)
         return ConditionSpec(ConditionKind.TEST, code=coder.call(function, read, condition.span))
+
+    def _listed(self, condition: Member, variable: str, names: list[str], sure: set[str]) -> ConditionSpec:
+        """Give the condition that gives a variable each value of a list."""
+        values = distinct(option.value for option in condition.options if isinstance(option, Constant))
+        rows = tuple((value,) for value in values)
+        known = Known("", (Parameter(variable),), condition.span)
+        return self._known(Relation("", 1, rows), known, names, sure)
 
     def _known(self, relation: Relation, condition: Known, names: list[str], sure: set[str]) -> ConditionSpec:
         arguments = condition.arguments
@@ -485,6 +531,24 @@ def _layer_words(layers: Sequence[Lasting | Where]) -> Iterator[str]:
             yield f"lasts {'exactly' if layer.exact else 'at most'} {format_duration(layer.duration)}"
         else:
             yield from map(format_condition, layer.conditions)
+
+
+def _orders(comparison: Comparison) -> Iterator[tuple[Expression, Expression]]:
+    """Give what a comparison puts in order, the smaller or equal before the larger."""
+    for place, operator in enumerate(comparison.operators):
+        left, right = comparison.operands[place : place + 2]
+        if operator in ("<", "<="):
+            yield left, right
+        elif operator in (">", ">="):
+            yield right, left
+
+
+def _reads_only(expression: Expression, names: Sequence[str]) -> bool:
+    """Tell whether an expression is arithmetic of variables that have these names."""
+    nodes = list(walk(expression))
+    used = {node.name for node in nodes if isinstance(node, Parameter)}
+    plain = all(isinstance(node, Constant | Parameter | Arithmetic | Negative) for node in nodes)
+    return plain and bool(used) and used <= set(names)
 
 
 def _bind(name: str, names: list[str], sure: set[str]) -> int:

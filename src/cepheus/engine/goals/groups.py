@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from cepheus.core.schema import Schema
-from cepheus.engine.goals.flatten import PlacedGraph, TableSpec, table_specs, width_of
+from cepheus.engine.goals.flatten import PlacedGraph, Since, TableSpec, index_by, table_specs, width_of
 from cepheus.engine.goals.functions import FunctionTable
 from cepheus.engine.goals.graph import ConditionSpec, Graph, NodeSpec
 from cepheus.engine.goals.layout import ROW_HEADER, ConditionKind
@@ -31,11 +31,11 @@ class Group:
     rules: dict[str, IntervalRule]
     placed: PlacedGraph
 
-    def waiting(self) -> Iterator[Waiting]:
-        """Give the tables that are in use, in an order that depends on nothing but the rules."""
+    def waiting(self, rule: str | None = None) -> Iterator[Waiting]:
+        """Give the tables in use, of all rules or of one, in an order that depends on nothing but the rules."""
         seen: set[int] = set()
         graph = self.placed.graph
-        for name in self.rules:
+        for name in self.rules if rule is None else (rule,):
             for node in (*graph.below(graph.heads[name]), *graph.members[name]):
                 for operand, table in enumerate(self.placed.tables.get(node, ())):
                     if table >= 0 and table not in seen:
@@ -82,14 +82,19 @@ class TableRegistry:
 
 
 def make_group(
-    rules: Sequence[IntervalRule], schema: Schema, texts: Texts, functions: FunctionTable, tables: TableRegistry
+    rules: Sequence[IntervalRule],
+    schema: Schema,
+    texts: Texts,
+    functions: FunctionTable,
+    tables: TableRegistry,
+    since: Since,
 ) -> Group:
     """Build the graph of rules and give it tables; UnsupportedError if it has something that the kernel lacks."""
     graph = Graph(texts, functions, schema)
     for rule in rules:
         graph.add(rule)
     restricting = any(rule.policy is not None and rule.policy.choice is not Choice.UNRESTRICTED for rule in rules)
-    placed = PlacedGraph(graph, rules[0].decided_late, restricting)
+    placed = PlacedGraph(graph, rules[0].decided_late, restricting, since)
     for number, spec in enumerate(graph.nodes):
         specs = table_specs(graph, number)
         if any(specs):
@@ -98,7 +103,7 @@ def make_group(
         for condition in spec.conditions:
             if condition.kind is ConditionKind.KNOWN and condition not in placed.facts:
                 width = ROW_HEADER + width_of(graph.nodes[condition.node])
-                placed.facts[condition] = tables.take(TableSpec(width))
+                placed.facts[condition] = tables.take(TableSpec(width, index=index_by(condition.keys)))
     return Group({str(rule.name): rule for rule in rules}, placed)
 
 
@@ -112,14 +117,15 @@ def split_rules(rules: Sequence[IntervalRule], others: Sequence[IntervalRule]) -
     groups: list[list[IntervalRule]] = []
     for rule in rules:
         last = groups[-1] if groups else None
-        if last is None or rule.decided_late or last[0].decided_late or _feed_one_another([*last, rule], every):
+        if last is None or rule.decided_late or last[0].decided_late or feed_one_another([*last, rule], every):
             groups.append([rule])
         else:
             last.append(rule)
     return groups
 
 
-def _feed_one_another(rules: Sequence[IntervalRule], every: Sequence[IntervalRule]) -> bool:
+def feed_one_another(rules: Sequence[IntervalRule], every: Sequence[IntervalRule]) -> bool:
+    """Tell whether an event that one of some rules makes, or that any rules make of it, concerns one of them."""
     made = {rule.head.name for rule in rules}
     while True:
         more = {rule.head.name for rule in every if types_read(rule) & made} - made

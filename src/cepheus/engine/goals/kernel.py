@@ -40,7 +40,7 @@ _RULE_BYTES = 8 * len(RuleField)
 _LATE_BYTES = 8 * len(LateField)
 
 
-@compiled
+@inlined
 def _begin_work(context: int, first: int, end: int, plan: int, plan_end: int) -> None:
     """Push a frame; there must be room for it."""
     used = peek(context, At.WORK_USED)
@@ -61,10 +61,12 @@ def _begin_event(context: int, place: int, stratum: int) -> None:
     """Make the record behind the last one an event of this instant, and begin to bring it to all rules."""
     layout = type_at(context, stratum, peek(record_at(context, place), Record.TYPE))
     poke(context, At.INSTANT_USED, place + fixed(context, At.RECORD_WIDTH))
-    _begin_work(context, place, place + 1, fixed(layout, TypeField.PLANS), fixed(layout, TypeField.PLANS_END))
+    plan, plan_end = fixed(layout, TypeField.PLANS), fixed(layout, TypeField.PLANS_END)
+    if plan < plan_end:
+        _begin_work(context, place, place + 1, plan, plan_end)
 
 
-@compiled
+@inlined
 def _no_room(context: int, output: int) -> int:
     """Tell what is missing to take one more event, with so many words of output."""
     used, width = peek(context, At.INSTANT_USED), fixed(context, At.RECORD_WIDTH)
@@ -83,7 +85,7 @@ def _give_out(context: int, frame: int, stratum: int) -> int:
     entry = fixed(context, At.WORK) + 8 * peek(frame, Frame.HEAD)
     node = node_at(context, peek(entry, 0))
     rule = fixed(node, NodeField.RULE)
-    width = fixed(node, NodeField.WIDTH) - 1
+    width = fixed(node, NodeField.WIDTH)
     words = width + fixed(node, NodeField.PARTS)
     status = _no_room(context, OUTPUT_HEADER + words)
     if status != DONE:
@@ -156,7 +158,10 @@ def _take_instant(context: int, stratum: int) -> int:
         if plan >= fixed(late, LateField.PLANS_END):
             poke(context, At.LATE_PLAN, 0)
             return DONE
-        together = fixed(fixed(context, At.PLANS) + _PLAN_BYTES * plan, PlanField.TOGETHER)
+        row = fixed(context, At.PLANS) + _PLAN_BYTES * plan
+        together = fixed(row, PlanField.TOGETHER)
+        if fixed(row, PlanField.SINCE) == peek(context, At.NOW):
+            place = max(place, fixed(row, PlanField.MISSED) * fixed(context, At.RECORD_WIDTH))
         if place < end:
             _begin_work(context, place, end if together else place + 1, plan, plan + 1)
         place = end if together else place + fixed(context, At.RECORD_WIDTH)

@@ -45,7 +45,7 @@ def _same_event(one: int, other: int, arity: int, tag_words: int) -> bool:
     return True
 
 
-@compiled
+@inlined
 def find_known(context: int, record: int) -> int:
     """Give the place of an event among those known of this instant: -1 if it is known, else where it goes."""
     layout = type_at(context, 0, peek(record, Record.TYPE))
@@ -100,7 +100,7 @@ def _word_of(context: int, tag: int, word: int) -> int:
     return peek(texts, word if tag != _STRING else word + 2)
 
 
-@compiled
+@inlined
 def identify(context: int, record: int, seed: int, arity: int, tag_words: int) -> int:
     """Give the id of a complex event, as a word."""
     digest = mix(mix(np.uint64(seed), peek(record, Record.START)), peek(record, Record.END))

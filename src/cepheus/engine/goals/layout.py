@@ -90,6 +90,7 @@ class At(IntEnum):
     WORK_SIZE = 76
     WORK_TOP = 77
     WORK_USED = 78
+    HEADS_END = 89
     RECORD_WIDTH = 79
     KNOWN = 80
     KNOWN_SIZE = 81
@@ -179,7 +180,8 @@ class LateField(IntEnum):
 class PlanField(IntEnum):
     """Of a plan: its steps, those of atoms first, and whether it takes all events of an instant together.
 
-    The rest says how much room it may need for a new match: tables, words of a row, words of a complex event.
+    Then how much room it may need for a new match: tables, and words of a row. Then the instant in which its rules were
+    deployed, and how many events of that instant they came too late for.
     """
 
     STEPS = 0
@@ -188,7 +190,8 @@ class PlanField(IntEnum):
     TOGETHER = 3
     TABLES = 4
     WIDEST = 5
-    LONGEST_HEAD = 6
+    SINCE = 6
+    MISSED = 7
 
 
 class StepField(IntEnum):
@@ -300,6 +303,10 @@ class NodeField(IntEnum):
     READS = 36
     READ_COUNT = 37
     ONCE_EACH = 38
+    LEFT_SCREEN = 39
+    RIGHT_SCREEN = 40
+    SCREEN_DOWNWARD = 41
+    OUTLIVES = 42
 
 
 class OperatorCode(IntEnum):
@@ -381,8 +388,26 @@ class ConditionKind(IntEnum):
     AGGREGATE = 5
 
 
+class OutlivesCode(IntEnum):
+    """When a new match takes the place of an older one that nothing to come can prefer to it."""
+
+    NEVER = 0
+    ALWAYS = 1
+    IF_LASTING = 2
+    IF_NOT_LONGER = 3
+    IF_LASTING_NOT_LONGER = 4
+
+
+class IndexCode(IntEnum):
+    """How rows of a table are found: one after the other, by the variables they share, or by all their values."""
+
+    NONE = 0
+    KEYS = 1
+    VALUES = 2
+
+
 class TableField(IntEnum):
-    """Of a goal table: words of a row, and which rows are of use (-1: all).
+    """Of a goal table: words of a row, which rows are of use (-1: all), and how they are found.
 
     ``REACH`` is for how long after its end a row is of use, ``LENGTH`` how long it may last to be of any.
     """
@@ -390,6 +415,7 @@ class TableField(IntEnum):
     WIDTH = 0
     REACH = 1
     LENGTH = 2
+    INDEX = 3
 
 
 class TableState(IntEnum):
@@ -403,7 +429,7 @@ class TableState(IntEnum):
 
 
 class Row(IntEnum):
-    """Of a goal: its neighbours in its bucket and in its table, and then a match."""
+    """Of a goal: its neighbours in its bucket and in its table, what it is screened by, and then a match."""
 
     OLDER = 0
     NEWER = 1
@@ -411,6 +437,7 @@ class Row(IntEnum):
     AFTER = 3
     TABLE = 4
     HASH = 5
+    SCREEN = 6
 
 
 ROW_HEADER = len(Row)

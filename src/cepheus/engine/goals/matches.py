@@ -30,7 +30,7 @@ def value_of(match: int, tag_words: int, variable: int) -> int:
     return peek(match, MATCH_HEADER + tag_words + variable)
 
 
-@compiled
+@inlined
 def set_value(match: int, tag_words: int, variable: int, tag: int, value: int) -> None:
     """Give a variable its value; its tag must be clear."""
     poke(match, MATCH_HEADER + tag_words + variable, value)
@@ -38,7 +38,7 @@ def set_value(match: int, tag_words: int, variable: int, tag: int, value: int) -
     poke(match, place, peek(match, place) | (tag << ((variable & 15) << 2)))
 
 
-@compiled
+@inlined
 def new_match(context: int, width: int, tag_words: int) -> int:
     """Give the address of a new match in the arena, its tags clear; 0 if the arena must grow."""
     used = peek(context, At.ARENA_USED)
@@ -52,7 +52,7 @@ def new_match(context: int, width: int, tag_words: int) -> int:
     return match
 
 
-@compiled
+@inlined
 def related(operator: int, q1: int, q2: int, q3: int, q4: int) -> bool:
     """Tell whether two intervals lie as an operator asks."""
     if operator == OperatorCode.SEQ:
@@ -113,7 +113,7 @@ def agree(context: int, left: int, left_tags: int, right: int, right_tags: int, 
     return True
 
 
-@compiled
+@inlined
 def partners(context: int, node: int, left: int, right: int) -> bool:
     """Tell whether two matches agree on shared variables and lie in time as the operator of a node asks."""
     if not related(
@@ -160,7 +160,7 @@ def load_pair(context: int, node: int, left: int, right: int) -> None:
             poke(tags, variable, tag_of(right, other))
 
 
-@compiled
+@inlined
 def load_for_guard(context: int, node: int, left: int, right: int) -> None:
     """Give the expression machine those variables of a combination that the conditions around it read."""
     operator = fixed(node, NodeField.OPERATOR)
@@ -180,7 +180,7 @@ def load_for_guard(context: int, node: int, left: int, right: int) -> None:
             poke(tags, variable, tag_of(left, place >> 1))
 
 
-@compiled
+@inlined
 def load_match(context: int, node: int, match: int) -> None:
     """Give the variables of a match of a node to the expression machine."""
     poke(context, At.START, peek(match, Match.START))

@@ -14,7 +14,6 @@ from cepheus.engine.goals.layout import (
     Match,
     NodeField,
     OperatorCode,
-    Row,
     StepField,
     TableField,
     TableState,
@@ -33,7 +32,18 @@ from cepheus.engine.goals.matches import (
     value_of,
 )
 from cepheus.engine.goals.steps import count_of, first_of, step_at
-from cepheus.engine.goals.store import NOWHERE, newest_of, oldest_of, row_at, state_at, table_at
+from cepheus.engine.goals.store import (
+    NOWHERE,
+    has_keys,
+    is_sought,
+    newer_row,
+    newest_row,
+    older_row,
+    oldest_row,
+    row_at,
+    state_at,
+    table_at,
+)
 
 _MATCH_BYTES = 8 * ROW_HEADER
 _BEGINNING = -(2**63)
@@ -94,6 +104,8 @@ def earliest_end(context: int, node: int, mine: int, is_left: bool, number: int)
 @compiled
 def hash_in(context: int, node: int, number: int, mine: int, is_left: bool) -> int:
     """Give the hash under which the partners of a match stand in a table."""
+    if not has_keys(context, number):
+        return 0
     operand = node_at(context, fixed(node, NodeField.LEFT if is_left else NodeField.RIGHT))
     tag_words = fixed(operand, NodeField.TAG_WORDS)
     keys, count = fixed(node, NodeField.KEYS), fixed(node, NodeField.KEY_COUNT)
@@ -102,18 +114,26 @@ def hash_in(context: int, node: int, number: int, mine: int, is_left: bool) -> i
 
 @compiled
 def oldest_since(context: int, number: int, hashed: int, floor: int) -> int:
-    """Give the oldest row of a bucket from which on no row of a table ends before ``floor``."""
+    """Give the oldest row with a hash that does not end before ``floor``; all that are newer do not, either.
+
+    It is looked for from both ends at once, as nobody knows which is nearer.
+    """
+    old = oldest_row(context, number, hashed)
     if floor == _BEGINNING:
-        return oldest_of(context, hashed)
+        return old
+    new = newest_row(context, number, hashed)
     found = NOWHERE
-    row = newest_of(context, hashed)
-    while row != NOWHERE:
-        here = row_at(context, row)
-        if peek(here, Row.HASH) == hashed and peek(here, Row.TABLE) == number:
+    while new != NOWHERE:
+        here = row_at(context, old)
+        if is_sought(context, number, hashed, here) and peek(here, ROW_HEADER + Match.END) >= floor:
+            return old
+        old = newer_row(context, number, here)
+        here = row_at(context, new)
+        if is_sought(context, number, hashed, here):
             if peek(here, ROW_HEADER + Match.END) < floor:
                 return found
-            found = row
-        row = peek(here, Row.OLDER)
+            found = new
+        new = older_row(context, number, here)
     return found
 
 
@@ -127,12 +147,12 @@ def _pair_with_all(context: int, node: int, mine: int, is_left: bool) -> bool:
     row = oldest_since(context, number, hashed, earliest_end(context, node, mine, is_left, number))
     while row != NOWHERE:
         here = row_at(context, row)
-        if peek(here, Row.HASH) == hashed and peek(here, Row.TABLE) == number:
+        if is_sought(context, number, hashed, here):
             other = here + _MATCH_BYTES
             left, right = (mine, other) if is_left else (other, mine)
             if partners(context, node, left, right) and not make_pair(context, node, left, right):
                 return False
-        row = peek(here, Row.NEWER)
+        row = newer_row(context, number, here)
     return True
 
 

@@ -14,7 +14,6 @@ from cepheus.engine.goals.compiled import compiled, inlined
 from cepheus.engine.goals.known import record_at
 from cepheus.engine.goals.layout import (
     ANSWER_NEEDED,
-    ARENA_FULL,
     BUCKETS_FULL,
     DONE,
     POOL_FULL,
@@ -36,14 +35,14 @@ from cepheus.engine.goals.layout import (
     TableField,
 )
 from cepheus.engine.goals.machine import compute, stir, stir_value
-from cepheus.engine.goals.matches import copy_words, load_match, node_at, same_match, tag_of, value_of
+from cepheus.engine.goals.matches import copy_words, load_match, node_at, parts_of, same_match, tag_of, value_of
 from cepheus.engine.goals.pairs import unrestricted_step
 from cepheus.engine.goals.restricting import restricting_step
 from cepheus.engine.goals.steps import atom_step, count_of, either_step, filter_step, first_of, step_at, step_state
 from cepheus.engine.goals.store import row_at, table_at
 
 
-@compiled
+@inlined
 def _atoms(context: int, node: int, first: int, end: int) -> int:
     """Make the matches of an atom for the events of a part of this instant."""
     place = first
@@ -57,42 +56,50 @@ def _atoms(context: int, node: int, first: int, end: int) -> int:
     return DONE
 
 
-@compiled
+@inlined
 def _head(context: int, node: int, step: int) -> int:
-    """Compute the values of complex events; each is a record followed by the place of its match in the arena."""
+    """Compute the values of complex events; each is put behind the work in hand, with its node and its parts."""
     back = fixed(step_at(context, step), StepField.LEFT)
     source = node_at(context, fixed(node, NodeField.LEFT))
     stride, width = 8 * fixed(source, NodeField.WIDTH), fixed(node, NodeField.WIDTH)
-    tag_words = fixed(node, NodeField.TAG_WORDS)
-    begin, end = fixed(node, NodeField.BEGIN), fixed(node, NodeField.END)
+    parts = fixed(node, NodeField.PARTS)
     for k in range(count_of(context, step, back)):
-        used = peek(context, At.ARENA_USED)
-        if used + width > fixed(context, At.ARENA_SIZE):
-            return ARENA_FULL
+        used = peek(context, At.HEADS_END)
+        if used + 1 + width + parts > fixed(context, At.WORK_SIZE):
+            return WORK_FULL
         match = first_of(context, step, back) + k * stride
-        load_match(context, source, match)
-        record = fixed(context, At.ARENA) + 8 * used
-        for at in range(tag_words):
-            poke(record, RECORD_HEADER + at, 0)
-        defined = True
-        for at in range(begin, end):
-            tag = compute(context, table(context, At.LINKS, 2 * at))
-            defined = defined and tag != 0
-            place = at - begin
-            poke(record, RECORD_HEADER + tag_words + place, peek(fixed(context, At.STACK), 0))
-            tags = RECORD_HEADER + (place >> 4)
-            poke(record, tags, peek(record, tags) | (tag << ((place & 15) << 2)))
-        if defined:
-            poke(record, Record.TYPE, fixed(node, NodeField.TYPE))
-            poke(record, Record.START, peek(match, Match.START))
-            poke(record, Record.END, peek(match, Match.END))
-            poke(record, Record.ID, 0)
-            poke(record, width - 1, match)
-            poke(context, At.ARENA_USED, used + width)
+        entry = fixed(context, At.WORK) + 8 * used
+        if _head_values(context, node, source, match, entry + 8):
+            poke(entry, 0, fixed(step_at(context, step), StepField.NODE))
+            copy_words(parts_of(source, match), entry + 8 * (1 + width), parts)
+            poke(context, At.HEADS_END, used + 1 + width + parts)
     return DONE
 
 
 @compiled
+def _head_values(context: int, node: int, source: int, match: int, record: int) -> bool:
+    """Write the complex event of a match as a record; False if one of its values is undefined."""
+    load_match(context, source, match)
+    tag_words = fixed(node, NodeField.TAG_WORDS)
+    begin, end = fixed(node, NodeField.BEGIN), fixed(node, NodeField.END)
+    for at in range(tag_words):
+        poke(record, RECORD_HEADER + at, 0)
+    defined = True
+    for at in range(begin, end):
+        tag = compute(context, table(context, At.LINKS, 2 * at))
+        defined = defined and tag != 0
+        place = at - begin
+        poke(record, RECORD_HEADER + tag_words + place, peek(fixed(context, At.STACK), 0))
+        tags = RECORD_HEADER + (place >> 4)
+        poke(record, tags, peek(record, tags) | (tag << ((place & 15) << 2)))
+    poke(record, Record.TYPE, fixed(node, NodeField.TYPE))
+    poke(record, Record.START, peek(match, Match.START))
+    poke(record, Record.END, peek(match, Match.END))
+    poke(record, Record.ID, 0)
+    return defined
+
+
+@inlined
 def _step(context: int, node: int, step: int) -> int:
     kind = fixed(node, NodeField.KIND)
     if kind == NodeKind.FILTER:
@@ -154,6 +161,7 @@ def _concerned(context: int, step: int) -> bool:
 def run_plan(context: int, plan: int, first: int, end: int) -> int:
     """Take the events of a part of this instant through the steps of a plan, and then do what they ask for."""
     poke(context, At.ARENA_USED, 0)
+    poke(context, At.HEADS_END, peek(context, At.WORK_USED))
     matches = 0
     atoms_end = fixed(plan, PlanField.ATOMS_END)
     for step in range(fixed(plan, PlanField.STEPS), fixed(plan, PlanField.STEPS_END)):
@@ -189,11 +197,9 @@ def run_plan(context: int, plan: int, first: int, end: int) -> int:
         matches += count
     most = matches * fixed(plan, PlanField.TABLES)
     status = DONE
-    if (
-        peek(context, At.POOL_USED) + most * fixed(plan, PlanField.WIDEST) > fixed(context, At.POOL_SIZE)
-        or peek(context, At.ROWS) + most > fixed(context, At.BUCKETS_SIZE)
-        or peek(context, At.WORK_USED) + matches * fixed(plan, PlanField.LONGEST_HEAD) > fixed(context, At.WORK_SIZE)
-    ):
+    if peek(context, At.POOL_USED) + most * fixed(plan, PlanField.WIDEST) > fixed(context, At.POOL_SIZE) or peek(
+        context, At.ROWS
+    ) + most > fixed(context, At.BUCKETS_SIZE):
         status = _room(context, plan)
     if status != DONE:
         _take_back(context)
@@ -213,22 +219,17 @@ def _take_back(context: int) -> None:
 
 @compiled
 def _room(context: int, plan: int) -> int:
-    """Tell whether there is room for all goals that are to wait and all events that were made."""
-    words, rows, heads = 0, 0, 0
+    """Tell whether there is room for all goals that are to wait."""
+    words, rows = 0, 0
     for step in range(fixed(plan, PlanField.ATOMS_END), fixed(plan, PlanField.STEPS_END)):
         row = step_at(context, step)
         node = node_at(context, fixed(row, StepField.NODE))
-        if fixed(node, NodeField.KIND) == NodeKind.HEAD:
-            size = fixed(node, NodeField.WIDTH) + fixed(node, NodeField.PARTS)
-            heads += peek(step_state(context, step), StepState.COUNT) * size
         for operand in range(3):
             number = fixed(node, NodeField.LEFT_TABLE + operand)
             if number >= 0:
                 count = count_of(context, step, fixed(row, StepField.LEFT + operand))
                 words += count * fixed(table_at(context, number), TableField.WIDTH)
                 rows += count
-    if peek(context, At.WORK_USED) + heads > fixed(context, At.WORK_SIZE):
-        return WORK_FULL
     if peek(context, At.POOL_USED) + words > fixed(context, At.POOL_SIZE):
         return POOL_FULL
     if peek(context, At.ROWS) + rows > fixed(context, At.BUCKETS_SIZE):

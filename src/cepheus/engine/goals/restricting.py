@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from cepheus.engine.columns.lanes import before
-from cepheus.engine.columns.memory import fixed, peek, poke
+from cepheus.engine.columns.memory import fixed, peek, peek_float, poke
 from cepheus.engine.goals.absence import blocked
 from cepheus.engine.goals.compiled import call_3, compiled, inlined
 from cepheus.engine.goals.conditions import solve
@@ -18,7 +20,6 @@ from cepheus.engine.goals.layout import (
     Mark,
     Match,
     NodeField,
-    OperatorCode,
     PreferenceCode,
     Row,
     StepField,
@@ -28,9 +29,19 @@ from cepheus.engine.goals.layout import (
 )
 from cepheus.engine.goals.machine import as_float, is_number
 from cepheus.engine.goals.matches import load_for_guard, load_pair, node_at, partners, tag_of, value_of
-from cepheus.engine.goals.pairs import earliest_end, hash_in, make_pair
+from cepheus.engine.goals.pairs import earliest_end, hash_in, make_pair, oldest_since
 from cepheus.engine.goals.steps import count_of, first_of, step_at, step_state
-from cepheus.engine.goals.store import NOWHERE, newest_of, oldest_of, row_at, state_at, table_at
+from cepheus.engine.goals.store import (
+    NOWHERE,
+    is_sought,
+    newer_row,
+    newest_row,
+    older_row,
+    row_at,
+    state_at,
+    table_at,
+)
+from cepheus.engine.goals.waiting import screen_of
 
 _MATCH_BYTES = 8 * ROW_HEADER
 _MARK_BYTES = 8 * MARK_WORDS
@@ -102,7 +113,7 @@ def _acceptable(context: int, node: int, left: int, right: int) -> bool:
     return begin == end or solve(context, begin, end, 0, 0, 0) > 0
 
 
-@compiled
+@inlined
 def _takes(context: int, node: int, mine: int, other: int, best: int, is_left: bool, newest_first: bool) -> bool:
     """Tell whether a match is a better partner than the best so far."""
     if best != 0:
@@ -114,7 +125,7 @@ def _takes(context: int, node: int, mine: int, other: int, best: int, is_left: b
     return _acceptable(context, node, mine, other) if is_left else _acceptable(context, node, other, mine)
 
 
-@compiled
+@inlined
 def _best_new(context: int, node: int, mine: int, is_left: bool, first: int, count: int, marks: int, best: int) -> int:
     """Give which new match of the other operand is a better partner than the best that waits; -1 for none.
 
@@ -138,32 +149,35 @@ def _best_waiting(context: int, node: int, mine: int, is_left: bool) -> int:
     if number < 0 or peek(state_at(context, number), TableState.COUNT) == 0:
         return 0
     recent = fixed(node, NodeField.CHOICE) == ChoiceCode.RECENT
-    operator = fixed(node, NodeField.OPERATOR)
     floor = earliest_end(context, node, mine, is_left, number)
-    newest_first = recent or (operator != OperatorCode.SEQ and operator != OperatorCode.AND)
     longest = peek(state_at(context, number), TableState.LONGEST)
     by_arrival = fixed(node, NodeField.PREFERENCE) == PreferenceCode.ARRIVAL
     now = peek(context, At.NOW)
     length = fixed(table_at(context, number), TableField.LENGTH)
     since = before(now, length) if length >= 0 else _BEGINNING
     hashed = hash_in(context, node, number, mine, is_left)
+    screens = fixed(node, NodeField.LEFT_SCREEN) >= 0
+    highest = math.inf  # computed only once a look at a row has been in vain
     best = 0
-    row = newest_of(context, hashed) if newest_first else oldest_of(context, hashed)
+    row = newest_row(context, number, hashed) if recent else oldest_since(context, number, hashed, floor)
     while row != NOWHERE:
         here = row_at(context, row)
-        if peek(here, Row.HASH) == hashed and peek(here, Row.TABLE) == number:
+        if is_sought(context, number, hashed, here):
             other = here + _MATCH_BYTES
             end = peek(other, Match.END)
-            if newest_first:
-                if end < floor or (recent and best != 0 and (by_arrival or end < peek(best, Match.END))):
+            if recent:
+                if end < floor or (best != 0 and (by_arrival or end < peek(best, Match.END))):
                     return best
             elif best != 0 and (by_arrival or end - longest > peek(best, Match.START)):
                 return best
             # what is too long for the window around it is out from the next instant on
-            free = end >= floor and (end == now or peek(other, Match.START) >= since) and peek(other, Match.TAKEN) == 0
-            if free and _takes(context, node, mine, other, best, is_left, newest_first):
+            free = (end == now or peek(other, Match.START) >= since) and peek(other, Match.TAKEN) == 0
+            free = free and not (screens and peek_float(here, Row.SCREEN) > highest)
+            if free and _takes(context, node, mine, other, best, is_left, recent):
                 best = other
-        row = peek(here, Row.OLDER) if newest_first else peek(here, Row.NEWER)
+            elif free and screens and highest == math.inf:
+                highest = -screen_of(context, node, 0 if is_left else 1, mine)
+        row = older_row(context, number, here) if recent else newer_row(context, number, here)
     return best
 
 
@@ -179,13 +193,13 @@ def _take(context: int, match: int) -> bool:
     return True
 
 
-@compiled
+@inlined
 def _pair_with_best(
     context: int, node: int, mine: int, is_left: bool, mark: int, first: int, count: int, marks: int
 ) -> int:
     """Combine a match with the one partner that the policy chooses among goals and new matches."""
     best = _best_waiting(context, node, mine, is_left)
-    new = _best_new(context, node, mine, is_left, first, count, marks, best)
+    new = _best_new(context, node, mine, is_left, first, count, marks, best) if count > 0 else -1
     if new >= 0:
         width = fixed(node_at(context, fixed(node, NodeField.RIGHT if is_left else NodeField.LEFT)), NodeField.WIDTH)
         best = first + 8 * width * new

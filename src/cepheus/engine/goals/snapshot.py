@@ -13,6 +13,7 @@ import numpy as np
 
 from cepheus.core.errors import RuleError, SnapshotError
 from cepheus.core.schema import EventType
+from cepheus.engine.goals.flatten import Since
 from cepheus.engine.snapshot import pack, unpack
 from cepheus.plan.program import Words
 from cepheus.rules.interval.json_form import node_from_json, node_to_json
@@ -33,6 +34,7 @@ class Saved:
     """All that a snapshot holds; ``goals`` has the matches of each group's tables, as ``Group.waiting`` orders them."""
 
     groups: tuple[tuple[IntervalRule, ...], ...]
+    since: tuple[Since, ...]
     schema: tuple[EventType, ...]
     types: tuple[SavedType, ...]
     goals: tuple[tuple[Words, ...], ...]
@@ -48,6 +50,7 @@ def write(kind: str, saved: Saved) -> bytes:
     """Give the bytes of a snapshot."""
     header = {
         "groups": [[node_to_json(rule) for rule in rules] for rules in saved.groups],
+        "since": [[since.time, since.missed] for since in saved.since],
         "schema": [node_to_json(event_type) for event_type in saved.schema],
         "types": [[each.name, each.arity, each.attributes] for each in saved.types],
         "goals": [[list(rows.shape) for rows in tables] for tables in saved.goals],
@@ -72,6 +75,7 @@ def read(kind: str, data: bytes) -> Saved:
     try:
         return Saved(
             groups=tuple(tuple(_rule(rule) for rule in rules) for rules in header["groups"]),
+            since=tuple(Since(time, missed) for time, missed in header["since"]),
             schema=tuple(node_from_json(each) for each in header["schema"]),
             types=tuple(
                 SavedType(name, arity, None if names is None else tuple(names))

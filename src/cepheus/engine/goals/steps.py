@@ -65,7 +65,7 @@ def first_of(context: int, step: int, back: int) -> int:
     return fixed(context, At.ARENA) + 8 * peek(step_state(context, step - back), StepState.FIRST)
 
 
-@compiled
+@inlined
 def atom_step(context: int, node: int, record: int) -> int:
     """Make a match of an event that fits an atom."""
     tag_words = fixed(node, NodeField.TAG_WORDS)

@@ -1,7 +1,8 @@
 """Goal tables, compiled: rows in one pool, found by the hash of the variables they share with what they wait for.
 
-A row stands in two lists: that of its hash bucket, by which a partner finds it, and that of its table, from the oldest
-to the newest, by which time forgets it. Rows of one table are equally wide, so what one gives back the next takes.
+A row stands in two lists: that of its table, from the oldest to the newest, by which time forgets it, and that of its
+hash bucket, by which a partner finds it. Where rows share no variables with what they wait for, all are candidates: the
+table's own list serves. Rows of one table are equally wide, so what one gives back the next takes.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from cepheus.engine.columns.lanes import before
 from cepheus.engine.columns.memory import fixed, peek, poke
 from cepheus.engine.goals.compiled import compiled, inlined
-from cepheus.engine.goals.layout import ROW_HEADER, At, Match, Row, TableField, TableState
+from cepheus.engine.goals.layout import ROW_HEADER, At, IndexCode, Match, Row, TableField, TableState
 
 _TABLE_BYTES = 8 * len(TableField)
 _STATE_BYTES = 8 * len(TableState)
@@ -47,12 +48,46 @@ def newest_of(context: int, hashed: int) -> int:
 
 
 @inlined
-def oldest_of(context: int, hashed: int) -> int:
-    """Give the oldest row of a bucket."""
-    return peek(fixed(context, At.OLDEST), bucket_of(context, hashed))
+def has_keys(context: int, table: int) -> bool:
+    """Tell whether rows of a table are found by shared variables."""
+    return fixed(table_at(context, table), TableField.INDEX) == IndexCode.KEYS
 
 
-@compiled
+@inlined
+def newest_row(context: int, table: int, hashed: int) -> int:
+    """Give the row where a search of a table for what has a hash begins, if it goes from new to old."""
+    if has_keys(context, table):
+        return newest_of(context, hashed)
+    return peek(state_at(context, table), TableState.LAST)
+
+
+@inlined
+def oldest_row(context: int, table: int, hashed: int) -> int:
+    """Give the row where such a search begins if it goes from old to new."""
+    if has_keys(context, table):
+        return peek(fixed(context, At.OLDEST), bucket_of(context, hashed))
+    return peek(state_at(context, table), TableState.FIRST)
+
+
+@inlined
+def older_row(context: int, table: int, here: int) -> int:
+    """Give the next row of a search from new to old."""
+    return peek(here, Row.OLDER if has_keys(context, table) else Row.BEFORE)
+
+
+@inlined
+def newer_row(context: int, table: int, here: int) -> int:
+    """Give the next row of a search from old to new."""
+    return peek(here, Row.NEWER if has_keys(context, table) else Row.AFTER)
+
+
+@inlined
+def is_sought(context: int, table: int, hashed: int, here: int) -> bool:
+    """Tell whether a row that a search met is one of the table, with the hash: buckets are for all tables."""
+    return not has_keys(context, table) or (peek(here, Row.HASH) == hashed and peek(here, Row.TABLE) == table)
+
+
+@inlined
 def take_row(context: int, table: int) -> int:
     """Give a free row of a table; NOWHERE if the pool must grow."""
     state = state_at(context, table)
@@ -69,13 +104,11 @@ def take_row(context: int, table: int) -> int:
 
 
 @compiled
-def link_row(context: int, table: int, row: int, hashed: int) -> None:
-    """Put a row that has been filled in at the new end of its table and of its bucket."""
-    bucket = bucket_of(context, hashed)
+def _into_bucket(context: int, row: int) -> None:
+    """Put a row at the new end of the bucket of its hash."""
     here = row_at(context, row)
+    bucket = bucket_of(context, peek(here, Row.HASH))
     newest = peek(fixed(context, At.NEWEST), bucket)
-    poke(here, Row.TABLE, table)
-    poke(here, Row.HASH, hashed)
     poke(here, Row.OLDER, newest)
     poke(here, Row.NEWER, NOWHERE)
     if newest == NOWHERE:
@@ -83,24 +116,12 @@ def link_row(context: int, table: int, row: int, hashed: int) -> None:
     else:
         poke(row_at(context, newest), Row.NEWER, row)
     poke(fixed(context, At.NEWEST), bucket, row)
-    state = state_at(context, table)
-    last = peek(state, TableState.LAST)
-    poke(here, Row.BEFORE, last)
-    poke(here, Row.AFTER, NOWHERE)
-    if last == NOWHERE:
-        poke(state, TableState.FIRST, row)
-    else:
-        poke(row_at(context, last), Row.AFTER, row)
-    poke(state, TableState.LAST, row)
-    poke(state, TableState.COUNT, peek(state, TableState.COUNT) + 1)
-    poke(context, At.ROWS, peek(context, At.ROWS) + 1)
 
 
 @compiled
-def remove_row(context: int, row: int) -> None:
-    """Take a row out of its lists and give its room back to its table."""
+def _out_of_bucket(context: int, row: int) -> None:
+    """Take a row out of its bucket."""
     here = row_at(context, row)
-    table = peek(here, Row.TABLE)
     bucket = bucket_of(context, peek(here, Row.HASH))
     older, newer = peek(here, Row.OLDER), peek(here, Row.NEWER)
     if newer == NOWHERE:
@@ -111,6 +132,37 @@ def remove_row(context: int, row: int) -> None:
         poke(fixed(context, At.OLDEST), bucket, newer)
     else:
         poke(row_at(context, older), Row.NEWER, newer)
+
+
+@inlined
+def link_row(context: int, table: int, row: int, hashed: int) -> None:
+    """Put a row that has been filled in at the new end of its table and, if it has one, of its bucket."""
+    here = row_at(context, row)
+    poke(here, Row.TABLE, table)
+    poke(here, Row.HASH, hashed)
+    if fixed(table_at(context, table), TableField.INDEX) != IndexCode.NONE:
+        _into_bucket(context, row)
+        poke(context, At.ROWS, peek(context, At.ROWS) + 1)
+    state = state_at(context, table)
+    last = peek(state, TableState.LAST)
+    poke(here, Row.BEFORE, last)
+    poke(here, Row.AFTER, NOWHERE)
+    if last == NOWHERE:
+        poke(state, TableState.FIRST, row)
+    else:
+        poke(row_at(context, last), Row.AFTER, row)
+    poke(state, TableState.LAST, row)
+    poke(state, TableState.COUNT, peek(state, TableState.COUNT) + 1)
+
+
+@compiled
+def remove_row(context: int, row: int) -> None:
+    """Take a row out of its lists and give its room back to its table."""
+    here = row_at(context, row)
+    table = peek(here, Row.TABLE)
+    if fixed(table_at(context, table), TableField.INDEX) != IndexCode.NONE:
+        _out_of_bucket(context, row)
+        poke(context, At.ROWS, peek(context, At.ROWS) - 1)
     state = state_at(context, table)
     elder, after = peek(here, Row.BEFORE), peek(here, Row.AFTER)
     if after == NOWHERE:
@@ -125,7 +177,6 @@ def remove_row(context: int, row: int) -> None:
     poke(here, Row.OLDER, peek(state, TableState.FREE))
     poke(state, TableState.FREE, row)
     poke(state, TableState.COUNT, peek(state, TableState.COUNT) - 1)
-    poke(context, At.ROWS, peek(context, At.ROWS) - 1)
 
 
 @compiled
@@ -152,16 +203,9 @@ def rebuild_buckets(context: int, tables: int) -> None:
         poke(fixed(context, At.NEWEST), bucket, NOWHERE)
         poke(fixed(context, At.OLDEST), bucket, NOWHERE)
     for table in range(tables):
+        if fixed(table_at(context, table), TableField.INDEX) == IndexCode.NONE:
+            continue
         row = peek(state_at(context, table), TableState.FIRST)
         while row != NOWHERE:
-            here = row_at(context, row)
-            bucket = bucket_of(context, peek(here, Row.HASH))
-            newest = peek(fixed(context, At.NEWEST), bucket)
-            poke(here, Row.OLDER, newest)
-            poke(here, Row.NEWER, NOWHERE)
-            if newest == NOWHERE:
-                poke(fixed(context, At.OLDEST), bucket, row)
-            else:
-                poke(row_at(context, newest), Row.NEWER, row)
-            poke(fixed(context, At.NEWEST), bucket, row)
-            row = peek(here, Row.AFTER)
+            _into_bucket(context, row)
+            row = peek(row_at(context, row), Row.AFTER)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from cepheus.engine.columns.memory import fixed, peek, poke
 from cepheus.engine.goals.compiled import compiled
 from cepheus.engine.goals.conditions import condition_at
-from cepheus.engine.goals.layout import ROW_HEADER, At, ConditionField, Match, NodeField, OutputRecord, TableState
+from cepheus.engine.goals.layout import ROW_HEADER, At, ConditionField, NodeField, OutputRecord
 from cepheus.engine.goals.matches import copy_words, key_hash, node_at
-from cepheus.engine.goals.store import NOWHERE, forget, link_row, row_at, state_at, take_row
+from cepheus.engine.goals.store import NOWHERE, forget, link_row, row_at, take_row
+from cepheus.engine.goals.waiting import wait_with_hash, waiting_hash
 
 _MATCH_BYTES = 8 * ROW_HEADER
 
@@ -20,20 +21,16 @@ def sweep(context: int, tables: int) -> None:
 
 
 @compiled
-def put_back(context: int, number: int, matches: int, count: int, width: int, node: int, operand: int) -> int:
+def put_back(context: int, node: int, operand: int, width: int, matches: int, count: int) -> int:
     """Put matches of an operand of a node into its table, the oldest first; give how many there was room for."""
-    state = state_at(context, number)
     row = node_at(context, node)
-    tag_words = fixed(node_at(context, fixed(row, NodeField.LEFT + operand)), NodeField.TAG_WORDS)
-    keys, key_count, side = fixed(row, NodeField.KEYS), fixed(row, NodeField.KEY_COUNT), operand
-    if operand == 2:
-        keys, key_count, side = fixed(row, NodeField.NEGATED_KEYS), fixed(row, NodeField.NEGATED_KEY_COUNT), 0
     for k in range(count):
         match = matches + 8 * width * k
-        if not _keep(context, number, match, width, key_hash(context, number, match, tag_words, keys, key_count, side)):
+        hashed = waiting_hash(context, row, operand, match)
+        if peek(context, At.ROWS) >= fixed(context, At.BUCKETS_SIZE):
             return k
-        lasts = peek(match, Match.END) - peek(match, Match.START)
-        poke(state, TableState.LONGEST, max(peek(state, TableState.LONGEST), lasts))
+        if not wait_with_hash(context, row, operand, match, hashed):
+            return k
     return count
 
 
@@ -47,22 +44,14 @@ def put_facts(context: int, condition: int, rows: int, count: int) -> int:
     for k in range(count):
         fact = rows + 8 * width * k
         hashed = key_hash(context, number, fact, fixed(node, NodeField.TAG_WORDS), keys, key_count, 0)
-        if not _keep(context, number, fact, width, hashed):
+        if peek(context, At.ROWS) >= fixed(context, At.BUCKETS_SIZE):
             return k
+        waiting = take_row(context, number)
+        if waiting == NOWHERE:
+            return k
+        copy_words(fact, row_at(context, waiting) + _MATCH_BYTES, width)
+        link_row(context, number, waiting, hashed)
     return count
-
-
-@compiled
-def _keep(context: int, number: int, match: int, width: int, hashed: int) -> bool:
-    """Put a match at the new end of a table; False if there is no room."""
-    if peek(context, At.ROWS) >= fixed(context, At.BUCKETS_SIZE):
-        return False
-    row = take_row(context, number)
-    if row == NOWHERE:
-        return False
-    copy_words(match, row_at(context, row) + _MATCH_BYTES, width)
-    link_row(context, number, row, hashed)
-    return True
 
 
 @compiled

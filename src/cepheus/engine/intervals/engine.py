@@ -35,19 +35,42 @@ Effect = tuple[IntervalRule, Event, Instance]
 
 
 class _Deployed:
-    """A rule with its pattern at work."""
+    """A rule with its pattern at work.
 
-    def __init__(self, rule: IntervalRule, conditions: Conditions) -> None:
+    It sees nothing of what came before it: ``before`` is how many events of the present instant did.
+    """
+
+    def __init__(self, rule: IntervalRule, before: int) -> None:
         self.rule = rule
-        self.conditions = conditions
+        self.before = before
+        self.history: dict[str, list[Instance]] = {}
+        self.conditions = Conditions(rule.relations, self._events_between)
         self.policy = rule.policy or ConsumptionPolicy()
-        self.node: Node = build(rule.pattern, self.policy, conditions)
+        self.node: Node = build(rule.pattern, self.policy, self.conditions)
         nodes = list(walk(rule.pattern))
         aggregated = [node for node in nodes if isinstance(node, Aggregated)]
         self.windows = {node.atom.type: node.window for node in sorted(aggregated, key=lambda node: node.window)}
         self.points = {node.time for node in nodes if isinstance(node, TimePoint)}
         self.types = {node.type for node in nodes if isinstance(node, Atom)}
         self.factor = 1.0
+
+    def note(self, instance: Instance) -> None:
+        """Keep an event that sliding windows look at."""
+        if instance.type in self.windows:
+            self.history.setdefault(instance.type, []).append(instance)
+
+    def _events_between(self, event_type: str, start: int, end: int) -> list[Instance]:
+        inside = [i for i in self.history.get(event_type, []) if start <= i.start and i.end <= end]
+        return sorted(inside, key=lambda instance: (instance.end, instance.start))
+
+    def begin(self, time: int) -> None:
+        """Begin an instant, and forget what no window reaches from there."""
+        self.before = 0
+        self.node.forget(time)
+        self.history = {
+            event_type: [i for i in events if i.start >= time - self.windows[event_type]]
+            for event_type, events in self.history.items()
+        }
 
     def instances(self, matches: Iterable[Match]) -> Iterator[tuple[Instance, Match]]:
         """Give the complex events that matches make."""
@@ -77,9 +100,9 @@ class IntervalReferenceEngine:
         self._time = MIN_TIME
         self._fed = 0
         self._points: list[int] = []
+        self._looked_at: set[str] = set()
         self._known: set[Key] = set()
         self._instant: list[Instance] = []
-        self._history: dict[str, list[Instance]] = {}
 
     def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
         """Add rules; they see the events fed from now on, and the points in time to come."""
@@ -91,8 +114,9 @@ class IntervalReferenceEngine:
         self._arguments |= {event_type.name: _names(event_type) for event_type in schema.values()}
         for rule in added:
             self._arguments[rule.head.name] = _names(rule.head)
-            deployed = _Deployed(rule, Conditions(rule.relations, self._events_between))
+            deployed = _Deployed(rule, len(self._instant))
             self._rules[str(rule.name)] = deployed
+            self._looked_at |= deployed.types | set(deployed.windows) | {rule.head.name}
             for point in sorted(deployed.points):
                 if point >= self._time and point not in self._points:
                     insort(self._points, point)
@@ -119,7 +143,9 @@ class IntervalReferenceEngine:
         made = self._reach(event.time)
         instance = self._instance(event, self._fed)
         self._fed += 1
-        return made if instance.key in self._known else made + self._happen(instance)
+        if event.type not in self._looked_at or instance.key in self._known:
+            return made
+        return made + self._happen(instance)
 
     def advance(self, time: int) -> EventBatch:
         """Decide what time alone decides: points in time up to ``time``, and what waited for the end of an instant."""
@@ -144,8 +170,7 @@ class IntervalReferenceEngine:
         self._known.clear()
         self._instant.clear()
         for deployed in self._rules.values():
-            deployed.node.forget(time)
-        self._forget(time)
+            deployed.begin(time)
         return made
 
     def _end_of_instant(self) -> list[Event]:
@@ -154,8 +179,9 @@ class IntervalReferenceEngine:
             late = [deployed for deployed in self._rules.values() if deployed.rule.decided_late == stratum]
             instant = list(self._instant)
             for deployed in late:
+                seen = instant[deployed.before :]
                 unrestricted = deployed.policy.choice is Choice.UNRESTRICTED
-                for portion in [instant] if unrestricted else [[instance] for instance in instant]:
+                for portion in [seen] if unrestricted else [[instance] for instance in seen]:
                     for _, event, instance in self._run(deployed, portion):
                         made.append(event)
                         self._spread(instance, late, made)
@@ -186,7 +212,8 @@ class IntervalReferenceEngine:
 
     def _effects(self, instance: Instance, rules: Sequence[_Deployed]) -> Iterator[Effect]:
         self._instant.append(instance)
-        self._history.setdefault(instance.type, []).append(instance)
+        for deployed in self._rules.values():
+            deployed.note(instance)
         for deployed in rules:
             if instance.type in deployed.types or instance.type == POINT:
                 yield from self._run(deployed, [instance])
@@ -201,23 +228,6 @@ class IntervalReferenceEngine:
             if instance.key not in self._known:
                 self._known.add(instance.key)
                 yield deployed.rule, _event(deployed, instance, match), instance
-
-    # Sliding windows.
-
-    def _events_between(self, event_type: str, start: int, end: int) -> list[Instance]:
-        inside = [i for i in self._history.get(event_type, []) if start <= i.start and i.end <= end]
-        return sorted(inside, key=lambda instance: (instance.end, instance.start))
-
-    def _forget(self, time: int) -> None:
-        windows: dict[str, int] = {}
-        for deployed in self._rules.values():
-            for event_type, window in deployed.windows.items():
-                windows[event_type] = max(window, windows.get(event_type, 0))
-        self._history = {
-            event_type: [i for i in events if i.start >= time - windows[event_type]]
-            for event_type, events in self._history.items()
-            if event_type in windows
-        }
 
     def _instance(self, event: Event, position: int) -> Instance:
         names = self._arguments.get(event.type, tuple(event.attributes))
@@ -237,7 +247,11 @@ class IntervalReferenceEngine:
             "fed": self._fed,
             "points": self._points,
             "instant": [_instance_json(instance) for instance in self._instant],
-            "history": {name: [_instance_json(i) for i in events] for name, events in self._history.items()},
+            "before": [deployed.before for deployed in self._rules.values()],
+            "history": [
+                {name: [_instance_json(i) for i in events] for name, events in deployed.history.items()}
+                for deployed in self._rules.values()
+            ],
             "stores": [
                 [[[m.start, m.end, dict(m.binding), list(m.parts)] for m in store] for store in deployed.node.stores()]
                 for deployed in self._rules.values()
@@ -257,7 +271,9 @@ class IntervalReferenceEngine:
         self._time, self._fed, self._points = header["time"], header["fed"], header["points"]
         self._instant = [_instance_of(item) for item in header["instant"]]
         self._known = {instance.key for instance in self._instant}
-        self._history = {name: [_instance_of(i) for i in events] for name, events in header["history"].items()}
+        for deployed, before, history in zip(self._rules.values(), header["before"], header["history"], strict=True):
+            deployed.before = before
+            deployed.history = {name: [_instance_of(i) for i in events] for name, events in history.items()}
         for deployed, stores in zip(self._rules.values(), header["stores"], strict=True):
             for store, matches in zip(deployed.node.stores(), stores, strict=True):
                 store[:] = [Match(start, end, binding, tuple(parts)) for start, end, binding, parts in matches]

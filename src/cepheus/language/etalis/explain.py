@@ -83,7 +83,7 @@ def _hint(tokens: list[Token], place: int, accepts: frozenset[str]) -> str | Non
     if previous is not None and previous.type == "END":
         return "leave no space behind the dot of a window: (p).20 s"
     if token.type == "LSQB":
-        return "a list stands behind 'in' only: X in [1, 2]"
+        return "no value is a list: write X in [b, c], or a fact for each element, road(a, b). road(a, c)."
     return None
 
 

@@ -40,7 +40,9 @@ def read_policy(words: Sequence[list[Token]], source: Source, errors: list[Diagn
         else:
             known = (*_MODIFIERS, *_PREFERENCES)
             hint = did_you_mean(name, known) or f"write one of {', '.join(known)}"
-            errors.append(Diagnostic("policy", f"'{source.text[where.start : where.end]}' is no policy", where, hint))
+            text = source.text[where.start : where.end]
+            message = f"'{text}' cannot be added to a policy" if name in _CHOICES else f"there is no policy '{text}'"
+            errors.append(Diagnostic("policy", message, where, hint))
     if choice is Choice.UNRESTRICTED and len(words) > 1:
         message = "the unrestricted policy takes every combination, so there is nothing to prefer or use up"
         errors.append(Diagnostic("policy", message, span, "write policy unrestricted"))

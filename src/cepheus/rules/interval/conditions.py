@@ -10,7 +10,7 @@ from cepheus.core.values import Value
 from cepheus.rules.aggregates import aggregate
 from cepheus.rules.evaluate import Evaluator, Test, compare, evaluator, tester
 from cepheus.rules.expressions import Constant, Constraint, Expression, Parameter
-from cepheus.rules.interval.matches import Binding, Instance, Key, Match, fits, unify, value_key
+from cepheus.rules.interval.matches import Binding, Instance, Key, Match, distinct, fits, unify, value_key
 from cepheus.rules.interval.model import (
     Aggregated,
     AllOf,
@@ -98,6 +98,10 @@ class Conditions:
                 if all(unify(arguments, row, binding) is None for row in rows):
                     yield binding
             case Member(value=value, options=options):
+                if condition.gives is not None and condition.gives not in binding:
+                    for given in distinct(option.value for option in options if isinstance(option, Constant)):
+                        yield {**binding, condition.gives: given}
+                    return
                 found = self.value(value, binding)
                 if any(compare("=", found, self.value(option, binding)) for option in options):
                     yield binding

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from cepheus.core.event import DIGEST_MASK, EventId, composite_digest, text_digest
@@ -25,6 +25,18 @@ def value_key(value: Value | None) -> Key:
     (True, False)
     """
     return isinstance(value, bool), value
+
+
+def distinct(values: Iterable[Value]) -> list[Value]:
+    """Give each value once, the first of those that are equal.
+
+    >>> distinct([1, 1.0, True, "a", "a"])
+    [1, True, 'a']
+    """
+    found: dict[Key, Value] = {}
+    for value in values:
+        found.setdefault(value_key(value), value)
+    return list(found.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,11 +202,17 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """``X in [1, 2, 5]``: the value equals one of the expressions."""
+    """``X in [1, 2, 5]``: the value equals one of the expressions; a variable without a value gets each in turn."""
 
     value: Expression
     options: tuple[Expression, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def gives(self) -> str | None:
+        """The variable that may get its values from the list, which must be one of constants; None if there is none."""
+        constant = all(isinstance(option, Constant) for option in self.options)
+        return self.value.name if constant and isinstance(self.value, Parameter) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,6 +98,8 @@ def _conditions(conditions: Sequence[Condition], bound: frozenset[str], findings
             case Unknown(arguments=arguments, relation=relation):
                 _need(_variables(*arguments), bound, findings, f"write _ if {relation} may have any value there")
             case Member(value=value, options=options):
+                if condition.gives is not None:
+                    bound |= {condition.gives}
                 _need(_variables(value, *options), bound, findings)
             case AnyOf(alternatives=alternatives):
                 for alternative in alternatives:
