@@ -95,7 +95,7 @@ class Member(ABC):
 
     def _plant(self) -> None:
         """Become the root of a tree."""
-        tree = self._new_tree(self.name, None, renewed=bool(self._awaited))
+        tree = self._new_tree(self.name, None, renewed=not self._awaited.isdisjoint(("", self.name)))
         tree.unanswered = set(self.neighbours)
         for neighbour in self.neighbours:
             self._send(neighbour, CreateTree(self.name, tree.renewed))

@@ -77,7 +77,7 @@ class Renewal(Programs):
         self._remember()
         self.epoch = epoch
         self._renewed_at = self._now
-        self._awaited = {name for name in self.trees if name not in self.absent} if self._many else {""}
+        self._awaited = (self._awaited | set(self.trees)) - self.absent if self._many else {""}
         self.trees, self.leader = {}, None
         self._dirty.clear()
         self._behind = set(self.neighbours) - {sender}

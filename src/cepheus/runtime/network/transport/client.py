@@ -15,7 +15,7 @@ import json
 import uuid
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -79,14 +79,30 @@ class Access:
         return Dialler(self.address, channel_credentials(self.tls), self.token, self.server_name)
 
 
-class AsyncClient:
-    """A client of one node."""
+@dataclass(frozen=True, slots=True)
+class Session:
+    """Where a client was when it stopped: the messages sent, and received and confirmed, of a session of a node.
 
-    def __init__(self, access: Access) -> None:
+    With it, another run of the client goes on where this one was, if the node has not ended the session.
+    """
+
+    name: str = field(default_factory=lambda: uuid.uuid4().hex)
+    sent: int = 0
+    received: int = 0
+
+
+class AsyncClient:
+    """A client of one node.
+
+    With a ``session``, what was received is acknowledged only when it is confirmed, and the node keeps it until then.
+    """
+
+    def __init__(self, access: Access, session: Session | None = None) -> None:
         self.access = access
         self.node = ""
-        self._session = uuid.uuid4().hex
-        self._link = LinkEnd()
+        self._session = (session or Session()).name
+        self._link = LinkEnd() if session is None else LinkEnd(session.sent, session.received)
+        self._confirmed = None if session is None else session.received
         self._dialler = access.dialler()
         self._connection: Connection | None = None
         self._stream: ClientStream | None = None
@@ -100,15 +116,19 @@ class AsyncClient:
         self._task = asyncio.ensure_future(self._keep_connected())
 
     @classmethod
-    async def connect(cls, access: Access | str) -> Self:
+    async def connect(cls, access: Access | str, session: Session | None = None) -> Self:
         """Connect to a node; NetworkError if it cannot be reached or refuses."""
-        client = cls(Access(access) if isinstance(access, str) else access)
-        try:
-            await client._greeted
-        except BaseException:
-            await client.abandon()
-            raise
+        client = cls(Access(access) if isinstance(access, str) else access, session)
+        await client.ready()
         return client
+
+    async def ready(self) -> None:
+        """Wait for the first connection."""
+        try:
+            await self._greeted
+        except BaseException:
+            await self.abandon()
+            raise
 
     async def __aenter__(self) -> Self:
         return self
@@ -138,6 +158,25 @@ class AsyncClient:
             await self._send(AttachSink(sink, parse_event_pattern(pattern)))
         await self.drained()
         return subscription
+
+    def taken_up(self, sink: str, buffer: int = 1000) -> Subscription:
+        """Give a subscription of the session that was taken up."""
+        return self._subscriptions.setdefault(sink, Subscription(self, sink, asyncio.Queue(buffer)))
+
+    @property
+    def position(self) -> Session:
+        """Where the client is now."""
+        return Session(self._session, self._link.sent, self._link.received)
+
+    def confirm(self, received: int) -> None:
+        """Let the node forget messages up to a number."""
+        if self._confirmed is not None:
+            self._confirmed = max(self._confirmed, received)
+        if self._connection is not None:
+            self._connection.wake()
+
+    def _acknowledges(self) -> int:
+        return self._link.received if self._confirmed is None else self._confirmed
 
     async def deploy(self, rules: str | RuleSet) -> int:
         """Deploy rules; gives the time, in microseconds, from which they hold. RuleError if they are refused."""
@@ -233,7 +272,8 @@ class AsyncClient:
         stream = self._stream = self._dialler.link()
         writer = None
         try:
-            await stream.write(encode_hello(Hello.greeting("", CLIENT, self._link, self._session)))
+            hello = Hello.greeting("", CLIENT, self._link, self._session)
+            await stream.write(encode_hello(replace(hello, received=self._acknowledges())))
             answer = await asyncio.wait_for(stream.read(), 10.0)
             if answer is None:
                 return False
@@ -242,7 +282,7 @@ class AsyncClient:
                 await self._fail(_refused(self.access.address, "the node has lost its state"))
                 return True
             self.node = hello.name
-            connection = self._connection = Connection(stream, self._link, lambda: self._link.received)
+            connection = self._connection = Connection(stream, self._link, self._acknowledges)
             writer = asyncio.ensure_future(connection.write_all())
             if not self._greeted.done():
                 self._greeted.set_result(None)
@@ -271,7 +311,7 @@ class AsyncClient:
             case Delivered(sink=sink, events=events):
                 subscription = self._subscriptions.get(sink)
                 if subscription is not None:
-                    await subscription.queue.put(events)
+                    await subscription.queue.put((self._link.received, events))
             case Admitted(source=source, since=since):
                 _settle(self._admitted.get(source), since)
             case Deployed(request=request, since=since):
@@ -353,7 +393,7 @@ class Subscription:
 
     client: AsyncClient
     sink: str
-    queue: asyncio.Queue[tuple[Event, ...] | CepheusError]
+    queue: asyncio.Queue[tuple[int, tuple[Event, ...]] | CepheusError]
     _ready: deque[Event] = field(default_factory=deque)
 
     def __aiter__(self) -> AsyncIterator[Event]:
@@ -367,9 +407,13 @@ class Subscription:
     async def take(self, timeout: float | None = None) -> tuple[Event, ...]:
         """Wait for the next events, and give all that came together; none after ``timeout`` seconds."""
         try:
-            found = await asyncio.wait_for(self.queue.get(), timeout)
+            return (await asyncio.wait_for(self.take_numbered(), timeout))[1]
         except TimeoutError:
             return ()
+
+    async def take_numbered(self) -> tuple[int, tuple[Event, ...]]:
+        """Wait for the next events, and give them with the number of their message."""
+        found = await self.queue.get()
         if isinstance(found, CepheusError):
             raise found
         return found

@@ -1,0 +1,98 @@
+"""Composite events of a network as a Spark source, batch and stream; a stream that starts again misses nothing."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from processes import NodeProcess
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from cepheus import Event
+from cepheus.network import Access, Client, Source
+from cepheus.spark import register_source
+
+SCHEMA = "type string, time timestamp, n long"
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> object:
+    started = NodeProcess(tmp_path, "p1")
+    started.write([])
+    started.start()
+    yield started
+    started.kill()
+
+
+def test_a_stream_goes_on_where_it_was(spark: SparkSession, node: NodeProcess, tmp_path: Path) -> None:
+    register_source(spark)
+    events = spark.readStream.format("cepheus").options(address=node.address, subscribe="Fire").schema(SCHEMA).load()
+    place = {"path": str(tmp_path / "out"), "checkpointLocation": str(tmp_path / "checkpoint")}
+    writer = events.writeStream.format("parquet").options(**place)
+    with Client(Access(node.address)) as client:
+        client.deploy("define Fire(n: int) from Smoke() where n=Smoke.n")
+        source = client.source("s", ["Smoke"])
+        query = writer.start()
+        _wait(lambda: bool(client.status()["clients"][-1]["sinks"]))
+        _publish(source, range(1, 6))
+        _wait(lambda: _found(spark, tmp_path) == 5 or query.exception() is not None)
+        assert query.exception() is None
+        query.stop()
+        _publish(source, range(6, 11))
+        query = writer.start()
+        _publish(source, range(11, 16))
+        _wait(lambda: _found(spark, tmp_path) >= 15)
+        query.processAllAvailable()
+        query.stop()
+        source.close()
+    rows = spark.read.schema(SCHEMA).parquet(str(tmp_path / "out")).orderBy("n").collect()
+    assert [(row["type"], row["n"]) for row in rows] == [("Fire", n) for n in range(1, 16)]
+
+
+def test_a_batch_takes_what_comes(spark: SparkSession, node: NodeProcess) -> None:
+    register_source(spark)
+    frame = spark.read.format("cepheus").options(address=node.address, subscribe="Smoke", count="3").load()
+    found: list[object] = []
+    reading = threading.Thread(target=lambda: found.extend(frame.collect()))
+    with Client(Access(node.address)) as client:
+        source = client.source("s", ["Smoke"])
+        reading.start()
+        _wait(lambda: any(each["sinks"] for each in client.status()["clients"]))
+        _publish(source, range(1, 4))
+        reading.join()
+        source.close()
+    assert [row["event"][:16] for row in found] == ['{"type": "Smoke"'] * 3  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"subscribe": "Fire"}, "needs the address"),
+        ({"address": "127.0.0.1:1"}, "something to subscribe to"),
+        ({"address": "127.0.0.1:1", "subscribe": "Fire", "idel": "3"}, "did you mean 'idle'"),
+    ],
+)
+def test_wrong_options_are_told(spark: SparkSession, options: dict[str, str], message: str) -> None:
+    register_source(spark)
+    with pytest.raises(PySparkException, match=message):
+        spark.read.format("cepheus").options(**options).load().collect()
+
+
+def _publish(source: Source, numbers: range) -> None:
+    for number in numbers:
+        source.publish([Event("Smoke", number * 1000, {"n": number})], number * 1000)
+
+
+def _found(spark: SparkSession, folder: Path) -> int:
+    return spark.read.schema(SCHEMA).parquet(str(folder / "out")).count() if (folder / "out").exists() else 0
+
+
+def _wait(holds: object, seconds: float = 90.0) -> None:
+    assert callable(holds)
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.1)
