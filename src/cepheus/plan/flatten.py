@@ -22,6 +22,7 @@ from cepheus.plan.program import (
     Program,
     RuleField,
     StepField,
+    StepFlag,
     StepKind,
     TypeField,
     Words,
@@ -68,31 +69,33 @@ class _Tables:
         begin, end = self.add_constraints(step.constraints)
         keys = len(self.keys)
         self.keys += step.keys
+        single = step.policy == PolicyCode.LAST and step.count == 1
+        flags = single * StepFlag.SINGLE + completes * StepFlag.COMPLETES + step.plain * StepFlag.PLAIN
         self.steps.append(
             (
                 step.kind,
-                step.position,
+                flags,
                 step.column,
-                step.policy,
-                step.count,
-                step.window,
+                len(step.keys),
                 step.reference,
-                step.other_reference,
+                step.window,
+                step.type,
+                step.position,
+                keys,
                 begin,
                 end,
-                keys,
                 step.since,
                 *step.consumed,
-                step.plain,
+                step.policy,
+                step.count,
+                step.other_reference,
                 step.function,
                 step.value_kind,
                 step.value_slot,
                 self.add_code(step.value_code),
                 step.result,
                 step.incremental,
-                step.type,
-                step.policy == PolicyCode.LAST and step.count == 1,
-                completes,
+                0,
             )
         )
 
@@ -121,7 +124,7 @@ def flatten(
         code=_table(tables.code, 3),
         columns=_columns(lowering),
         rules=_table(rules, len(RuleField)),
-        steps=_table(tables.steps, len(StepField)),
+        steps=_aligned(_table(tables.steps, len(StepField))),
         keys=_table(tables.keys, 2),
         outputs=_table(tables.outputs, len(OutputField)),
         consuming=_table(tables.consuming, 3),
@@ -132,6 +135,18 @@ def flatten(
         groups=_table(ranges, 2),
         record_width=2 + max((layout.width for layout in lowering.types.values()), default=0),
     )
+
+
+def _aligned(table: Words) -> Words:
+    """Give a table that begins where a line of the cache begins."""
+    words = np.zeros(table.size + _LINE_WORDS, np.int64)
+    begin = -(words.ctypes.data // 8) % _LINE_WORDS
+    aligned: Words = words[begin : begin + table.size].reshape(table.shape)
+    aligned[:] = table
+    return aligned
+
+
+_LINE_WORDS = 8
 
 
 def _table(rows: Sequence[Sequence[int]], width: int) -> Words:

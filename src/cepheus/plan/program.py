@@ -113,32 +113,47 @@ class RuleField(IntEnum):
 
 
 class StepField(IntEnum):
-    """Of a step: what it does and what it looks at."""
+    """Of a step: what it does and what it looks at.
+
+    A step is three lines of the cache. The first line is all that a plain selection from an unkeyed column reads: with
+    thousands of rules, what they cost is the lines that they touch.
+    """
 
     KIND = 0
-    POSITION = 1
+    FLAGS = 1
     COLUMN = 2
-    POLICY = 3
-    COUNT = 4
+    KEY_COUNT = 3
+    REFERENCE = 4
     WINDOW = 5
-    REFERENCE = 6
-    OTHER_REFERENCE = 7
-    CONSTRAINTS = 8
-    CONSTRAINTS_END = 9
-    KEYS = 10
+    TYPE = 6
+    POSITION = 7
+    KEYS = 8
+    CONSTRAINTS = 9
+    CONSTRAINTS_END = 10
     SINCE = 11
     CONSUMED_SLOT = 12
     CONSUMED_BIT = 13
-    PLAIN = 14
-    FUNCTION = 15
-    VALUE_KIND = 16
-    VALUE_SLOT = 17
-    VALUE_CODE = 18
-    RESULT = 19
-    INCREMENTAL = 20
-    TYPE = 21
-    SINGLE = 22
-    COMPLETES = 23
+    POLICY = 14
+    COUNT = 15
+    OTHER_REFERENCE = 16
+    FUNCTION = 17
+    VALUE_KIND = 18
+    VALUE_SLOT = 19
+    VALUE_CODE = 20
+    RESULT = 21
+    INCREMENTAL = 22
+    PADDING = 23
+
+
+class StepFlag(IntEnum):
+    """Bits of a step: what makes it simple."""
+
+    SINGLE = 1
+    """It takes the last event."""
+    COMPLETES = 2
+    """Each event that it takes completes a composite event."""
+    PLAIN = 4
+    """Every event of its column is visible to the rule and satisfies its constraints."""
 
 
 class StepKind(IntEnum):

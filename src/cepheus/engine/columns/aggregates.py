@@ -21,7 +21,7 @@ from cepheus.engine.columns.machine import all_hold, compute
 from cepheus.engine.columns.memory import At, fixed, number, peek, peek_float, poke, put, put_number, word
 from cepheus.engine.columns.state import EntryField, LaneState
 from cepheus.engine.columns.sums import LIMBS, add_float, add_integer, clear, read_float, read_integer, sum_floats
-from cepheus.plan.program import Floats, FunctionCode, StepField, ValueKind
+from cepheus.plan.program import Floats, FunctionCode, StepField, StepFlag, ValueKind
 
 _SUM_BYTES = 8 * LIMBS
 _PARTIALS = 64
@@ -32,7 +32,7 @@ def candidate(context: int, step: int, row_number: int) -> bool:
     """Bind a row to the step's position; tell whether it is visible to the rule and satisfies the constraints."""
     base = row_offset(context, fixed(step, StepField.TYPE), row_number)
     put(context, At.BOUND, fixed(step, StepField.POSITION), base)
-    if fixed(step, StepField.PLAIN):
+    if fixed(step, StepField.FLAGS) & StepFlag.PLAIN:
         return True
     if row_number < fixed(step, StepField.SINCE):
         return False

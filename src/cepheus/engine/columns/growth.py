@@ -19,6 +19,7 @@ def adapt(context: Context, state: State, program: Program, lowering: Lowering) 
     types = np.zeros((len(widths), len(TypeState)), np.int64)
     types[:, TypeState.MASK] = -1
     types[: len(state.types)] = state.types
+    types[:, TypeState.WIDTH] = widths
     unused = program.types[:, TypeField.STORED] == 0  # rows that a withdrawn rule needed are gone, their numbers stay
     types[unused, TypeState.FIRST] = types[unused, TypeState.NEXT]
     blocks: list[Words] = []

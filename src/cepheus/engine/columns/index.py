@@ -11,7 +11,7 @@ from __future__ import annotations
 from cepheus.engine.columns.compiled import compiled
 from cepheus.engine.columns.lanes import type_at
 from cepheus.engine.columns.machine import all_hold
-from cepheus.engine.columns.memory import At, fixed, number, peek, poke, put, table, word
+from cepheus.engine.columns.memory import At, fixed, number, peek, poke, prefetch, put, table, word
 from cepheus.plan.program import IndexField, ListenerField, TypeField
 
 _INDEX_BYTES = 8 * len(IndexField)
@@ -45,7 +45,10 @@ def _place(context: int, index: int) -> tuple[int, bool]:
 @compiled
 def _take(context: int, node: int, rules: int, columns: int) -> tuple[int, int]:
     """Note the listeners of a node whose remaining constraints hold for the current event."""
-    for at in range(table(context, At.NODES, 2 * node), table(context, At.NODES, 2 * node + 1)):
+    members = range(table(context, At.NODES, 2 * node), table(context, At.NODES, 2 * node + 1))
+    for at in members:
+        prefetch(fixed(context, At.LISTENERS) + LISTENER_BYTES * table(context, At.MEMBERS, at))
+    for at in members:
         listener = fixed(context, At.LISTENERS) + LISTENER_BYTES * table(context, At.MEMBERS, at)
         begin, end = fixed(listener, ListenerField.CONSTRAINTS), fixed(listener, ListenerField.CONSTRAINTS_END)
         if all_hold(context, begin, end):

@@ -11,10 +11,22 @@ from __future__ import annotations
 from cepheus.engine.columns.compiled import compiled, inlined
 from cepheus.engine.columns.emit import commit_output, emit, emit_window, enqueue, rule_at, trace
 from cepheus.engine.columns.index import LISTENER_BYTES, accept_indexed
-from cepheus.engine.columns.lanes import append_entry, append_row, column_at, place_row, reserve_lane, type_at
+from cepheus.engine.columns.lanes import (
+    append_entry,
+    append_row,
+    column_at,
+    entry_at,
+    entry_row,
+    lane_at,
+    place_row,
+    reserve_lane,
+    row_offset,
+    type_at,
+    type_state_at,
+)
 from cepheus.engine.columns.machine import all_hold
-from cepheus.engine.columns.memory import At, fixed, peek, peek_half, poke, put, table, word
-from cepheus.engine.columns.state import DONE, STORE_FULL, STRING_NEEDED, Cursor
+from cepheus.engine.columns.memory import At, fixed, peek, peek_half, poke, prefetch, put, table, word
+from cepheus.engine.columns.state import DONE, STORE_FULL, STRING_NEEDED, Cursor, LaneState
 from cepheus.engine.columns.windows import bind_last, bind_next, compute_aggregate, key_part, open_window
 from cepheus.plan.program import (
     HEADER,
@@ -25,12 +37,15 @@ from cepheus.plan.program import (
     ListenerField,
     RuleField,
     StepField,
+    StepFlag,
     StepKind,
     TypeField,
 )
 
 _STEP_BYTES = 8 * len(StepField)
 _CURSOR_BYTES = 8 * len(Cursor)
+_LINE = 64
+_FEW = 4
 
 
 @compiled
@@ -128,6 +143,8 @@ def _process(context: int, kind: int, base: int, now: int) -> int:
         return STRING_NEEDED
     if rules + columns == 0:
         return DONE
+    if rules + columns > _FEW:
+        fetch(context, rules, columns)
     status = reserve(context, base, columns, now)
     if rules > 0 and status == DONE:
         status = _evaluate_all(context, rules)
@@ -163,6 +180,84 @@ def accept(context: int, kind: int) -> tuple[int, int]:
     if fixed(row, TypeField.INDEXES) < fixed(row, TypeField.INDEXES_END):
         return accept_indexed(context, kind, rules, columns)
     return rules, columns
+
+
+@compiled
+def fetch(context: int, rules: int, columns: int) -> None:
+    """Ask for what the accepted rules and columns will look at, all at once.
+
+    Of thousands of rules little is in the cache, and following one chain after the other (a rule, its steps, their
+    columns, their lanes, the latest entries) would wait at every link of each.
+    """
+    for k in range(columns):
+        column = word(context, At.ACCEPTED_COLUMNS, k)
+        prefetch(column_at(context, column))
+        prefetch(fixed(context, At.COLUMN_LANE) + 8 * column)
+    for k in range(rules):
+        rule = rule_at(context, word(context, At.ACCEPTED_RULES, k))
+        prefetch(rule)
+        prefetch(rule + _LINE)
+    for k in range(rules):
+        begin, end = _steps_of(context, k)
+        for step in range(begin, end, _STEP_BYTES):
+            prefetch(step)
+    for k in range(columns):
+        _fetch_lane(context, word(context, At.ACCEPTED_COLUMNS, k))
+    for k in range(rules):
+        begin, end = _steps_of(context, k)
+        for step in range(begin, end, _STEP_BYTES):
+            prefetch(fixed(context, At.COLUMN_LANE) + 8 * fixed(step, StepField.COLUMN))
+            prefetch(type_state_at(context, fixed(step, StepField.TYPE)))
+    for k in range(columns):
+        _fetch_entry(context, word(context, At.ACCEPTED_COLUMNS, k), 0)
+    for k in range(rules):
+        begin, end = _steps_of(context, k)
+        for step in range(begin, end, _STEP_BYTES):
+            _fetch_lane(context, fixed(step, StepField.COLUMN))
+    for k in range(rules):
+        begin, end = _steps_of(context, k)
+        for step in range(begin, end, _STEP_BYTES):
+            _fetch_entry(context, fixed(step, StepField.COLUMN), 1)
+    for k in range(rules):
+        begin, end = _steps_of(context, k)
+        for step in range(begin, end, _STEP_BYTES):
+            _fetch_row(context, fixed(step, StepField.COLUMN), fixed(step, StepField.TYPE))
+
+
+@inlined
+def _steps_of(context: int, k: int) -> tuple[int, int]:
+    """Give where the steps of an accepted rule begin and end."""
+    rule = rule_at(context, word(context, At.ACCEPTED_RULES, k))
+    steps = fixed(context, At.STEPS)
+    return steps + _STEP_BYTES * fixed(rule, RuleField.STEPS), steps + _STEP_BYTES * fixed(rule, RuleField.ABSENCES)
+
+
+@inlined
+def _fetch_lane(context: int, column: int) -> None:
+    """Ask for the only lane of a column without keys."""
+    lane = word(context, At.COLUMN_LANE, column)
+    if lane >= 0:
+        prefetch(lane_at(context, lane))
+
+
+@inlined
+def _fetch_entry(context: int, column: int, back: int) -> None:
+    """Ask for the place of the next entry of such a lane, or so many before it."""
+    lane = word(context, At.COLUMN_LANE, column)
+    if lane >= 0:
+        row = lane_at(context, lane)
+        entry = (peek(row, LaneState.NEXT) - back) & peek(row, LaneState.MASK)
+        prefetch(entry_at(context, peek(row, LaneState.OFFSET) + entry))
+
+
+@inlined
+def _fetch_row(context: int, column: int, kind: int) -> None:
+    """Ask for the row of the last entry of such a lane."""
+    lane = word(context, At.COLUMN_LANE, column)
+    if lane >= 0:
+        row = lane_at(context, lane)
+        last = peek(row, LaneState.OFFSET) + ((peek(row, LaneState.NEXT) - 1) & peek(row, LaneState.MASK))
+        prefetch(fixed(context, At.STORE) + 8 * row_offset(context, kind, entry_row(context, last)))
 
 
 @compiled
@@ -215,14 +310,14 @@ def _evaluate(context: int, rule_number: int, events_before: int) -> int:
             continue
         step = steps + _STEP_BYTES * at
         kind = fixed(step, StepField.KIND)
-        if kind == StepKind.CHOOSE and fixed(step, StepField.COMPLETES):
+        if kind == StepKind.CHOOSE and fixed(step, StepField.FLAGS) & StepFlag.COMPLETES:
             status = emit_window(context, step, rule_number, events_before)
             if status != DONE:
                 return status
             forward = False
         elif kind == StepKind.CHOOSE:
             cursor = cursors + _CURSOR_BYTES * (at - begin)
-            if forward and fixed(step, StepField.SINGLE):
+            if forward and fixed(step, StepField.FLAGS) & StepFlag.SINGLE:
                 poke(cursor, Cursor.END, 0)
                 poke(cursor, Cursor.ENTRY, 0)
                 forward = bind_last(context, step)

@@ -104,8 +104,12 @@ def _hash(column: int, key: int, count: int) -> int:
 def find_lane(context: int, column: int, key: int) -> int:
     """Give the lane of a key, the words at an address, in a column; -1 if there is none."""
     count = fixed(column_at(context, column), ColumnField.KEYS)
-    if count == 0:
-        return word(context, At.COLUMN_LANE, column)
+    return word(context, At.COLUMN_LANE, column) if count == 0 else find_keyed_lane(context, column, key, count)
+
+
+@inlined
+def find_keyed_lane(context: int, column: int, key: int, count: int) -> int:
+    """Give the lane of a key of so many words in a column; -1 if there is none."""
     hashed = _hash(column, key, count)
     mask = fixed(context, At.HASH_SIZE) - 1
     at = hashed & mask
@@ -348,8 +352,7 @@ def first_not_before(context: int, lane: int, time: int) -> int:
 def row_offset(context: int, kind: int, row_number: int) -> int:
     """Give the place of a row in the store."""
     row = type_state_at(context, kind)
-    width = fixed(type_at(context, kind), TypeField.WIDTH)
-    return peek(row, TypeState.OFFSET) + (row_number & peek(row, TypeState.MASK)) * width
+    return peek(row, TypeState.OFFSET) + (row_number & peek(row, TypeState.MASK)) * peek(row, TypeState.WIDTH)
 
 
 @compiled

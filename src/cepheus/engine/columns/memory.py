@@ -71,6 +71,22 @@ poke_float: Callable[[int, int, float], None] = _writer(_DOUBLE, types.float64)
 """Write a float."""
 
 
+def _prefetch(_context: Any, _address: Any) -> Any:
+    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        half, pointer = ir.IntType(32), ir.IntType(8).as_pointer()
+        signature = ir.FunctionType(ir.VoidType(), [pointer, half, half, half])
+        instruction = builder.module.declare_intrinsic("llvm.prefetch", [pointer], signature)
+        hints = [ir.Constant(half, hint) for hint in (0, 3, 1)]  # for reading, kept in all caches, data
+        builder.call(instruction, [builder.inttoptr(arguments[0], pointer), *hints])
+        return context.get_dummy_value()
+
+    return types.void(types.int64), generate
+
+
+prefetch: Callable[[int], None] = cast(Callable[[int], None], intrinsic(_prefetch))
+"""Ask for the line of the cache at an address, which will be read soon."""
+
+
 def _overflow(instruction: str) -> Callable[[int, int], bool]:
     def typing(_context: Any, _left: Any, _right: Any) -> Any:
         def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:

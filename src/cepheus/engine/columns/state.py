@@ -12,12 +12,13 @@ STRING_ID_FLOOR = -(2**62)
 
 
 class TypeState(IntEnum):
-    """Of the rows of an event type: a ring in the store."""
+    """Of the rows of an event type: a ring in the store, and how wide a row is."""
 
     OFFSET = 0
     MASK = 1
-    FIRST = 2
-    NEXT = 3
+    WIDTH = 2
+    FIRST = 3
+    NEXT = 4
 
 
 class LaneState(IntEnum):

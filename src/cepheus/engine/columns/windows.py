@@ -9,7 +9,7 @@ from cepheus.engine.columns.lanes import (
     column_at,
     entry_row,
     entry_time,
-    find_lane,
+    find_keyed_lane,
     first_not_before,
     lane_at,
 )
@@ -29,14 +29,16 @@ def key_part(column: int, part: int, value: int) -> int:
 @inlined
 def lane_of(context: int, step: int) -> int:
     """Find the lane whose key the events bound so far ask for; -1 if there is none."""
-    column = fixed(step, StepField.COLUMN)
+    column, count = fixed(step, StepField.COLUMN), fixed(step, StepField.KEY_COUNT)
+    if count == 0:
+        return word(context, At.COLUMN_LANE, column)
     row = column_at(context, column)
     key = fixed(context, At.STACK)
-    for part in range(fixed(row, ColumnField.KEYS)):
+    for part in range(count):
         source = 2 * (fixed(step, StepField.KEYS) + part)
         base = word(context, At.BOUND, table(context, At.KEYS, source))
         poke(key, part, key_part(row, part, word(context, At.STORE, base + table(context, At.KEYS, source + 1))))
-    return find_lane(context, column, key)
+    return find_keyed_lane(context, column, key, count)
 
 
 @inlined

@@ -57,6 +57,7 @@ from cepheus.plan.program import (
     PolicyCode,
     RuleField,
     StepField,
+    StepFlag,
     StepKind,
 )
 
@@ -237,7 +238,7 @@ def _evaluate(context: int, memory: int, rule_number: int, events_before: int) -
         probability = 0.0
         if kind == StepKind.CHOOSE:
             cursor = cursors + _CURSOR_BYTES * done
-            if forward and fixed(step, StepField.SINGLE):
+            if forward and fixed(step, StepField.FLAGS) & StepFlag.SINGLE:
                 poke(cursor, Cursor.END, 0)
                 poke(cursor, Cursor.ENTRY, 0)
                 probability = _bind_last(context, memory, step, step_worth, floor)
@@ -536,7 +537,7 @@ def _compute_error(context: int, memory: int, step: int, step_worth: int) -> Non
             since, until = min(second, until) + 1, max(second, until)
         begin, end = first_not_before(context, lane, since), first_not_before(context, lane, until)
     scan = fixed(memory, Of.LAST_SCAN)
-    plain = fixed(step, StepField.PLAIN) != 0
+    plain = fixed(step, StepField.FLAGS) & StepFlag.PLAIN != 0
     known = (
         plain and peek(scan, 0) == lane and peek(scan, 1) == begin and peek(scan, 2) == end and peek(scan, 3) == slot
     )
