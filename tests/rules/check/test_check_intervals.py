@@ -165,3 +165,15 @@ def test_json_that_is_no_rule(change: dict[str, object], message: str) -> None:
     data["interval_rules"][0] |= change
     with pytest.raises(RuleError, match=message):
         from_json(data)
+
+
+def test_a_rule_that_feeds_itself_has_the_type_that_it_starts_from() -> None:
+    def kinds(text: str) -> list[ValueType | None]:
+        (head,) = check(parse(text)).composites.values()
+        return [attribute.type for attribute in head.attributes]
+
+    assert kinds("n(1) <- a. n(N) <- n(M) SEQ a WHERE N is M+1.") == [ValueType.INT]
+    assert kinds("n(1) <- a. n(N) <- n(M) SEQ a WHERE N is M/2.") == [ValueType.FLOAT]
+    assert kinds("n(1) <- a. n(N) <- n(N) SEQ b(N).") == [ValueType.INT]
+    assert kinds("n(1) <- a. n(N) <- n(_) SEQ b(N).") == [None]
+    assert kinds('n(1) <- a. n("x") <- n(_) SEQ b.') == [None]

@@ -18,7 +18,8 @@ Kinds = dict[str, ValueType]
 def with_types(rules: Sequence[IntervalRule], types: Mapping[str, EventType]) -> list[IntervalRule]:
     """Give the rules with the types of their heads' attributes, where constants, declarations and arithmetic tell.
 
-    A type that different rules give differently stays open, unless both are numbers.
+    A type that different rules give differently stays open, unless both are numbers. A rule that feeds itself counts on
+    the type that the other rules give, if what it makes then has that type, too.
     """
     known = dict(types)
     for _ in range(len(rules) + 1):  # what one rule tells may tell more in another; each round settles one at least
@@ -26,6 +27,7 @@ def with_types(rules: Sequence[IntervalRule], types: Mapping[str, EventType]) ->
         if all(known.get(name) == event_type for name, event_type in settled.items()):
             break
         known |= settled
+    known |= _assumed(rules, known)
     return [
         replace(rule, head=replace(rule.head, attributes=known[rule.head.name].attributes))
         if len(known[rule.head.name].attributes) == len(rule.values)
@@ -36,6 +38,34 @@ def with_types(rules: Sequence[IntervalRule], types: Mapping[str, EventType]) ->
 
 def _heads(rules: Sequence[IntervalRule]) -> list[str]:
     return list(dict.fromkeys(rule.head.name for rule in rules))
+
+
+def _assumed(rules: Sequence[IntervalRule], known: Mapping[str, EventType]) -> dict[str, EventType]:
+    """Give the heads whose types are open with types that hold if they are assumed to hold."""
+    heads = {name: [rule for rule in rules if rule.head.name == name] for name in _heads(rules)}
+    places = [(name, n) for name in heads for n, a in enumerate(known[name].attributes) if a.type is None]
+    trial = dict(known)
+    for _ in range(2 * len(places) + 2):  # each place goes from open to a type, and perhaps from int to double
+        for name, place in places:
+            kinds = {_kind(rule, place, trial) for rule in heads[name]} - {None}
+            trial[name] = _with_kind(trial[name], place, _common(kinds) if kinds else None)
+    while True:
+        wrong = [
+            (name, place)
+            for name, place in places
+            if (assumed := trial[name].attributes[place].type) is not None
+            and _common({_kind(rule, place, trial) for rule in heads[name]}) is not assumed
+        ]
+        if not wrong:
+            return {name: trial[name] for name in heads}
+        for name, place in wrong:
+            trial[name] = _with_kind(trial[name], place, None)
+
+
+def _with_kind(event_type: EventType, place: int, kind: ValueType | None) -> EventType:
+    attributes = list(event_type.attributes)
+    attributes[place] = replace(attributes[place], type=kind)
+    return replace(event_type, attributes=tuple(attributes))
 
 
 def _merged(rules: Sequence[IntervalRule], known: Mapping[str, EventType]) -> EventType:
