@@ -66,6 +66,20 @@ def test_events_may_come_in_many_forms(cli: Command, how: str) -> None:
     assert _found() == [FOUND]
 
 
+@pytest.mark.parametrize(
+    ("event", "message"),
+    [
+        ({"type": "a", "time": 3, "args": [[1, 2], 2]}, "argument 1 is a list: values are numbers, texts, truths"),
+        ({"type": "a", "time": 3, "end": 5, "args": [1, 2]}, "the time is 3 and the end 5, but these are the same"),
+    ],
+)
+def test_what_an_event_cannot_have_is_refused(cli: Command, event: dict[str, object], message: str) -> None:
+    _jsonl("e.jsonl", [event])
+    done = cli("detect", "pair.etalis", "--events", "e.jsonl", "--engine", "figure2")
+    assert done.code != 0
+    assert message in done.err
+
+
 def test_events_may_be_intervals_and_are_written_as_such(cli: Command) -> None:
     _jsonl("e.jsonl", [{"type": "a", "start": 1, "time": 3, "args": [1, 2]}, {"type": "b", "time": 4, "args": [1, 0]}])
     _detect(cli, "e.jsonl", "-o", "out.csv")

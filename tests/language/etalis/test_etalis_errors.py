@@ -48,6 +48,8 @@ ONE = [
         "chronological",
         "write one of once, renewing, shorter, longer, greatest, least",
     ),
+    ("e(X) <- a(X) WHERE X + 1.", "not-a-condition", "X + 1", "compare it"),
+    ("e(X) <- a(X) WHERE 3.", "not-a-condition", "3", "compare it with something"),
     ("policy recent. policy recent. e <- a.", "repeated", "policy recent.", "keep one of the two"),
     ("e(X) <- a(X + 1).", "argument", "X + 1", "name it with a variable and say in WHERE what that equals"),
     ("e <- (a AND b) CNOT c.", "negation", "CNOT", "write (q SEQ r) CNOT p"),

@@ -39,6 +39,10 @@ def named(record: Mapping[str, object], event_type: EventType | None) -> dict[st
         arguments = record[ARGUMENTS]
         if not isinstance(arguments, list):
             raise EventError.of("args", f"{shown(arguments)} is not a list of arguments", hint='write "args": [1, "a"]')
+        for place, value in enumerate(arguments, 1):
+            if isinstance(value, list | dict):
+                message = f"argument {place} is {shown(value)}: values are numbers, texts, truths and times"
+                raise EventError.of("args", message, hint="give each element an argument, or an event of its own")
         names = [argument_name(place) for place in range(1, len(arguments) + 1)]
         if event_type is not None:
             names = [attribute.name for attribute in event_type.attributes]
@@ -48,8 +52,9 @@ def named(record: Mapping[str, object], event_type: EventType | None) -> dict[st
     if END in record:
         if event_type is not None and event_type.attribute(END) is not None:
             made[END] = record[END]
-        else:
-            made.setdefault("time", record[END])
+        elif type(record[END]) is type(made.setdefault("time", record[END])) and record[END] != made["time"]:
+            message = f"the time is {shown(made['time'])} and the end {shown(record[END])}, but these are the same"
+            raise EventError.of("time", message, hint='leave one of them out; the other end of an interval is "start"')
     return made
 
 

@@ -185,6 +185,12 @@ class TermReader:
                 return Known(term.what, tuple(map(self.argument, term.below)), term.span)
             case Kind.NAME if not is_variable(term.what):
                 return Known(term.what, (), term.span)
+            case Kind.ARITHMETIC | Kind.NEGATIVE:
+                self._error("not-a-condition", "arithmetic gives a number, not a condition", term.span, "compare it")
+                return None
+            case Kind.CONSTANT if term.what.type is not ValueType.BOOL:
+                self._error("not-a-condition", "a constant is not a condition", term.span, "compare it with something")
+                return None
             case _:
                 return Holds(self.expression(term), term.span)
 
