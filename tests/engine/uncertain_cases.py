@@ -104,7 +104,7 @@ def _rule(random: Random, number: int, *, closed: bool) -> str:
         parts.append(f"not {random.choice('CD')}({inside}) within {random.choice(_WINDOWS)} from T")
     if random.random() < 0.35:
         function = random.choice(
-            ("Avg", "Sum", "Count") if closed else ("Avg", "Max", "Count", "Min", "Stddev", "Last")
+            ("Avg", "Sum", "Count", "First", "Last") if closed else ("Avg", "Max", "Count", "Min", "Stddev", "Last")
         )
         value = "" if function == "Count" else ".x"
         inside = random.choice(("", "k = $k")) if closed else random.choice(("", "x > 1", "k = $k"))

@@ -58,6 +58,8 @@ _FUNCTIONS = {
     "Last": FunctionCode.LAST,
 }
 _RUNNING = ("Count", "Sum", "Avg")
+_WITH_ERRORS = ("Sum", "Avg", "First", "Last")
+"""Functions of uncertain values whose error has a closed form."""
 
 
 def lower_rule(shared: SharedColumns, rule: ResolvedRule, schema: Schema, fed: Mapping[str, int]) -> LoweredRule:
@@ -341,7 +343,7 @@ class _RuleLowering:
             return -1
         if not blurred(value, self._is_uncertain):
             return -1
-        if not isinstance(value, AttributeRef) or step.function not in ("Sum", "Avg"):
+        if not isinstance(value, AttributeRef) or step.function not in _WITH_ERRORS:
             raise unsupported(Construct.UNCERTAIN_FORMS, value.span)
         return self._term(value, 1.0, self._locate).error_slot
 

@@ -61,6 +61,8 @@ def compute_aggregate(function: str, members: Sequence[Member], calculus: Calcul
     """
     kept = [member for member in (_rounded(member, calculus) for member in members) if member.probability > 0.0]
     surely = all(member.probability == 1.0 for member in kept)
+    if surely and function in ("First", "Last"):  # the others do not matter
+        kept = kept[:1] if function == "First" else kept[-1:]
     if surely and (function == "Count" or all(member.law is None for member in kept)):
         return Computed(aggregate(function, [member.value for member in kept]))
     observed = aggregate(function, [member.value for member in kept]) if surely else None

@@ -12,6 +12,9 @@ import math
 NEGLIGIBLE = 1e-12
 """A probability nearer to 0 or to 1 than this is taken for 0 or 1: rounding errors are of that size."""
 
+FAR = 7.2
+"""Standard deviations beyond which what is left of a Gaussian is less than negligible."""
+
 _SQRT_HALF = math.sqrt(0.5)
 _DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
 _THIN = 1e-3

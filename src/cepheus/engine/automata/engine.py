@@ -65,6 +65,7 @@ class AutomataEngine(ColumnsEngine):
         self._instances = Instances()
         self._table = InstanceTable()
         self._table.use_instances(self._instances)
+        self._context[At.MEMORY] = self._table.address
         self._states: dict[str, range] = {}
 
     @property
@@ -104,7 +105,7 @@ class AutomataEngine(ColumnsEngine):
     def _kernel(self) -> int:
         """Run the kernel, with more room for instances as it is needed."""
         while True:
-            code = run(self._context.address, self._table.address)
+            code = run(self._context.address)
             if code < Shortage.POOL_FULL:
                 return Status(code)
             self._make_room(Shortage(code))

@@ -14,60 +14,17 @@ from cepheus.engine.automata.instances import add_instance, take_back
 from cepheus.engine.automata.settle import settle
 from cepheus.engine.automata.state import In
 from cepheus.engine.columns.emit import commit_output, enqueue
-from cepheus.engine.columns.kernel import accept, load_input, load_queued, reserve
+from cepheus.engine.columns.kernel import accept, reserve
 from cepheus.engine.columns.lanes import append_entry, append_row, type_state_at
-from cepheus.engine.columns.memory import At, fixed, peek, peek_half, poke, put, table, word
-from cepheus.engine.columns.state import DONE, STORE_FULL, STRING_NEEDED, TypeState
-from cepheus.plan.program import SLOT_TIME
+from cepheus.engine.columns.loop import loop_over
+from cepheus.engine.columns.memory import At, fixed, peek, poke, put, word
+from cepheus.engine.columns.state import DONE, STRING_NEEDED, TypeState
 
 
 @compiled
-def run(context: int, memory: int) -> int:
-    """Process the queue of composite events and then the input, from where the last call left it."""
-    count = fixed(context, At.INPUT_SIZE)
-    rows = fixed(context, At.ROWS)
-    next_row = peek(context, At.INPUT_NEXT)
-    status = _process_queue(context, memory)
-    while status == DONE and next_row < count:
-        at = next_row if rows == 0 else peek(rows, next_row)
-        kind = table(context, At.KINDS, peek_half(fixed(context, At.CODES), at))
-        if kind >= 0:
-            base = load_input(context, kind, at)
-            status = STORE_FULL
-            if base >= 0:
-                status = _process(context, memory, kind, base, peek(fixed(context, At.TIMES), at))
-            if status != DONE:
-                break
-            if peek(context, At.QUEUE_NEXT) > 0:
-                status = _process_queue(context, memory)
-        next_row += 1
-    poke(context, At.INPUT_NEXT, next_row)
-    return status
-
-
-@compiled
-def _process_queue(context: int, memory: int) -> int:
-    """Process the composite events that rules listen to, and those that they complete in turn."""
-    at = peek(context, At.QUEUE_FIRST)
-    while at < peek(context, At.QUEUE_NEXT):
-        record = fixed(context, At.QUEUE) + 8 * at
-        base = load_queued(context, record)
-        status = STORE_FULL
-        if base >= 0:
-            status = _process(context, memory, peek(record, 0), base, peek(record, 1 + SLOT_TIME))
-        if status != DONE:
-            poke(context, At.QUEUE_FIRST, at)
-            return status
-        at += fixed(context, At.RECORD_WIDTH)
-    poke(context, At.QUEUE_FIRST, 0)
-    poke(context, At.QUEUE_NEXT, 0)
-    return DONE
-
-
-@compiled
-def _process(context: int, memory: int, kind: int, base: int, now: int) -> int:
+def _process(context: int, kind: int, base: int, now: int) -> int:
     """Take the event at ``base``; if that fails, leave everything as it was."""
-    poke(context, At.TIME, now)  # even if nothing is concerned: placing the event may have freed rows out of reach now
+    memory = fixed(context, At.MEMORY)
     put(context, At.BOUND, 0, base)
     rules, accepted = accept(context, kind)
     if peek(context, At.NEEDED_TABLE) >= 0:
@@ -124,6 +81,10 @@ def _settle_all(context: int, memory: int, rules: int, now: int) -> int:
         if status != DONE:
             return status
     return DONE
+
+
+run = loop_over(_process, compiled)
+"""Process the queue of composite events and then the input of a context, from where the last call left it."""
 
 
 @compiled

@@ -81,12 +81,12 @@ def accept_indexed(context: int, kind: int, rules: int, columns: int) -> tuple[i
         while node > 0:
             rules, columns = _take(context, nodes + node, rules, columns)
             node >>= 1
-    _sort(fixed(context, At.ACCEPTED_RULES), rules)
+    sort_words(fixed(context, At.ACCEPTED_RULES), rules)
     return rules, columns
 
 
 @compiled
-def _sort(numbers: int, count: int) -> None:
+def sort_words(numbers: int, count: int) -> None:
     """Sort the words at an address, which are few or nearly in order: by shell sort."""
     gap = 1
     while gap < count // 3:

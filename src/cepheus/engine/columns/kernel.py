@@ -8,8 +8,10 @@ is full, and the same event is taken again.
 
 from __future__ import annotations
 
+from cepheus.engine.columns.aggregates import candidate
+from cepheus.engine.columns.choosing import choosing_by
 from cepheus.engine.columns.compiled import compiled, inlined
-from cepheus.engine.columns.emit import commit_output, emit, emit_window, enqueue, rule_at, trace
+from cepheus.engine.columns.emit import commit_output, emit, emit_window, enqueue, rule_at
 from cepheus.engine.columns.index import LISTENER_BYTES, accept_indexed
 from cepheus.engine.columns.lanes import (
     append_entry,
@@ -18,120 +20,23 @@ from cepheus.engine.columns.lanes import (
     entry_at,
     entry_row,
     lane_at,
-    place_row,
     reserve_lane,
     row_offset,
     type_at,
     type_state_at,
 )
+from cepheus.engine.columns.loop import loop_over
 from cepheus.engine.columns.machine import all_hold
-from cepheus.engine.columns.memory import At, fixed, peek, peek_half, poke, prefetch, put, table, word
-from cepheus.engine.columns.state import DONE, STORE_FULL, STRING_NEEDED, Cursor, LaneState
-from cepheus.engine.columns.windows import bind_last, bind_next, compute_aggregate, key_part, open_window
-from cepheus.plan.program import (
-    HEADER,
-    SLOT_ID,
-    SLOT_START,
-    SLOT_TIME,
-    ColumnField,
-    ListenerField,
-    RuleField,
-    StepField,
-    StepFlag,
-    StepKind,
-    TypeField,
-)
+from cepheus.engine.columns.memory import At, fixed, peek, poke, prefetch, put, word
+from cepheus.engine.columns.state import DONE, STRING_NEEDED, Cursor, LaneState
+from cepheus.engine.columns.windows import compute_aggregate, key_part
+from cepheus.plan.program import ColumnField, ListenerField, RuleField, StepField, StepFlag, StepKind, TypeField
 
 _STEP_BYTES = 8 * len(StepField)
 _CURSOR_BYTES = 8 * len(Cursor)
 _LINE = 64
-_FEW = 4
-
-
-@compiled
-def run(context: int) -> int:
-    """Process the queue of composite events and then the input, from where the last call left it."""
-    count = fixed(context, At.INPUT_SIZE)
-    rows = fixed(context, At.ROWS)
-    next_row = peek(context, At.INPUT_NEXT)
-    status = _process_queue(context)
-    at = -1
-    while status == DONE and next_row < count:
-        at = next_row if rows == 0 else peek(rows, next_row)
-        kind = table(context, At.KINDS, peek_half(fixed(context, At.CODES), at))
-        if kind >= 0:
-            events = peek(context, At.OUTPUT_EVENTS)
-            status = _process_input(context, kind, at)
-            if status != DONE:
-                break
-            trace(context, events, at)
-            if peek(context, At.QUEUE_NEXT) > 0:
-                status = _process_queue(context)
-        next_row += 1
-    poke(context, At.INPUT_NEXT, next_row)
-    if at >= 0:
-        poke(context, At.TIME, peek(fixed(context, At.TIMES), at))
-    return status
-
-
-@inlined
-def load_input(context: int, kind: int, at: int) -> int:
-    """Load an input event into the place where its row would be stored; give the place, -1 if the store must grow."""
-    time = peek(fixed(context, At.TIMES), at)
-    base = place_row(context, kind, time)
-    if base < 0:
-        return base
-    row = fixed(context, At.STORE) + 8 * base
-    poke(row, SLOT_ID, peek(fixed(context, At.IDS), at))
-    poke(row, SLOT_TIME, time)
-    poke(row, SLOT_START, peek(fixed(context, At.STARTS), at))
-    layout = type_at(context, kind)
-    inputs = fixed(layout, TypeField.INPUTS)
-    for slot in range(HEADER, fixed(layout, TypeField.WIDTH)):
-        column = table(context, At.SLOTS, inputs + slot)
-        poke(row, slot, 0 if column < 0 else peek(table(context, At.ADDRESSES, column), at))
-    return base
-
-
-@inlined
-def load_queued(context: int, record: int) -> int:
-    """Load a composite event of the queue into the place where its row would be stored; -1 if the store must grow."""
-    kind = peek(record, 0)
-    base = place_row(context, kind, peek(record, 1 + SLOT_TIME))
-    if base >= 0:
-        for k in range(fixed(type_at(context, kind), TypeField.WIDTH)):
-            put(context, At.STORE, base + k, peek(record, 1 + k))
-    return base
-
-
-@inlined
-def _process_input(context: int, kind: int, at: int) -> int:
-    """Process an input event."""
-    base = load_input(context, kind, at)
-    if base < 0:
-        return STORE_FULL
-    return _process(context, kind, base, peek(fixed(context, At.TIMES), at))
-
-
-@compiled
-def _process_queue(context: int) -> int:
-    """Process the composite events that rules listen to, and those that they complete in turn."""
-    at = peek(context, At.QUEUE_FIRST)
-    while at < peek(context, At.QUEUE_NEXT):
-        record = fixed(context, At.QUEUE) + 8 * at
-        base = load_queued(context, record)
-        status = STORE_FULL
-        events = peek(context, At.OUTPUT_EVENTS)
-        if base >= 0:
-            status = _process(context, peek(record, 0), base, peek(record, 1 + SLOT_TIME))
-        if status != DONE:
-            poke(context, At.QUEUE_FIRST, at)
-            return status
-        trace(context, events, ~peek(record, fixed(context, At.RECORD_WIDTH) - 1))
-        at += fixed(context, At.RECORD_WIDTH)
-    poke(context, At.QUEUE_FIRST, 0)
-    poke(context, At.QUEUE_NEXT, 0)
-    return DONE
+FEW = 4
+"""Fewer rules and columns than these are looked at without asking for them beforehand."""
 
 
 @inlined
@@ -143,7 +48,7 @@ def _process(context: int, kind: int, base: int, now: int) -> int:
         return STRING_NEEDED
     if rules + columns == 0:
         return DONE
-    if rules + columns > _FEW:
+    if rules + columns > FEW:
         fetch(context, rules, columns)
     status = reserve(context, base, columns, now)
     if rules > 0 and status == DONE:
@@ -293,6 +198,16 @@ def reserve(context: int, base: int, columns: int, now: int) -> int:
 
 
 @inlined
+def _fitting(context: int, step: int, place: int) -> bool:
+    """Tell whether the event of an entry satisfies what a step asks, and bind it."""
+    return candidate(context, step, entry_row(context, place))
+
+
+_CHOOSING = choosing_by(_fitting, False, inlined)
+open_window, bind_next, bind_last = _CHOOSING.open_window, _CHOOSING.bind_next, _CHOOSING.bind_last
+
+
+@inlined
 def _evaluate(context: int, rule_number: int, events_before: int) -> int:
     """Find every combination of choices for the current terminator, depth first, in order of the stream."""
     rule = rule_at(context, rule_number)
@@ -331,3 +246,7 @@ def _evaluate(context: int, rule_number: int, events_before: int) -> int:
             forward = all_hold(context, fixed(step, StepField.CONSTRAINTS), fixed(step, StepField.CONSTRAINTS_END))
         at += 1 if forward else -1
     return DONE
+
+
+run = loop_over(_process, compiled)
+"""Process the queue of composite events and then the input of a context, from where the last call left it."""

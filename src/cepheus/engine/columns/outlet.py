@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from struct import Struct
 from typing import overload
@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cepheus.core.batch import ColumnKey, EventBatch, Provenance
+from cepheus.core.distribution import Distribution
 from cepheus.core.event import Event, EventId, composite_digest, composite_event, id_word
 from cepheus.core.values import Value, ValueType
 from cepheus.engine.columns.emit import name_events
@@ -257,8 +258,12 @@ class _LazyIds(Sequence[EventId]):
         return iter(self._found.all_ids())
 
 
-def to_batch(found: Found) -> EventBatch:
-    """Give what was found as a batch."""
+def to_batch(
+    found: Found,
+    probabilities: NDArray[np.float64] | None = None,
+    errors: Mapping[str, Sequence[Distribution | None]] | None = None,
+) -> EventBatch:
+    """Give what was found as a batch; ``errors`` are those of attributes."""
     outlet = found.outlet
     one_type, one_rule = len(outlet.types) == 1, len(outlet.names) == 1
     return EventBatch(
@@ -273,6 +278,8 @@ def to_batch(found: Found) -> EventBatch:
             rule_codes=np.zeros(len(found), np.int32) if one_rule else found.rule.astype(np.int32),
             made_of=_Lazy(found),
         ),
+        probabilities=probabilities,
+        errors={} if errors is None else errors,
     )
 
 

@@ -14,8 +14,8 @@ from cepheus.engine.columns.lanes import (
     lane_at,
 )
 from cepheus.engine.columns.memory import At, fixed, peek, poke, table, word
-from cepheus.engine.columns.state import Cursor, LaneState
-from cepheus.plan.program import SLOT_TIME, ColumnField, PolicyCode, StepField
+from cepheus.engine.columns.state import LaneState
+from cepheus.plan.program import SLOT_TIME, ColumnField, StepField
 
 _MINUS_ZERO = -(2**63)  # the bits of -0.0 as an integer
 
@@ -48,75 +48,7 @@ def reference_time(context: int, step: int) -> int:
 
 
 @inlined
-def bind_last(context: int, step: int) -> bool:
-    """Bind the one event that a plain ``last`` takes; False if there is none."""
-    lane = lane_of(context, step)
-    if lane < 0:
-        return False
-    until = reference_time(context, step)
-    since = before(until, fixed(step, StepField.WINDOW))
-    row = lane_at(context, lane)
-    offset, mask, first = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK), peek(row, LaneState.FIRST)
-    entry = first_not_before(context, lane, until)
-    while entry > first and entry_time(context, offset + ((entry - 1) & mask)) >= since:
-        entry -= 1
-        if candidate(context, step, entry_row(context, offset + (entry & mask))):
-            return True
-    return False
-
-
-@inlined
-def open_window(context: int, step: int, cursor: int) -> None:
-    """Place a cursor on the entries of a window that a selection may take."""
-    poke(cursor, Cursor.ENTRY, 0)
-    poke(cursor, Cursor.END, 0)
-    lane = lane_of(context, step)
-    if lane < 0:
-        return
-    until = reference_time(context, step)
-    since = before(until, fixed(step, StepField.WINDOW))
-    end = first_not_before(context, lane, until)
-    wanted = fixed(step, StepField.COUNT)
-    if fixed(step, StepField.POLICY) == PolicyCode.LAST:
-        row = lane_at(context, lane)
-        offset, mask, first = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK), peek(row, LaneState.FIRST)
-        entry, left = end, wanted
-        while left > 0 and entry > first and entry_time(context, offset + ((entry - 1) & mask)) >= since:
-            entry -= 1
-            if candidate(context, step, entry_row(context, offset + (entry & mask))):
-                left -= 1
-        if left == wanted:
-            return
-    else:
-        entry = first_not_before(context, lane, since)
-    poke(cursor, Cursor.ENTRY, entry)
-    poke(cursor, Cursor.END, end)
-    poke(cursor, Cursor.LEFT, wanted)
-    poke(cursor, Cursor.LANE, lane)
-
-
-@inlined
-def bind_next(context: int, step: int, cursor: int) -> bool:
-    """Bind the next event that the selection takes."""
-    entry, end = peek(cursor, Cursor.ENTRY), peek(cursor, Cursor.END)
-    if entry >= end:
-        return False
-    row = lane_at(context, peek(cursor, Cursor.LANE))
-    offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
-    while entry < end:
-        row_number = entry_row(context, offset + (entry & mask))
-        entry += 1
-        if candidate(context, step, row_number):
-            left = peek(cursor, Cursor.LEFT) - 1
-            poke(cursor, Cursor.LEFT, left)
-            poke(cursor, Cursor.ENTRY, end if left == 0 else entry)
-            return True
-    poke(cursor, Cursor.ENTRY, end)
-    return False
-
-
-@inlined
-def _scope(context: int, step: int) -> tuple[int, int]:
+def scope(context: int, step: int) -> tuple[int, int]:
     """Give the times that an aggregate or an absence looks at: from the first, up to and without the second."""
     until = reference_time(context, step)
     other = fixed(step, StepField.OTHER_REFERENCE)
@@ -135,7 +67,7 @@ def compute_aggregate(context: int, step: int) -> None:
     elif fixed(step, StepField.INCREMENTAL):
         running_aggregate(context, step, lane, word(context, At.STORE, word(context, At.BOUND, 0) + SLOT_TIME))
     else:
-        start, end = _scope(context, step)
+        start, end = scope(context, step)
         scanned_aggregate(context, step, lane, start, end)
 
 
@@ -145,7 +77,7 @@ def occurred(context: int, step: int) -> bool:
     lane = lane_of(context, step)
     if lane < 0:
         return False
-    start, end = _scope(context, step)
+    start, end = scope(context, step)
     row = lane_at(context, lane)
     offset, mask, first = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK), peek(row, LaneState.FIRST)
     entry = first_not_before(context, lane, end)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from types import FunctionType
 from typing import Any, TypeVar, cast
 
 from cepheus.core.compiled import compile_into
 from cepheus.engine.columns.compiled import cache_folder
+from cepheus.engine.columns.parts import with_parts
 from cepheus.uncertainty import closed_forms
 
 F = TypeVar("F", bound=Callable[..., object])
 
 _CLOSED_FORMS = Path(closed_forms.__file__)
-_SURROUNDINGS = {"engine.py", "past.py", "profile.py", "single.py"}
+_SURROUNDINGS = {"engine.py", "error_plan.py", "past.py", "profile.py", "single.py"}
 _KERNEL = [path for path in sorted(Path(__file__).parent.glob("*.py")) if path.name not in _SURROUNDINGS]
 FOLDER = cache_folder([*_KERNEL, _CLOSED_FORMS])
 """Where the compiled kernel is kept."""
@@ -28,13 +28,6 @@ def compiled(function: F) -> F:
 def inlined(function: F) -> F:
     """Compile a function into each of its callers."""
     return compile_into(FOLDER, function, inlined=True)
-
-
-def _closed(name: str, known: dict[str, Any]) -> Any:
-    """Compile a closed form: the function as it stands, with those it calls compiled, too."""
-    function = getattr(closed_forms, name)
-    surroundings = {**function.__globals__, **known}
-    return compiled(FunctionType(function.__code__, surroundings, function.__name__))
 
 
 def _all_closed() -> dict[str, Any]:
@@ -51,11 +44,10 @@ def _all_closed() -> dict[str, Any]:
         "_lower",
         "spread_cdf",
     ):
-        known[name] = _closed(name, known)
+        known[name] = compiled(with_parts(getattr(closed_forms, name), **known))
     return known
 
 
 _FORMS = _all_closed()
 settled = cast(Callable[[float], float], _FORMS["settled"])
-normal_cdf = cast(Callable[[float], float], _FORMS["normal_cdf"])
 spread_cdf = cast(Callable[[float, float, float, float], float], _FORMS["spread_cdf"])

@@ -15,10 +15,10 @@ from cepheus.core.errors import UnsupportedError
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.engine.columns.compiled import announce_compilation
-from cepheus.engine.columns.context import Input
+from cepheus.engine.columns.context import Input, Scratch
 from cepheus.engine.columns.engine import ColumnsEngine
 from cepheus.engine.columns.intake import BatchWords, Intake
-from cepheus.engine.columns.memory import address
+from cepheus.engine.columns.memory import At, address
 from cepheus.engine.columns.outlet import Found, to_batch
 from cepheus.engine.columns.output import Output
 from cepheus.engine.columns.snapshot import Saved, read, write
@@ -27,15 +27,23 @@ from cepheus.engine.factors import no_such_rule, require_factor
 from cepheus.engine.limits import DEFAULT_LIMIT
 from cepheus.engine.past import Past
 from cepheus.engine.probable.compiled import FOLDER
+from cepheus.engine.probable.error_plan import ErrorPlan, error_plan
 from cepheus.engine.probable.kernel import run
 from cepheus.engine.probable.past import past_of
-from cepheus.engine.probable.profile import Key, Profile, profile_of, profiles_in, require_closed, with_composites
+from cepheus.engine.probable.profile import (
+    Familiar,
+    Key,
+    Profile,
+    profile_of,
+    profiles_in,
+    require_closed,
+    with_composites,
+)
 from cepheus.engine.probable.replay import replay
 from cepheus.engine.probable.single import UncertainInput
 from cepheus.engine.probable.state import Of, WorthTable
 from cepheus.engine.probable.tables import Worths, flatten_probable, spread_rows
 from cepheus.engine.snapshot import pack, unpack
-from cepheus.plan.layouts import DOUBT, ERROR_MARKS
 from cepheus.plan.lower import Lowering
 from cepheus.plan.program import Program, Words
 from cepheus.plan.strings import StringTable
@@ -61,17 +69,19 @@ class ProbableEngine(ColumnsEngine):
         self._others: dict[Distribution, int] = {}
         self._factors: dict[str, float] = {}
         self._held: list[Words] = []
-        self._known: set[tuple[str, str, type]] = set()
+        self._error_plans: dict[tuple[tuple[str, ...], tuple[str, ...], bool], ErrorPlan] = {}
         super().__init__(limit)
 
     def _begin(self, strings: StringTable) -> None:
         super()._begin(strings)
+        self._familiar = Familiar(self._reads)
         uncertain: dict[str, set[str]] = {}
         for event_type, attribute in self._profiles:
             uncertain.setdefault(event_type, set()).add(attribute)
         self._lowering = Lowering(strings, uncertain)
         self._intake = Intake(self._lowering)
         self._table = WorthTable()
+        self._context[At.MEMORY] = self._table.address
         self._table[Of.NEGATION_AS_PRINTED] = int(self._calculus.negation == "as-printed")
         self._worths: Worths | None = None
         self._list_others()
@@ -101,6 +111,7 @@ class ProbableEngine(ColumnsEngine):
                 self.withdraw(str(rule.name))
             raise
         self._declare(schema)
+        self._familiar = Familiar(self._reads)
 
     def _declare(self, schema: Schema) -> None:
         for event_type in schema.values():
@@ -162,6 +173,7 @@ class ProbableEngine(ColumnsEngine):
             self._context.use_output(self._output)
         self._table[Of.FIRST_EXTRA] = width
         self._first_extra = width
+        self._error_plans = {}
         self._error_places: dict[str, Words] = {}
         for number, rule in enumerate(self._order):
             for k, output in enumerate(rule.outputs):
@@ -169,10 +181,15 @@ class ProbableEngine(ColumnsEngine):
                     unknown = np.full(len(self._order), -1, np.int64)
                     self._error_places.setdefault(output.attribute, unknown)[number] = width + 1 + 3 * k
         longest = max((len(rule.steps) + len(rule.absences) for rule in self._order), default=0)
-        self._table.use(self._worths, longest, len(self._program.listeners) + len(self._order))
+        self._table.use(self._worths, longest)
+        near = self._worths.vicinities
+        for kind in np.flatnonzero(np.diff(near.types)).tolist():
+            self._listening[kind] = True
+        self._scratch = Scratch.for_rules(longest, len(self._program.listeners) + len(near.members))
+        self._context.use_scratch(self._scratch)
 
     def _kernel(self) -> int:
-        return run(self._context.address, self._table.address)
+        return run(self._context.address)
 
     def _replay(self, kind: int, rows: Words, born: Words) -> Status:
         table = self._table.address
@@ -205,7 +222,7 @@ class ProbableEngine(ColumnsEngine):
         """Tell whether errors of the kinds that an event has were seen before, so that there is nothing to learn."""
         if event.probability != 1.0 and event.type not in self._doubtful:
             return False
-        return all((event.type, name, type(error)) in self._known for name, error in event.errors.items())
+        return self._familiar.has_errors(event)
 
     def _single_input(self) -> UncertainInput:
         return UncertainInput(self._lowering, self._listening, self._declared, self._others)
@@ -225,6 +242,8 @@ class ProbableEngine(ColumnsEngine):
 
     def _with_declared(self, batch: EventBatch) -> EventBatch:
         """Give the errors that rules declare to the events that have none of their own."""
+        if not self._declared:
+            return batch
         errors = dict(batch.errors)
         for code, event_type in enumerate(batch.types):
             for name, error in self._declared.get(event_type, {}).items():
@@ -237,24 +256,26 @@ class ProbableEngine(ColumnsEngine):
 
     def _admit(self, batch: EventBatch) -> None:
         """Learn what errors the events have; UnsupportedError if the rules cannot deal with them."""
-        seen = {key: profile for key, profile in profiles_in(batch).items() if self._reads(key)}
+        if batch.probabilities is None and self._familiar.has_all(batch):
+            return
+        found = profiles_in(batch)
         doubtful: set[str] = set()
         if batch.probabilities is not None:
             doubtful = {batch.types[code] for code in np.unique(batch.codes[_doubts(batch) > 0.0]).tolist()}
         known = dict(self._profiles)
-        for key, profile in seen.items():
-            known[key] = profile | known.get(key, profile)
-        self._known |= {(*key, kind) for key, profile in seen.items() for kind in profile.plain_kinds}
-        if known == self._profiles and doubtful <= self._doubtful:
-            return
-        before = dict(self._profiles), set(self._doubtful)
-        self._doubtful |= doubtful
-        try:
-            self._expect(known)
-            self._require_closed()
-        except Exception:
-            self._profiles, self._doubtful = before
-            raise
+        for key, profile in found.items():
+            if self._reads(key):
+                known[key] = profile | known.get(key, profile)
+        if known != self._profiles or not doubtful <= self._doubtful:
+            before = dict(self._profiles), set(self._doubtful)
+            self._doubtful |= doubtful
+            try:
+                self._expect(known)
+                self._require_closed()
+            except Exception:
+                self._profiles, self._doubtful = before
+                raise
+        self._familiar.learn(found)
 
     def _reads(self, key: Key) -> bool:
         layout = self._lowering.types.get(key[0])
@@ -264,27 +285,25 @@ class ProbableEngine(ColumnsEngine):
         """Give a batch as kernel input, with the errors and doubts of its events."""
         given = super().prepare(words)
         batch = words.batch
+        if not batch.errors and batch.probabilities is None:
+            return given
+        plan = self._error_plan(batch)
         self._held = []
-        addresses = given.addresses.tolist()
-        columns: dict[str, int] = {}
-        doubts = -1
-        begin = 0
-        for layout in self._lowering.types.values():
-            if layout.name in batch.types:
-                for attribute in [name for name in batch.errors if f"{name}{ERROR_MARKS[0]}" in layout.slots]:
-                    if attribute not in columns:
-                        columns[attribute] = len(addresses)
-                        addresses += self._error_words(ErrorColumn.of(batch.errors[attribute]))
-                    slot = begin + layout.slots[f"{attribute}{ERROR_MARKS[0]}"]
-                    given.slots[slot : slot + 3] = columns[attribute] + np.arange(3)
-                if batch.probabilities is not None:
-                    if doubts < 0:
-                        doubts = len(addresses)
-                        addresses.append(self._hold(_doubts(batch)))
-                    given.slots[begin + layout.slots[DOUBT]] = doubts
-            begin += layout.width
-        given.addresses = np.array(addresses, np.int64)
+        found: list[int] = []
+        for attribute in plan.attributes:
+            found += self._error_words(ErrorColumn.of(batch.errors[attribute]))
+        if batch.probabilities is not None:
+            found.append(self._hold(_doubts(batch)))
+        given.slots[plan.slots] = plan.places + len(given.addresses)
+        given.addresses = np.concatenate([given.addresses, np.array(found, np.int64)])
         return given
+
+    def _error_plan(self, batch: EventBatch) -> ErrorPlan:
+        """Tell which errors and doubts of a batch go where; that of batches alike is found out once."""
+        key = (batch.types, tuple(batch.errors), batch.probabilities is None)
+        if key not in self._error_plans:
+            self._error_plans[key] = error_plan(self._lowering, batch)
+        return self._error_plans[key]
 
     def _error_words(self, column: ErrorColumn) -> list[int]:
         first = column.first
@@ -299,18 +318,14 @@ class ProbableEngine(ColumnsEngine):
         return [self._hold(array) for array in (column.kinds, first, column.second)]
 
     def _hold(self, array: np.ndarray[Any, Any]) -> int:
-        words = np.ascontiguousarray(array).view(np.int64)
-        self._held.append(words)
-        return address(words)
+        held = np.ascontiguousarray(array)
+        self._held.append(held)
+        return address(held)
 
     def _to_batch(self, found: Found) -> EventBatch:
-        batch = to_batch(found)
         probabilities = found.field(self._first_extra).view(np.float64)
-        return replace(
-            batch,
-            probabilities=None if (probabilities == 1.0).all() else probabilities,
-            errors=self._errors_of(found),
-        )
+        certain = bool((probabilities == 1.0).all())
+        return to_batch(found, None if certain else probabilities, self._errors_of(found))
 
     def _errors_of(self, found: Found) -> dict[str, ErrorColumn]:
         """Give the errors of attributes; which fields have those of an attribute depends on the rule."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import Distribution, Frozen, Mixture, Normal, Sum, Uniform
 from cepheus.core.error_column import ErrorColumn, ErrorKind
+from cepheus.core.event import Event
 from cepheus.engine.probable.state import MOST_TERMS
 from cepheus.plan.bands import LoweredTerm
 from cepheus.plan.constructs import Construct, unsupported
@@ -37,9 +39,9 @@ class Profile:
     listed: bool = False
 
     @property
-    def plain_kinds(self) -> tuple[type, ...]:
+    def plain_kinds(self) -> tuple[ErrorKind, ...]:
         """The kinds of plain distributions that ask no more than this."""
-        return (Normal,) if self.widths == 0 else (Normal, Uniform)
+        return (ErrorKind.NORMAL,) if self.widths == 0 else (ErrorKind.NORMAL, ErrorKind.UNIFORM)
 
     def __or__(self, other: Profile) -> Profile:
         return Profile(
@@ -93,6 +95,55 @@ def profiles_in(batch: EventBatch) -> dict[Key, Profile]:
     return found
 
 
+class Familiar:
+    """The kinds of Normal and Uniform errors that were seen before, by event type and attribute.
+
+    Events that have no others ask nothing new of the engine, which is found out without a look at their profiles. Nor
+    does the error of an attribute that no rule ``reads``.
+    """
+
+    def __init__(self, reads: Callable[[Key], bool]) -> None:
+        self._reads = reads
+        self._seen: set[tuple[str, str, int]] = set()
+        self._masks: dict[tuple[tuple[str, ...], str], tuple[NDArray[np.bool_], int]] = {}
+
+    def learn(self, profiles: Mapping[Key, Profile]) -> None:
+        """Note what was seen, and that it was accepted."""
+        for key, profile in profiles.items():
+            self._seen |= {(*key, kind) for kind in profile.plain_kinds}
+        self._masks.clear()
+
+    def has_errors(self, event: Event) -> bool:
+        """Tell whether an event has no errors but such as were seen before."""
+        return all(
+            (event.type, name, _KINDS.get(type(error))) in self._seen or not self._reads((event.type, name))
+            for name, error in event.errors.items()
+        )
+
+    def has_all(self, batch: EventBatch) -> bool:
+        """Tell whether the events of a batch have no errors but such as were seen before."""
+        for name, errors in batch.errors.items():
+            mask, common = self._mask(batch.types, name)
+            kinds = ErrorColumn.of(errors).kinds
+            if common < _LAST_KIND and kinds.max(initial=0) > common and not mask[batch.codes, kinds].all():
+                return False
+        return True
+
+    def _mask(self, types: tuple[str, ...], name: str) -> tuple[NDArray[np.bool_], int]:
+        """Tell, by type of a batch and kind of error, whether they were seen together; up to which kind all were."""
+        found = self._masks.get((types, name))
+        if found is None:
+            mask = np.array([[self._passes(one, name, kind) for kind in ErrorKind] for one in types]).reshape(-1, 4)
+            found = mask, int(np.logical_and.accumulate(mask.all(axis=0)).sum()) - 1
+            self._masks[types, name] = found
+        return found
+
+    def _passes(self, event_type: str, name: str, kind: ErrorKind) -> bool:
+        return kind == ErrorKind.NONE or (event_type, name, kind) in self._seen or not self._reads((event_type, name))
+
+
+_LAST_KIND = max(ErrorKind)
+_KINDS: dict[type, int] = {Normal: int(ErrorKind.NORMAL), Uniform: int(ErrorKind.UNIFORM)}
 _PLAIN = {int(ErrorKind.NORMAL): Profile(), int(ErrorKind.UNIFORM): Profile(1, 1, False)}
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from cepheus.engine.columns.kernel import accept, reserve
+from cepheus.engine.columns.kernel import reserve
 from cepheus.engine.columns.lanes import append_row, place_row, type_at, type_state_at
-from cepheus.engine.columns.memory import At, fixed, number, peek, poke, put, table, word
+from cepheus.engine.columns.memory import At, fixed, peek, poke, put, word
 from cepheus.engine.columns.state import DONE, STORE_FULL, STRING_NEEDED, TypeState
 from cepheus.engine.probable.compiled import compiled
-from cepheus.engine.probable.kernel import append_worth, worthy_columns
-from cepheus.engine.probable.state import Of
+from cepheus.engine.probable.concerned import append_worth, concerned
 from cepheus.plan.program import SLOT_TIME, TypeField
 
 
@@ -28,7 +27,7 @@ def replay(context: int, memory: int, kind: int, rows: int, count: int, born: in
         for k in range(width):
             put(context, At.STORE, base + k, peek(row, k))
         put(context, At.BOUND, 0, base)
-        _, columns = accept(context, kind)
+        _, columns = concerned(context, memory, kind)
         if peek(context, At.NEEDED_TABLE) >= 0:
             return STRING_NEEDED
         row_number = peek(type_state_at(context, kind), TypeState.NEXT)
@@ -38,8 +37,6 @@ def replay(context: int, memory: int, kind: int, rows: int, count: int, born: in
             if peek(born, column) <= row_number:
                 put(context, At.ACCEPTED_COLUMNS, kept, column)
                 kept += 1
-        occurrence = 1.0 - number(context, At.STORE, base + table(memory, Of.DOUBTS, kind))
-        kept = worthy_columns(context, memory, kept, occurrence)
         status = reserve(context, base, kept, time)
         if status != DONE:
             return status

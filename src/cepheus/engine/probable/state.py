@@ -7,6 +7,7 @@ from enum import IntEnum
 import numpy as np
 
 from cepheus.engine.columns.memory import address
+from cepheus.engine.probable.gaussian import gaussian_table
 from cepheus.engine.probable.tables import Worths
 from cepheus.plan.program import Words
 
@@ -37,15 +38,33 @@ class Of(IntEnum):
     FIRST_EXTRA = 20
     NEGATION_AS_PRINTED = 21
     STAMP = 22
+    FLOOR = 23
+    # the index of uncertain values, and room for what it finds
+    VICINITY_TYPES = 24
+    VICINITIES = 25
+    VICINITY_POINTS = 26
+    VICINITY_NODES = 27
+    VICINITY_HUNG = 28
+    VICINITY_LOWS = 29
+    VICINITY_LOW_MEMBERS = 30
+    VICINITY_MEMBERS = 31
+    CANDIDATES = 32
+    CHANCES = 33
+    GAUSSIAN = 34
+    VICINITY_RESTS = 35
 
 
-_TABLE_WORDS = 24
+_TABLE_WORDS = 40
+_LINE_WORDS = 8
 MOST_TERMS = 16
 REMEMBERED = 1024
 """How many worths of bands are remembered for one terminator: a power of two."""
 
 SHARED_WORDS = 8
 """Of what rules share: the terminator it holds for, then a probability, or a result with its error."""
+
+
+_GAUSSIAN = gaussian_table()
 
 
 class WorthTable:
@@ -55,18 +74,34 @@ class WorthTable:
         self.words = np.zeros(_TABLE_WORDS, np.int64)
         self.address = address(self.words)
         self._kept: dict[Of, Words] = {}
+        self.point(Of.GAUSSIAN, _GAUSSIAN)
 
     def __setitem__(self, at: Of, value: int) -> None:
         self.words[at] = value
 
     def point(self, at: Of, array: Words) -> None:
-        """Point at an array, and keep it."""
-        self._kept[at] = array
-        self.words[at] = address(array)
+        """Point at a copy of an array that begins where a line of the cache does, and keep it."""
+        kept = np.zeros(array.size + _LINE_WORDS, np.int64)
+        begin = -(address(kept) // 8) % _LINE_WORDS
+        kept[begin : begin + array.size] = array.ravel()
+        self._kept[at] = kept
+        self.words[at] = address(kept) + 8 * begin
 
-    def use(self, worths: Worths, steps: int, rules: int) -> None:
+    def use(self, worths: Worths, steps: int) -> None:
         """Point at the tables of bands, with working space for rules of so many steps."""
+        near = worths.vicinities
         for at, array in (
+            (Of.VICINITY_TYPES, near.types),
+            (Of.VICINITIES, near.indexes),
+            (Of.VICINITY_POINTS, near.points),
+            (Of.VICINITY_NODES, near.nodes),
+            (Of.VICINITY_HUNG, near.hung),
+            (Of.VICINITY_LOWS, near.lows),
+            (Of.VICINITY_LOW_MEMBERS, near.low_members),
+            (Of.VICINITY_MEMBERS, near.members),
+            (Of.VICINITY_RESTS, near.rests),
+            (Of.CANDIDATES, np.zeros(len(near.members) + 1, np.int64)),
+            (Of.CHANCES, np.zeros(len(near.members) + 1, np.int64)),
             (Of.BANDS, worths.bands),
             (Of.TERMS, worths.terms),
             (Of.BOUNDS, worths.bounds),
@@ -77,8 +112,8 @@ class WorthTable:
             (Of.DOUBTS, worths.doubts),
             (Of.RESULT_ERRORS, np.zeros(3 * (steps + 1), np.int64)),
             (Of.PRODUCTS, np.zeros(steps + 2, np.int64)),
-            (Of.OPENINGS, np.zeros(rules + 1, np.int64)),
-            (Of.ENTRANCES, np.zeros(rules + 1, np.int64)),
+            (Of.OPENINGS, np.zeros(len(worths.rules) + 1, np.int64)),
+            (Of.ENTRANCES, np.zeros(len(worths.columns) + 1, np.int64)),
             (Of.PLACES, np.zeros(MOST_TERMS, np.int64)),
             (Of.LAST_SCAN, np.full(8, -1, np.int64)),
             (Of.MEMORY, np.zeros((REMEMBERED, 3), np.int64)),

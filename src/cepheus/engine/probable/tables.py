@@ -8,9 +8,16 @@ from enum import IntEnum
 
 import numpy as np
 
+from cepheus.engine.probable.vicinity_tables import (
+    BlurredListener,
+    VicinityTables,
+    find_vicinities,
+    write_vicinities,
+)
 from cepheus.plan.bands import LoweredBand, LoweredTerm
 from cepheus.plan.code import Instruction, LoweredConstraint, float_bits
-from cepheus.plan.flatten import flatten
+from cepheus.plan.content_index import Listener
+from cepheus.plan.flatten import column_listeners, flatten
 from cepheus.plan.layouts import DOUBT, ERROR_MARKS
 from cepheus.plan.lower import Lowering
 from cepheus.plan.lowered import LoweredRule, LoweredStep
@@ -57,7 +64,7 @@ class BoundField(IntEnum):
 
 
 class WorthField(IntEnum):
-    """Of a rule: the bits of its least probability and of its factor, its own bands, its absences."""
+    """Of a rule: the bits of its least probability and of its factor, its own bands, its absences: a cache line."""
 
     FLOOR = 0
     FACTOR = 1
@@ -66,6 +73,7 @@ class WorthField(IntEnum):
     ABSENCES = 4
     ABSENCES_END = 5
     ERRORS = 6
+    PADDING = 7
 
 
 class StepWorthField(IntEnum):
@@ -73,7 +81,8 @@ class StepWorthField(IntEnum):
 
     ``SHARED`` is the number of an aggregate or absence that rules have in common (-1: none): it asks nothing but the
     terminator, so one of them works it out for all. ``REMEMBERED`` tells that the worth of the bands depends on the
-    terminator and the candidate alone, so that other rules may use it, too.
+    terminator and the candidate alone, so that other rules may use it, too. ``SINGLE`` and ``PLAIN`` tell that a step
+    takes just the last event, and that every event of its window will do.
     """
 
     BANDS = 0
@@ -82,6 +91,8 @@ class StepWorthField(IntEnum):
     VALUE_ERROR = 3
     SHARED = 4
     REMEMBERED = 5
+    SINGLE = 6
+    PLAIN = 7
 
 
 class ErrorField(IntEnum):
@@ -122,6 +133,7 @@ class Worths:
     columns: Words
     errors: Words
     doubts: Words
+    vicinities: VicinityTables
     most_outputs: int
     shared: int
 
@@ -154,14 +166,23 @@ def flatten_probable(lowering: Lowering, factors: Mapping[str, float]) -> tuple[
 
     Absences are taken out of the program: what must be absent is now a matter of probability.
     """
+    listeners = column_listeners(lowering)
+    vicinities = find_vicinities({kind: _blurred(lowering, found) for kind, found in listeners.items()})
+    members = [near for vicinity in vicinities for near in vicinity.members]
     rows = _Rows()
+    for near in members:
+        rows.span((near.band,))
+        rows.span(near.rest)
     for rule in lowering.rules.values():
         rows.span(rule.bands)
         for step in (*rule.steps, *rule.absences):
             rows.span(step.bands)
     for column in lowering.columns.values():
         rows.span(column.bands)
-    program = flatten(lowering, None, [band.certain for band in rows.found])
+    found_near = {near.listener for near in members}
+    others = {kind: [one for one in found if one not in found_near] for kind, found in listeners.items()}
+    groups = [band.certain for band in rows.found]
+    program = flatten(lowering, others, [*groups, *(near.listener.filters for near in members)])
     code: list[Instruction] = [(op, a, b) for op, a, b in program.code.tolist()]
     bands, bounds = _bands(rows, program, code)
     worths = np.zeros((len(lowering.rules), len(WorthField)), np.int64)
@@ -172,7 +193,7 @@ def flatten_probable(lowering: Lowering, factors: Mapping[str, float]) -> tuple[
     for number, rule in enumerate(lowering.rules.values()):
         floor, factor = rule.resolved.min_probability, factors.get(rule.name, 1.0)
         absences = int(rules[number, RuleField.ABSENCES]), int(rules[number, RuleField.ABSENCES_END])
-        worths[number] = (float_bits(floor), float_bits(factor), *rows.span(rule.bands), *absences, len(errors))
+        worths[number] = (float_bits(floor), float_bits(factor), *rows.span(rule.bands), *absences, len(errors), 0)
         rules[number, RuleField.ABSENCES_END] = rules[number, RuleField.ABSENCES]
         inner = len(rule.resolved.positions)
         steps += [_step(step, inner, rows, shared) for step in (*rule.steps, *rule.absences)]
@@ -190,9 +211,27 @@ def flatten_probable(lowering: Lowering, factors: Mapping[str, float]) -> tuple[
         columns=columns,
         errors=_table(errors, len(ErrorField)),
         doubts=np.array([*doubts, 0], np.int64),
+        vicinities=write_vicinities(
+            vicinities,
+            len(lowering.types),
+            [(begin, end) for begin, end in program.groups[len(groups) :].tolist()],
+            rows.span,
+        ),
         most_outputs=max((len(rule.outputs) for rule in lowering.rules.values()), default=0),
         shared=len(shared),
     )
+
+
+def _blurred(lowering: Lowering, listeners: Iterable[Listener]) -> list[BlurredListener]:
+    """Give listeners with what they ask of uncertain values."""
+    rules = list(lowering.rules.values())
+    columns = {column.index: column for column in lowering.columns.values()}
+    return [
+        BlurredListener(one, rules[one.target].bands, rules[one.target].resolved.min_probability)
+        if one.is_rule
+        else BlurredListener(one, columns[one.target].bands, columns[one.target].key.floor)
+        for one in listeners
+    ]
 
 
 def _bands(rows: _Rows, program: Program, code: list[Instruction]) -> tuple[Words, Words]:
@@ -216,7 +255,8 @@ def _step(step: LoweredStep, inner: int, rows: _Rows, shared: dict[LoweredStep, 
         number = shared.setdefault(step, len(shared))
     remembered = bool(step.bands) and _of_bands(step.bands) <= {0, step.position}
     exceeds = step.policy is not PolicyCode.EACH
-    return (*rows.span(step.bands), exceeds, step.value_error_slot, number, remembered)
+    single = step.policy is PolicyCode.LAST and step.count == 1
+    return (*rows.span(step.bands), exceeds, step.value_error_slot, number, remembered, single, step.plain)
 
 
 _ANYTHING = -1

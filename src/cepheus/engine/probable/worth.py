@@ -18,15 +18,16 @@ from cepheus.engine.columns.memory import (
     whole,
     word,
 )
-from cepheus.engine.probable.compiled import compiled, inlined, normal_cdf, settled, spread_cdf
+from cepheus.engine.probable.compiled import compiled, inlined, settled, spread_cdf
+from cepheus.engine.probable.gaussian import standard_cdf
 from cepheus.engine.probable.state import Of
 from cepheus.engine.probable.tables import BandField, BoundField, SpreadField, TermField
+from cepheus.uncertainty.closed_forms import FAR
 
 _BAND_BYTES = 8 * len(BandField)
 _TERM_BYTES = 8 * len(TermField)
 _BOUND_BYTES = 8 * len(BoundField)
 _SPREAD_BYTES = 8 * len(SpreadField)
-_FAR = 7.2  # standard deviations beyond which what is left is less than negligible
 _NORMAL, _UNIFORM, _OTHER = int(ErrorKind.NORMAL), int(ErrorKind.UNIFORM), int(ErrorKind.OTHER)
 
 
@@ -118,7 +119,8 @@ def band_worth(context: int, memory: int, band: int) -> float:
         return 0.0
     if several:
         return settled(_mixed(context, memory, row, low, low_inside, high, high_inside, excluded))
-    return settled(_inside(mean, variance, wide, narrow, low, low_inside, high, high_inside, excluded))
+    gaussian = fixed(memory, Of.GAUSSIAN)
+    return settled(_inside(gaussian, mean, variance, wide, narrow, low, low_inside, high, high_inside, excluded))
 
 
 @inlined
@@ -130,7 +132,25 @@ def _widened(wide: float, narrow: float, width: float) -> tuple[float, float]:
 
 
 @inlined
+def normal_inside(gaussian: int, mean: float, scale: float, low: float, high: float) -> float:
+    """Give the probability that a Gaussian lies between two numbers; ``scale`` is one over its standard deviation.
+
+    Nothing is the answer if something is no number. Both ends are asked for even beyond ``FAR``, where the answer is
+    known: a choice between two numbers is faster than a leap that cannot be foreseen.
+    """
+    top, bottom = (high - mean) * scale, (low - mean) * scale
+    if not bottom <= top:
+        return 0.0
+    upper = standard_cdf(gaussian, min(max(top, -FAR), FAR))
+    lower = standard_cdf(gaussian, min(max(bottom, -FAR), FAR))
+    upper = 1.0 if top > FAR else upper
+    lower = 0.0 if bottom < -FAR else lower
+    return max(upper - lower, 0.0)
+
+
+@inlined
 def _inside(
+    gaussian: int,
     mean: float,
     variance: float,
     wide: float,
@@ -147,13 +167,7 @@ def _inside(
         below = mean < high or (high_inside and mean == high)
         return 1.0 if above and below and mean != excluded else 0.0
     if wide == 0.0:
-        scale = 1.0 / math.sqrt(variance)
-        top, bottom = (high - mean) * scale, (low - mean) * scale
-        if top < -_FAR or bottom > _FAR:
-            return 0.0
-        upper = 1.0 if top > _FAR else normal_cdf(top)
-        lower = 0.0 if bottom < -_FAR else normal_cdf(bottom)
-        return max(upper - lower, 0.0)
+        return normal_inside(gaussian, mean, 1.0 / math.sqrt(variance), low, high)
     sd = math.sqrt(variance)
     upper = 1.0 if high == math.inf else spread_cdf(high - mean, sd, wide, narrow)
     lower = 0.0 if low == -math.inf else spread_cdf(low - mean, sd, wide, narrow)
@@ -174,7 +188,7 @@ def _mixed(
     """Give the probability of a form of which some terms have several components, going through all combinations."""
     begin, end = fixed(row, BandField.TERMS), fixed(row, BandField.TERMS_END)
     terms = fixed(memory, Of.TERMS)
-    places = fixed(memory, Of.PLACES)
+    places, gaussian = fixed(memory, Of.PLACES), fixed(memory, Of.GAUSSIAN)
     for k in range(end - begin):
         poke(places, k, 0)
     total = 0.0
@@ -205,7 +219,7 @@ def _mixed(
                 size = abs(coefficient)
                 wide, narrow = _widened(wide, narrow, size * fixed_float(spread, SpreadField.WIDE))
                 wide, narrow = _widened(wide, narrow, size * fixed_float(spread, SpreadField.NARROW))
-        total += weight * _inside(mean, variance, wide, narrow, low, low_inside, high, high_inside, excluded)
+        total += weight * _inside(gaussian, mean, variance, wide, narrow, low, low_inside, high, high_inside, excluded)
         more = _step(context, memory, begin, end)
     return total
 

@@ -1,0 +1,112 @@
+"""Selection within a window: which entries of a lane a policy takes, in the order of the stream.
+
+Whether an entry will do is a part that each kernel has of its own: ``fitting(context, step, place)`` binds the event of
+the entry at ``place`` to the step's position and gives what it is worth, which is nothing if it will not do. The
+worth may be yes or no, or a probability; that of the event that is taken is handed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from cepheus.engine.columns.lanes import before, entry_time, first_not_before, lane_at
+from cepheus.engine.columns.memory import fixed, peek, poke
+from cepheus.engine.columns.parts import with_parts
+from cepheus.engine.columns.state import Cursor, LaneState
+from cepheus.engine.columns.windows import lane_of, reference_time
+from cepheus.plan.program import PolicyCode, StepField
+
+Compile = Callable[[Any], Any]
+
+
+class Choosing(NamedTuple):
+    """Compiled functions: place a cursor on a window, bind the next event it takes, bind the one of a plain ``last``.
+
+    The latter two give what the event is worth, nothing if there is none.
+    """
+
+    open_window: Callable[[int, int, int], None]
+    bind_next: Callable[[int, int, int], Any]
+    bind_last: Callable[[int, int], Any]
+
+
+def choosing_by(fitting: Callable[[int, int, int], Any], nothing: bool | float, compiled: Compile) -> Choosing:
+    """Give the functions of a kernel: compiled with what it takes an entry to be worth, and what is nothing."""
+    functions = (_open_window, _bind_next, _bind_last)
+    return Choosing(*(compiled(with_parts(each, fitting=fitting, NOTHING=nothing)) for each in functions))
+
+
+def fitting(context: int, step: int, place: int) -> Any:
+    """Stand for what a kernel takes an entry to be worth."""
+    raise NotImplementedError
+
+
+NOTHING: Any = None
+"""Stands for what a kernel takes for nothing."""
+
+
+def _bind_last(context: int, step: int) -> Any:
+    """Bind the one event that a plain ``last`` takes."""
+    lane = lane_of(context, step)
+    if lane < 0:
+        return NOTHING
+    until = reference_time(context, step)
+    since = before(until, fixed(step, StepField.WINDOW))
+    row = lane_at(context, lane)
+    offset, mask, first = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK), peek(row, LaneState.FIRST)
+    entry = first_not_before(context, lane, until)
+    while entry > first and entry_time(context, offset + ((entry - 1) & mask)) >= since:
+        entry -= 1
+        worth = fitting(context, step, offset + (entry & mask))
+        if worth > NOTHING:
+            return worth
+    return NOTHING
+
+
+def _open_window(context: int, step: int, cursor: int) -> None:
+    """Place a cursor on the entries of a window that a selection may take."""
+    poke(cursor, Cursor.ENTRY, 0)
+    poke(cursor, Cursor.END, 0)
+    lane = lane_of(context, step)
+    if lane < 0:
+        return
+    until = reference_time(context, step)
+    since = before(until, fixed(step, StepField.WINDOW))
+    end = first_not_before(context, lane, until)
+    wanted = fixed(step, StepField.COUNT)
+    if fixed(step, StepField.POLICY) == PolicyCode.LAST:
+        row = lane_at(context, lane)
+        offset, mask, first = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK), peek(row, LaneState.FIRST)
+        entry, left = end, wanted
+        while left > 0 and entry > first and entry_time(context, offset + ((entry - 1) & mask)) >= since:
+            entry -= 1
+            if fitting(context, step, offset + (entry & mask)) > NOTHING:
+                left -= 1
+        if left == wanted:
+            return
+    else:
+        entry = first_not_before(context, lane, since)
+    poke(cursor, Cursor.ENTRY, entry)
+    poke(cursor, Cursor.END, end)
+    poke(cursor, Cursor.LEFT, wanted)
+    poke(cursor, Cursor.LANE, lane)
+
+
+def _bind_next(context: int, step: int, cursor: int) -> Any:
+    """Bind the next event that the selection takes."""
+    entry, end = peek(cursor, Cursor.ENTRY), peek(cursor, Cursor.END)
+    if entry >= end:
+        return NOTHING
+    row = lane_at(context, peek(cursor, Cursor.LANE))
+    offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
+    while entry < end:
+        worth = fitting(context, step, offset + (entry & mask))
+        entry += 1
+        if worth > NOTHING:
+            left = peek(cursor, Cursor.LEFT) - 1
+            poke(cursor, Cursor.LEFT, left)
+            poke(cursor, Cursor.ENTRY, end if left == 0 else entry)
+            return worth
+    poke(cursor, Cursor.ENTRY, end)
+    return NOTHING

@@ -1,0 +1,106 @@
+"""What selections take and absences are worth when events are uncertain, compiled."""
+
+from __future__ import annotations
+
+from cepheus.engine.columns.aggregates import candidate
+from cepheus.engine.columns.choosing import choosing_by
+from cepheus.engine.columns.lanes import entry_at, entry_time, first_not_before, lane_at
+from cepheus.engine.columns.memory import At, fixed, peek, peek_float, poke, poke_float, word
+from cepheus.engine.columns.state import EntryField, LaneState
+from cepheus.engine.columns.windows import lane_of, scope
+from cepheus.engine.probable.compiled import compiled, inlined, settled
+from cepheus.engine.probable.state import REMEMBERED, SHARED_WORDS, Of
+from cepheus.engine.probable.tables import StepWorthField
+from cepheus.engine.probable.worth import bands_worth
+from cepheus.plan.program import StepField
+
+_STEP_BYTES = 8 * len(StepField)
+_STEP_WORTH_BYTES = 8 * len(StepWorthField)
+
+
+@inlined
+def _own(context: int, memory: int, step: int, step_worth: int, place: int) -> float:
+    """Bind the row of an entry to the step's position; give the probability that it occurred and satisfies all."""
+    entry = entry_at(context, place)
+    if not candidate(context, step, peek(entry, EntryField.ROW)):
+        return 0.0
+    own = peek_float(entry, EntryField.VALUE)
+    begin, end = fixed(step_worth, StepWorthField.BANDS), fixed(step_worth, StepWorthField.BANDS_END)
+    if begin == end:
+        return own
+    if fixed(step_worth, StepWorthField.REMEMBERED) == 0:
+        return settled(own * bands_worth(context, memory, begin, end))
+    base = word(context, At.BOUND, fixed(step, StepField.POSITION))
+    memo = fixed(memory, Of.MEMORY) + 24 * ((base + 7 * begin) & (REMEMBERED - 1))
+    stamp = peek(memory, Of.STAMP)
+    key = (base << 20) + begin
+    if peek(memo, 0) != stamp or peek(memo, 1) != key:
+        poke(memo, 0, stamp)
+        poke(memo, 1, key)
+        poke_float(memo, 2, bands_worth(context, memory, begin, end))
+    return settled(own * peek_float(memo, 2))
+
+
+@inlined
+def _fitting(context: int, step: int, place: int) -> float:
+    """Bind the event of an entry; give its own probability, nothing if a selection must not take it.
+
+    That of a single event must exceed the least probability of the rule, or be all there can be.
+    """
+    memory = fixed(context, At.MEMORY)
+    at = (step - fixed(context, At.STEPS)) // _STEP_BYTES
+    step_worth = fixed(memory, Of.STEPS) + _STEP_WORTH_BYTES * at
+    own = _own(context, memory, step, step_worth, place)
+    if fixed(step_worth, StepWorthField.EXCEEDS) == 0 or own > peek_float(memory, Of.FLOOR) or own == 1.0:
+        return own
+    return 0.0
+
+
+_CHOOSING = choosing_by(_fitting, 0.0, compiled)
+open_window, bind_next, bind_last = _CHOOSING.open_window, _CHOOSING.bind_next, _CHOOSING.bind_last
+
+
+@inlined
+def shared_place(memory: int, step_worth: int) -> int:
+    """Give where what rules share about a step is kept; 0 if they share nothing."""
+    number_shared = fixed(step_worth, StepWorthField.SHARED)
+    return 0 if number_shared < 0 else fixed(memory, Of.SHARED) + 8 * SHARED_WORDS * number_shared
+
+
+@inlined
+def absent(context: int, memory: int, at: int) -> float:
+    """Give the probability that no event occurred that must be absent, worked out once for all rules that ask it."""
+    step_worth = fixed(memory, Of.STEPS) + _STEP_WORTH_BYTES * at
+    shared = shared_place(memory, step_worth)
+    if shared == 0:
+        return _absence(context, memory, at)
+    if peek(shared, 0) != peek(memory, Of.STAMP):
+        poke_float(shared, 1, _absence(context, memory, at))
+        poke(shared, 0, peek(memory, Of.STAMP))
+    return peek_float(shared, 1)
+
+
+@compiled
+def _absence(context: int, memory: int, at: int) -> float:
+    """Give the probability that no event occurred that must be absent."""
+    step = fixed(context, At.STEPS) + _STEP_BYTES * at
+    step_worth = fixed(memory, Of.STEPS) + _STEP_WORTH_BYTES * at
+    lane = lane_of(context, step)
+    if lane < 0:
+        return 1.0
+    since, until = scope(context, step)
+    row = lane_at(context, lane)
+    offset, mask, first = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK), peek(row, LaneState.FIRST)
+    entry = first_not_before(context, lane, until)
+    printed = fixed(memory, Of.NEGATION_AS_PRINTED) != 0
+    total = 1.0
+    possible = False
+    while entry > first and entry_time(context, offset + ((entry - 1) & mask)) >= since:
+        entry -= 1
+        own = _own(context, memory, step, step_worth, offset + (entry & mask))
+        if own > 0.0:
+            possible = True
+            total *= own if printed else 1.0 - own
+            if total == 0.0:
+                break
+    return settled(1.0 - total if printed and possible else total)

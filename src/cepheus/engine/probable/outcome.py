@@ -1,0 +1,94 @@
+"""What a match is worth in the end, and the composite event it makes, compiled."""
+
+from __future__ import annotations
+
+from cepheus.core.error_column import ErrorKind
+from cepheus.engine.columns.emit import emit, rule_at
+from cepheus.engine.columns.memory import At, fixed, fixed_float, peek, peek_float, poke, poke_float
+from cepheus.engine.columns.state import DONE, OutputHeader
+from cepheus.engine.probable.choices import absent
+from cepheus.engine.probable.compiled import compiled, settled
+from cepheus.engine.probable.state import Of
+from cepheus.engine.probable.tables import ErrorField, TermField, WorthField
+from cepheus.engine.probable.worth import error_at
+from cepheus.plan.program import RuleField
+
+_RULE_WORTH_BYTES = 8 * len(WorthField)
+_ERROR_BYTES = 8 * len(ErrorField)
+_TERM_BYTES = 8 * len(TermField)
+_NORMAL, _UNIFORM = int(ErrorKind.NORMAL), int(ErrorKind.UNIFORM)
+
+
+@compiled
+def conclude(context: int, memory: int, rule: int, rule_number: int, events_before: int, probability: float) -> int:
+    """Weigh the absences and the rule itself, and write a composite event if enough is left."""
+    worth = fixed(memory, Of.RULES) + _RULE_WORTH_BYTES * rule_number
+    probability *= fixed_float(worth, WorthField.FACTOR)
+    floor = fixed_float(worth, WorthField.FLOOR)
+    for at in range(fixed(worth, WorthField.ABSENCES), fixed(worth, WorthField.ABSENCES_END)):
+        if probability == 0.0 or probability < floor:
+            return DONE
+        probability *= absent(context, memory, at)
+    probability = settled(probability)
+    if probability == 0.0 or probability < floor:
+        return DONE
+    event = peek(context, At.FOUND_EVENTS)
+    status = emit(context, rule, rule_number, events_before)
+    if status == DONE and peek(context, At.FOUND_EVENTS) > event:
+        fields = fixed(context, At.OUTPUT) + 8 * fixed(memory, Of.FIRST_EXTRA)
+        poke_float(fixed(fields, 0), event, probability)
+        if fixed(rule, RuleField.OUTPUTS) < fixed(rule, RuleField.OUTPUTS_END):
+            _write_errors(context, memory, rule, worth, event, fields + 8)
+    return status
+
+
+@compiled
+def _write_errors(context: int, memory: int, rule: int, worth: int, event: int, fields: int) -> None:
+    """Write the errors of a composite event's attributes: kind and two parameters each."""
+    outputs = fixed(rule, RuleField.OUTPUTS_END) - fixed(rule, RuleField.OUTPUTS)
+    for k in range(outputs):
+        error = fixed(memory, Of.ERRORS) + _ERROR_BYTES * (fixed(worth, WorthField.ERRORS) + k)
+        begin, end = fixed(error, ErrorField.TERMS), fixed(error, ErrorField.TERMS_END)
+        kind, first, second = 0, 0.0, 0.0
+        for at in range(begin, end):
+            term = fixed(memory, Of.TERMS) + _TERM_BYTES * at
+            source = error_at(context, memory, term)
+            own = peek(source, 0)
+            if own == 0:
+                continue
+            coefficient = fixed_float(term, TermField.COEFFICIENT)
+            one, two = peek_float(source, 1), peek_float(source, 2)
+            if own == _NORMAL:
+                first += coefficient * one
+                second += coefficient * coefficient * two
+            elif own == _UNIFORM and coefficient < 0.0:
+                first, second = coefficient * two, coefficient * one
+            elif own == _UNIFORM:
+                first, second = coefficient * one, coefficient * two
+            else:
+                first, second = one, two
+            kind = own
+        poke(fixed(fields, 3 * k), event, kind)
+        poke_float(fixed(fields, 3 * k + 1), event, first)
+        poke_float(fixed(fields, 3 * k + 2), event, second)
+
+
+@compiled
+def queue_errors(context: int, memory: int, queued: int) -> None:
+    """Give the composite events that were queued just now the errors of their attributes."""
+    record = fixed(context, At.QUEUE) + 8 * queued
+    rules = fixed(fixed(context, At.OUTPUT), OutputHeader.RULE)
+    fields = fixed(context, At.OUTPUT) + 8 * (fixed(memory, Of.FIRST_EXTRA) + 1)
+    for event in range(peek(context, At.OUTPUT_EVENTS), peek(context, At.FOUND_EVENTS)):
+        rule_number = peek(rules, event)
+        rule = rule_at(context, rule_number)
+        if fixed(rule, RuleField.FEEDS) == 0:
+            continue
+        worth = fixed(memory, Of.RULES) + _RULE_WORTH_BYTES * rule_number
+        for k in range(fixed(rule, RuleField.OUTPUTS_END) - fixed(rule, RuleField.OUTPUTS)):
+            error = fixed(memory, Of.ERRORS) + _ERROR_BYTES * (fixed(worth, WorthField.ERRORS) + k)
+            slot = fixed(error, ErrorField.TYPE_SLOT)
+            if slot >= 0:
+                for part in range(3):
+                    poke(record, 1 + slot + part, peek(fixed(fields, 3 * k + part), event))
+        record += 8 * fixed(context, At.RECORD_WIDTH)
