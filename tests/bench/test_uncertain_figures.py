@@ -6,7 +6,8 @@ import pytest
 
 from cepheus.bench.uncertain_accuracy import accuracy
 from cepheus.bench.uncertain_overhead import OPERATORS, QUICK, Scale, overhead, overheads, rules, stream
-from cepheus.bench.uncertain_report import UncertainMeasured, accuracy_cells, cost_cells, uncertain_bars
+from cepheus.bench.uncertain_plain import plainness
+from cepheus.bench.uncertain_report import UncertainMeasured, accuracy_cells, cost_cells, plain_cells, uncertain_bars
 from cepheus.language.tesla import parse
 
 TINY = Scale(constants=2, events=100, singly=5, shares=(0.0, 1.0), parts=(0.5,))
@@ -32,8 +33,10 @@ def test_costs_and_accuracies_are_measured() -> None:
         assert curve.at(0.5) == curve.plain_accuracy
         assert min(curve.accuracy) > 0.8
         assert list(curve.true_positives) == sorted(curve.true_positives, reverse=True)
-    measured = UncertainMeasured(tuple(points), tuple(curves))
-    assert len(uncertain_bars(measured)) == len(OPERATORS) + len(curves)
+    plain = plainness(1, lambda _: None, TINY)
+    measured = UncertainMeasured(tuple(plain), tuple(points), tuple(curves))
+    assert len(uncertain_bars(measured)) == 3 * len(OPERATORS) + len(curves)
+    assert len(plain_cells(plain)) == len(OPERATORS)
     assert len(cost_cells(points)) == len(points)
     assert len(accuracy_cells(curves)) == 4
 

@@ -322,6 +322,7 @@ def _uncertain(measured: UncertainMeasured, *, judged: bool) -> Section:
         "Uncertain events (figures 6 to 9 and 11)",
         uncertain_report.TEXT,
         (
+            Table("Certain events", uncertain_report.PLAIN_COLUMNS, uncertain_report.plain_cells(measured.plain)),
             Table("Cost per event", uncertain_report.COST_COLUMNS, uncertain_report.cost_cells(measured.overhead)),
             Table("Accuracy", uncertain_report.ACCURACY_COLUMNS, uncertain_report.accuracy_cells(measured.accuracy)),
         ),

@@ -16,6 +16,7 @@ from cepheus.bench import (
     stock_ticker,
     uncertain_accuracy,
     uncertain_overhead,
+    uncertain_plain,
 )
 from cepheus.bench.figure6 import Figure6Point
 from cepheus.bench.figure7 import Figure7Point
@@ -109,6 +110,7 @@ def measure(part: Part, say: Say, *, workloads: Sequence[str] = (), repeat: int 
             return Measured(stock=stock, judged=judged)
         case Part.UNCERTAINTY:
             size = uncertain_overhead.QUICK if quick else uncertain_overhead.FULL
+            plain = uncertain_plain.plainness(repeat, say, size)
             costs = uncertain_overhead.overhead(some, say, size)
             curves = uncertain_accuracy.accuracy(say, *((600, 11) if quick else ()))
-            return Measured(uncertain=UncertainMeasured(tuple(costs), tuple(curves)), judged=judged)
+            return Measured(uncertain=UncertainMeasured(tuple(plain), tuple(costs), tuple(curves)), judged=judged)

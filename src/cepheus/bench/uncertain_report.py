@@ -9,6 +9,7 @@ from cepheus.bench.bars import Bar
 from cepheus.bench.numbers import microseconds
 from cepheus.bench.uncertain_accuracy import AccuracyCurve
 from cepheus.bench.uncertain_overhead import OPERATORS, OverheadPoint, overheads
+from cepheus.bench.uncertain_plain import MOST, PlainPoint
 
 TEXT = (
     "1000 rules of each kind as in section 6.1 of the paper: 10 event types, 100 constants, windows of 5 min, errors "
@@ -16,6 +17,8 @@ TEXT = (
     "second. Rules have min probability 0.5001, so that about as many composite events come out whatever the share of "
     "uncertain events. With no uncertain event the engine is the plain one. Batches of 250 events are measured in CPU "
     "time; single events on the wall clock, up to their composite events as Python objects.",
+    "The table of certain events compares the plain engine with the one that watches out for uncertain events, which "
+    "take turns over the same events; the shortest time of each round counts.",
     "For accuracy, events with true values are the oracle; the same events with measurement errors go to the plain "
     "engine and, with the distributions of the errors, to the one that knows of uncertainty. A composite event is "
     "accepted if its probability (and that of what it was made of) reaches the threshold.",
@@ -31,16 +34,42 @@ COST_COLUMNS = (
     "single: p99 us",
     "bytes held",
 )
+PLAIN_COLUMNS = (
+    "<rules",
+    "batch: plain us",
+    "batch: ready us",
+    "more",
+    "single: plain us",
+    "single: ready us",
+    "more",
+)
 ACCURACY_COLUMNS = ("<scenario", "plain engine", "at 0.5", "best", "at threshold", "least")
 _MOST_OFF = 0.005
 
 
 @dataclass(frozen=True, slots=True)
 class UncertainMeasured:
-    """Costs and accuracies."""
+    """Costs of certain events, of uncertain ones, and accuracies."""
 
+    plain: tuple[PlainPoint, ...]
     overhead: tuple[OverheadPoint, ...]
     accuracy: tuple[AccuracyCurve, ...]
+
+
+def plain_cells(points: Sequence[PlainPoint]) -> tuple[tuple[str, ...], ...]:
+    """Give the rows of the table of certain events."""
+    return tuple(
+        (
+            point.operator,
+            f"{point.batch_plain:.3f}",
+            f"{point.batch_ready:.3f}",
+            f"{point.batch_overhead:+.1%}",
+            f"{point.single_plain:.2f}",
+            f"{point.single_ready:.2f}",
+            f"{point.single_overhead:+.1%}",
+        )
+        for point in points
+    )
 
 
 def cost_cells(points: Sequence[OverheadPoint]) -> tuple[tuple[str, ...], ...]:
@@ -80,6 +109,16 @@ def uncertain_bars(measured: UncertainMeasured) -> list[Bar]:
     """Judge overheads and accuracies."""
     most = {operator.name: operator.most for operator in OPERATORS}
     bars = [
+        Bar(
+            f"{point.operator}: no event uncertain, {how}",
+            f"within {MOST:.0%} of the plain engine",
+            f"{overhead:+.1%}",
+            overhead <= MOST,
+        )
+        for point in measured.plain
+        for how, overhead in (("in batches", point.batch_overhead), ("one by one", point.single_overhead))
+    ]
+    bars += [
         Bar(
             f"{operator}{'' if operator == 'selection' else f', {part:.0%} of the first type'}: all events uncertain",
             f"under {most[operator]:.0%} more than none",
