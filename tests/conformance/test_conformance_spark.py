@@ -58,7 +58,6 @@ def test_batch(spark: SparkSession, group: Together) -> None:
         id="id",
         provenance=True,
         shards=3,
-        engine="reference",
     )
     found = []
     for row in detection.dataframe.collect():

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cepheus.core.event import Event
-from cepheus.core.schema import Schema
-from cepheus.core.values import ValueType
+from cepheus.core.schema import Attribute, EventType, Schema
+from cepheus.core.values import ValueType, type_of
 from cepheus.rules.check import Checked
 from cepheus.runtime.spark.layout import ID, SEQUENCE, TIME, TYPE, CompositeLayout, EventLayout, IdKind
 from cepheus.runtime.spark.shard import GroupJob, Job
@@ -23,8 +23,25 @@ def whole_job(checked: Checked, *, sequenced: bool, ids: IdKind = IdKind.NUMBER,
     schema = Schema({**checked.composites, **checked.inputs}.values())
     return Job(
         EventLayout.of(inputs, ids=ids, sequenced=sequenced, homes=False),
-        CompositeLayout.of(checked.composites, provenance=True),
-        (GroupJob(checked.rules.rules, schema, engine, 10_000_000, range(1)),),
+        CompositeLayout.of(
+            checked.composites, provenance=True, heads=[rule.head.name for rule in checked.rules.interval_rules]
+        ),
+        (GroupJob(checked.rules.all_rules, schema, engine, 10_000_000, range(1)),),
+    )
+
+
+def described(events: Sequence[Event]) -> Schema:
+    """Give the types of events as a DataFrame would tell them: every attribute may be null."""
+    kinds: dict[str, dict[str, ValueType]] = {}
+    for event in events:
+        known = kinds.setdefault(event.type, {})
+        for name, value in event.attributes.items():
+            if value is not None:
+                kind = type_of(value)
+                known[name] = ValueType.FLOAT if {kind, known.get(name)} >= {ValueType.FLOAT} else kind
+    return Schema(
+        EventType(name, tuple(Attribute(attribute, kind, optional=True) for attribute, kind in found.items()))
+        for name, found in kinds.items()
     )
 
 

@@ -69,7 +69,6 @@ def check_one(spark: SparkSession, split: Any, shards: int, seed: int) -> None:
         provenance=True,
         shards=shards,
         split=split,
-        engine="reference",
     )
     rows = detection.dataframe.collect()
     assert answer(rows) == expected_answer(found), f"seed {seed}\n{case.text}\n{detection.planned.split}"

@@ -42,7 +42,7 @@ def test_probabilities_are_a_column(spark: SparkSession) -> None:
         for event in (("Temp", hour * HOUR - 1, "A1", 50.0), ("Smoke", hour * HOUR, "A1", None))
     ]
     frame = spark.createDataFrame(events, "type string, time long, area string, value double")
-    found = cepheus.spark.detect(RULES, frame, shards=2, engine="reference")
+    found = cepheus.spark.detect(RULES, frame, shards=2)
     assert found.dataframe.columns == ["type", "time", "probability", "area"]
     fires = {row.time.hour: row.probability for row in found.of("Fire").collect()}
     assert fires == {6: pytest.approx(0.8), 8: pytest.approx(2 / 3), 10: pytest.approx(0.8)}

@@ -1,4 +1,4 @@
-"""The conformance suite as one streaming query: each case a shard, each micro-batch a stretch of time of all."""
+"""The conformance suites of both families as one streaming query: each case a shard, each micro-batch a stretch."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ from pyspark import cloudpickle
 from pyspark.sql import functions as f
 
 from cepheus.core.event import Event
-from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.time import SECOND
-from cepheus.core.values import ValueType, type_of
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 from cepheus.runtime.spark.layout import IdKind
@@ -29,7 +27,8 @@ from cepheus.runtime.spark.streaming_processor import JobWork, ShardProcessor
 sys.path.append(str(Path(__file__).parents[2] / "conformance"))
 
 from conformance_suite import Case, load_cases, outcome
-from event_rows import rows_of, whole_job, write_arrival
+from event_rows import described, rows_of, whole_job, write_arrival
+from interval_cases import in_order, load_interval_cases
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,6 +41,7 @@ def id_kind(case: Case) -> IdKind | None:
 
 
 CASES = [case for case in load_cases() if id_kind(case) is not None]
+INTERVAL_CASES = load_interval_cases()
 MICRO_BATCHES = 6
 
 
@@ -62,18 +62,18 @@ class CasesProcessor(ShardProcessor):
         return pd.DataFrame({"number": [number] * len(texts), "found": texts}, dtype=object)
 
 
-def described(case: Case) -> list[EventType]:
-    """Give the types of events as a DataFrame would tell them: every attribute may be null."""
-    kinds: dict[str, dict[str, ValueType]] = {}
-    for event in case.events:
-        known = kinds.setdefault(event["type"], {})
-        for name, value in event.items():
-            if name not in ("type", "time", "id", case.sequence) and value is not None:
-                kind = type_of(value)
-                known[name] = ValueType.FLOAT if {kind, known.get(name)} >= {ValueType.FLOAT} else kind
+def stream_of(case: Case) -> list[Event]:
+    """Give the events of a case, each with its id."""
+    own = ("type", "time", "id", case.sequence)
     return [
-        EventType(name, tuple(Attribute(attribute, kind, optional=True) for attribute, kind in found.items()))
-        for name, found in kinds.items()
+        Event(
+            e["type"],
+            e["time"] * SECOND,
+            {name: value for name, value in e.items() if name not in own},
+            id=e.get("id", n),
+            sequence=None if case.sequence is None else e.get(case.sequence),
+        )
+        for n, e in enumerate(case.events)
     ]
 
 
@@ -82,21 +82,14 @@ def test_every_case(spark: SparkSession, tmp_path: Path) -> None:
     jobs: dict[int, Job] = {}
     streams: dict[int, list[Event]] = {}
     for number, case in enumerate(CASES):
-        checked = check(parse(case.rules), schema=Schema(described(case)))
-        jobs[number] = whole_job(
-            checked, sequenced=case.sequence is not None, ids=id_kind(case) or IdKind.NUMBER, engine="reference"
-        )
-        streams[number] = [
-            Event(
-                e["type"],
-                e["time"] * SECOND,
-                e,
-                id=e.get("id", n),
-                sequence=None if case.sequence is None else e.get(case.sequence),
-            )
-            for n, e in enumerate(case.events)
-            if e["type"] in checked.inputs
-        ]
+        events = stream_of(case)
+        checked = check(parse(case.rules), schema=described(events))
+        jobs[number] = whole_job(checked, sequenced=case.sequence is not None, ids=id_kind(case) or IdKind.NUMBER)
+        streams[number] = [event for event in events if event.type in checked.inputs]
+    for number, interval_case in enumerate(INTERVAL_CASES, len(CASES)):
+        checked = check(interval_case.rules, schema=described(interval_case.events))
+        jobs[number] = whole_job(checked, sequenced=False)
+        streams[number] = [event for event in interval_case.events if event.type in checked.inputs]
     write_stretches(tmp_path / "in", jobs, streams)
     for key, value in stream_settings(2).items():
         spark.conf.set(key, value)
@@ -126,6 +119,15 @@ def test_every_case(spark: SparkSession, tmp_path: Path) -> None:
         answers[row.number].append(json.loads(row.found))
     given = {case.name: outcome(answers[number]) for number, case in enumerate(CASES)}
     assert given == {case.name: outcome(case.expected) for case in CASES}
+    over_intervals = {case.name: answers[number] for number, case in enumerate(INTERVAL_CASES, len(CASES))}
+    for interval_case in INTERVAL_CASES:
+        assert in_order(map(found_event, over_intervals[interval_case.name])) == interval_case.expected
+
+
+def found_event(composite: dict[str, Any]) -> tuple[Any, ...]:
+    """Give a complex event in the notation of the cases of interval rules."""
+    values = tuple(value for name, value in composite.items() if name.startswith("arg"))
+    return composite["type"], values, composite["start"] // SECOND, composite["time"] // SECOND
 
 
 def write_stretches(folder: Path, jobs: dict[int, Job], streams: dict[int, list[Event]]) -> None:

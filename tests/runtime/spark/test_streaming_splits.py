@@ -68,7 +68,7 @@ def check_one(spark: SparkSession, split: Any, shards: int, seed: int, monkeypat
     monkeypatch.setattr(detect, "watermarked", lambda sources, *_: sources)
     monkeypatch.setattr(detect, "run_stream", stand_in)
     events = frame(spark, case)
-    cepheus.spark.detect(program, events, sequence="sequence", id="id", shards=shards, split=split, engine="reference")
+    cepheus.spark.detect(program, events, sequence="sequence", id="id", shards=shards, split=split)
     ((rows, job),) = jobs
     table = rows.toArrow()
     found: list[Event] = []

@@ -34,7 +34,7 @@ def to_table(batch: EventBatch) -> pa.Table:
         keys = [key for key in batch.columns if key[0] == name]
         array = _one_column(batch, keys)
         errors = batch.errors.get(name)
-        columns[name] = array if errors is None else _uncertain(array, errors)
+        columns[name] = array if errors is None else as_uncertain(array, errors)
     ids = batch.id_list()
     if ids is not None:
         numbers = all(isinstance(event_id, int) for event_id in ids)
@@ -116,7 +116,8 @@ def _one_column(batch: EventBatch, keys: Sequence[ColumnKey]) -> pa.Array:
     return cast[0] if len(cast) == 1 else pc.coalesce(*cast)
 
 
-def _uncertain(array: pa.Array, errors: Sequence[Distribution | None]) -> pa.Array:
+def as_uncertain(array: pa.Array, errors: Sequence[Distribution | None]) -> pa.Array:
+    """Give numbers and their errors as structs of value and error, the latter as texts."""
     texts = pa.array([None if error is None else str(error) for error in errors], pa.string())
     return _as_struct(array, texts)
 

@@ -12,9 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch, Provenance
+from cepheus.core.distribution import parse_distribution
 from cepheus.core.formats.cells import id_of_text
+from cepheus.core.formats.table import as_uncertain
 from cepheus.core.schema import EventType
 from cepheus.core.values import ValueType
 from cepheus.rules.check import Checked
@@ -23,7 +27,10 @@ from cepheus.runtime.spark.detect import Detection, detect
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_ID, _SEQUENCE, _TIME = "id", "sequence", "time"  # reserved names, which no attribute has
+_ID, _SEQUENCE, _TIME, _START, _PROBABILITY = (
+    f"#{name}" for name in ("id", "sequence", "time", "start", "probability")
+)
+"""No attribute is called so."""
 
 
 def detect_gathered(
@@ -48,6 +55,8 @@ def detect_gathered(
         time=_TIME,
         sequence=_SEQUENCE,
         id=_ID,
+        start=None if events.starts is None else _START,
+        probability=None if events.probabilities is None else _PROBABILITY,
         provenance=True,
         engine=engine,
         limit=limit,
@@ -62,18 +71,30 @@ def composites_of(detection: Detection) -> EventBatch:
     types = _one(table.column("type")).dictionary_encode()
     parts = [tuple(map(id_of_text, made_of)) for made_of in table.column("from").to_pylist()]
     layout = detection.layout
-    columns = {
-        key: _one(table.column(name)).cast(key[1].arrow) for key, name in zip(layout.columns, layout.names, strict=True)
-    }
+    columns, errors = {}, {}
+    for key, name in zip(layout.columns, layout.names, strict=True):
+        array = _one(table.column(name))
+        if key in layout.uncertain:
+            texts = pc.struct_field(array, "error").to_pylist()
+            errors[key[0]] = [None if text is None else parse_distribution(text) for text in texts]
+            array = pc.struct_field(array, "value")
+        columns[key] = array.cast(key[1].arrow)
     return EventBatch(
         types=tuple(types.dictionary.to_pylist()),
         codes=types.indices.to_numpy().astype(np.int32),
-        times=_one(table.column("time")).cast(pa.timestamp("us", tz="UTC")).cast(pa.int64()).to_numpy(),
+        times=_micros(table, "time"),
         columns=columns,
         ids=table.column("id").to_pylist(),
         probabilities=table.column("probability").to_numpy() if layout.probability else None,
+        errors=errors,
+        starts=_micros(table, "start") if layout.heads else None,
         provenance=Provenance(("",), np.zeros(table.num_rows, np.int32), parts),
     )
+
+
+def _micros(table: pa.Table, name: str) -> NDArray[np.int64]:
+    times: NDArray[np.int64] = _one(table.column(name)).cast(pa.timestamp("us", tz="UTC")).cast(pa.int64()).to_numpy()
+    return times
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:
@@ -107,9 +128,16 @@ def _table(events: EventBatch, name: str, event_type: EventType, kinds: _Kinds) 
         _SEQUENCE: pa.array(rows, pa.int64()),
         _ID: pa.array(ids if plain else list(map(str, ids)), pa.int64() if plain else pa.string()),
     }
+    if mine.starts is not None:
+        columns[_START] = pa.array(mine.starts, pa.int64())
+    if mine.probabilities is not None:
+        columns[_PROBABILITY] = pa.array(mine.probabilities, pa.float64())
     for attribute in event_type.attributes:
         kind = kinds.of(name, attribute.name, attribute.type)
-        columns[attribute.name] = _values(mine, attribute.name, kind)
+        values = _values(mine, attribute.name, kind)
+        if attribute.name in mine.errors and kind.is_numeric:
+            values = as_uncertain(values, mine.errors[attribute.name])
+        columns[attribute.name] = values
     return pa.table(columns)
 
 

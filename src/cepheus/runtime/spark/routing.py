@@ -44,7 +44,7 @@ def _route_one(
     if len(needing) == 1 and isinstance(needing[0].group.way, ByKey | Whole):
         (group,) = needing  # each row goes to one shard: no need to make copies
         shard = _by_type(source, layout, lambda name: _one_shard(group, inputs[name], layout))
-        return source.frame.withColumn(SHARD, shard.cast("int")).withColumns(_home(layout))
+        return source.frame.withColumns({SHARD: shard.cast("int"), **_home(layout)})
     arrays = [_by_type(source, layout, partial(_shards_of, group, inputs, layout)) for group in needing]
     copies = f.explode(f.concat(*arrays) if len(arrays) > 1 else arrays[0])
     exploded = source.frame.withColumn("to", copies)

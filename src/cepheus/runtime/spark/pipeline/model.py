@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from cepheus.core.companions import Companion
+
 
 @dataclass(frozen=True, slots=True)
 class SourceSpec:
@@ -43,6 +45,9 @@ class DetectSpec:
     type: str = "type"
     sequence: str | None = None
     id: str | None = None
+    start: str | None = None
+    probability: str | None = None
+    uncertain: Mapping[str, Companion] = field(default_factory=dict)
     time_unit: str = "us"
     provenance: bool = False
     shards: int | None = None

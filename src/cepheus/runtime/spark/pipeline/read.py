@@ -8,6 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
+from cepheus.core.companions import Companion, Normal, Uniform
 from cepheus.core.errors import Diagnostic, OptionError, Place, did_you_mean
 from cepheus.core.toml_lines import Path as KeyPath
 from cepheus.core.toml_lines import key_lines
@@ -22,6 +23,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "mode": ("error", "append", "overwrite", "ignore"),
 }
 _KINDS: Mapping[type, str] = {str: "a text", int: "an integer", bool: "true or false"}
+_UNCERTAIN = 'write uncertain.value = { sd = "value_sd" }, or { low = -1, high = "above" }'
 _EXAMPLE = 'write [[{table}]] and below it format = "parquet"'
 
 
@@ -107,6 +109,8 @@ class _Reader:
                 )
             elif key == "options":
                 given[key] = self._options(value, where)
+            elif key == "uncertain":
+                given[key] = self._uncertain(value, where)
             elif self._fits(key, value, hints[key], where):
                 given[key] = self._resolved(key, value)
         if "format" in names and "format" not in given:
@@ -135,6 +139,23 @@ class _Reader:
             self._note(where, "'options' is a table of plain values", 'write options = { header = "true" }')
             return {}
         return {name: str(one).lower() if isinstance(one, bool) else str(one) for name, one in value.items()}
+
+    def _uncertain(self, value: object, where: KeyPath) -> dict[str, Companion]:
+        """Read the columns that have the errors of attributes: a standard deviation or variance, or two bounds."""
+        if not isinstance(value, dict) or not all(isinstance(one, dict) for one in value.values()):
+            self._note(where, "'uncertain' has a table for each attribute", _UNCERTAIN)
+            return {}
+        found: dict[str, Companion] = {}
+        for name, table in value.items():
+            kind = Uniform if table.keys() == {"low", "high"} else Normal
+            plain = all(isinstance(one, str | int | float) and not isinstance(one, bool) for one in table.values())
+            try:
+                if not plain or not table.keys() <= {one.name for one in fields(kind)}:
+                    raise OptionError.of("uncertain", f"the error of '{name}' has keys or values that no error has")
+                found[name] = kind(**table)
+            except OptionError as error:
+                self._note((*where, name), error.diagnostics[0].message, _UNCERTAIN)
+        return found
 
     def _resolved(self, key: str, value: Any) -> Any:
         """Make paths independent of where the command is run; those with a scheme are not ours to touch."""
