@@ -9,22 +9,22 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition, SimpleDataSourceStreamReader
 from pyspark.sql.types import StructType, TimestampType
 
-from cepheus.core.errors import OptionError, did_you_mean
+from cepheus.core.errors import CepheusError, OptionError, did_you_mean
 from cepheus.core.event import Event
+from cepheus.runtime.network.transport.background import background_loop, wait
 from cepheus.runtime.network.transport.client import Access, AsyncClient, Session, Subscription
 from cepheus.runtime.network.transport.config import TlsConfig
 from cepheus.runtime.network.transport.security import read_token
 
-T = TypeVar("T")
 Row = tuple[Any, ...]
 Offset = dict[str, Any]
 
@@ -92,7 +92,7 @@ class _BatchReader(DataSourceReader):
 
 
 class _StreamReader(SimpleDataSourceStreamReader):
-    """Keeps one client on a thread of its own; made again from an offset, it takes up the session of that offset."""
+    """Keeps one client in the background; made again from an offset, it takes up the session of that offset."""
 
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
         self._access, self._patterns = _access(options), _patterns(options)
@@ -104,8 +104,9 @@ class _StreamReader(SimpleDataSourceStreamReader):
 
     def initialOffset(self) -> Offset:  # noqa: N802 - Spark's name
         """Subscribe; the stream begins with what is delivered from now on."""
-        state = self._state = _Connected(self._access, self._patterns, None)
-        return state.offset(state.first)
+        if self._state is None:
+            self._state = _Connected(self._access, self._patterns, None)
+        return self._state.offset(self._state.first)
 
     def read(self, start: Offset) -> tuple[Iterator[Row], Offset]:
         """Give what has come since an offset, and the next offset."""
@@ -140,13 +141,10 @@ class _Connected:
     """A client with one subscription, and the deliveries that are not confirmed, by the numbers of their messages."""
 
     def __init__(self, access: Access, patterns: Sequence[str], offset: Offset | None) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="cepheus-source", daemon=True)
-        self._thread.start()
         self._lock = threading.Condition()
         self._deliveries: list[tuple[int, tuple[Event, ...]]] = []
-        self._failure: BaseException | None = None
-        self._client, self._sink = self._wait(self._connect(access, patterns, offset))
+        self._failure: CepheusError | None = None
+        self._client, self._sink = wait(self._connect(access, patterns, offset))
         self.first = self._client.position.received if offset is None else int(offset["received"])
 
     def offset(self, received: int) -> Offset:
@@ -171,15 +169,11 @@ class _Connected:
         """Let the node and this client forget what came up to a message."""
         with self._lock:
             self._deliveries = [delivery for delivery in self._deliveries if delivery[0] > received]
-        self._loop.call_soon_threadsafe(self._client.confirm, received)
+        background_loop().call_soon_threadsafe(self._client.confirm, received)
 
     def close(self) -> None:
         """Leave the session for whoever takes it up next."""
-        self._wait(self._client.abandon())
-        self._loop.call_soon_threadsafe(self._watching.cancel)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        wait(self._leave())
 
     def _known(self) -> int:
         return self._deliveries[-1][0] if self._deliveries else self.first
@@ -203,13 +197,15 @@ class _Connected:
                 with self._lock:
                     self._deliveries.append((number, events))
                     self._lock.notify_all()
-        except BaseException as error:
+        except CepheusError as error:
             with self._lock:
                 self._failure = error
                 self._lock.notify_all()
 
-    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+    async def _leave(self) -> None:
+        self._watching.cancel()
+        await asyncio.gather(self._watching, return_exceptions=True)
+        await self._client.abandon()
 
 
 def row_of(event: Event, schema: StructType) -> Row:
