@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from dynamic_trials import check_dynamic_trial
 from fault_trials import check_fault_trial
+from loss_trials import check_loss_trial
 from trials import check_trial
 
 from cepheus.core.event import Event
@@ -26,6 +27,12 @@ def test_networks_deliver_what_one_processor_would(strategy: Strategy, start: in
 def test_faults_lose_and_double_nothing(start: int) -> None:
     for seed in range(start, start + 20):
         check_fault_trial(seed)
+
+
+@pytest.mark.parametrize("strategy", list(Strategy), ids=lambda strategy: strategy.value)
+def test_a_lost_processor_changes_nothing(strategy: Strategy) -> None:
+    for seed in range(6):
+        check_loss_trial(seed, strategy)
 
 
 @pytest.mark.parametrize("strategy", [Strategy.CENTR, Strategy.ST, Strategy.ST_PP], ids=lambda strategy: strategy.value)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from cepheus.core.values import Value
 from cepheus.runtime.network.columns import EventColumns
 from cepheus.runtime.network.transport.client import Access, AsyncClient, AsyncSource, Subscription
 from cepheus.runtime.network.transport.publishing import present
@@ -220,5 +221,5 @@ def _times(before: int, now: int, count: int) -> list[int]:
 
 
 def _columns(kind: str, times: list[int], attributes: dict[str, list[str] | list[float]]) -> EventColumns:
-    values = [list(column) for column in attributes.values()]
+    values: list[list[Value | None]] = [list(column) for column in attributes.values()]
     return EventColumns([(kind, tuple(attributes))], [0] * len(times), times, [None] * len(times), [values])

@@ -90,7 +90,7 @@ def _found(spark: SparkSession, folder: Path) -> int:
     return spark.read.schema(SCHEMA).parquet(str(folder / "out")).count() if (folder / "out").exists() else 0
 
 
-def _wait(holds: object, seconds: float = 90.0) -> None:
+def _wait(holds: object, seconds: float = 240.0) -> None:
     assert callable(holds)
     end = time.monotonic() + seconds
     while not holds():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from cepheus import __version__
+from cepheus.runtime.network.messages import VERSION
 from cepheus.runtime.network.transport.host import CLIENT_PREFIX, NodeHost
 from cepheus.runtime.network.tree import Tree
 
@@ -14,7 +14,7 @@ def status_of(host: NodeHost, port: int) -> dict[str, Any]:
     """Give what ``cepheus status`` shows of a node."""
     processor = host.node.processor
     return {
-        "version": __version__,
+        "version": VERSION,
         "name": host.config.name,
         "listen": f"{host.config.listen.host}:{port}",
         "strategy": host.config.strategy.value,
