@@ -46,7 +46,7 @@ def found(row: dict[str, Any]) -> tuple[Any, ...]:
 
 def test_one_job(spark: SparkSession) -> None:
     some = together([case for case in CASES[::4] if set(case.kinds) <= {int}])
-    assert some.name == "27 cases"
+    assert some.name == "28 cases"
     width = max(len(event.attributes) for event in some.events)
     names = [argument_name(place) for place in range(1, width + 1)]
     rows = [

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cepheus.core.time import MINUTE, SECOND
+from cepheus.language.etalis import parse as parse_intervals
 from cepheus.language.tesla import parse
 from cepheus.plan.split import ByBand, ByKey, BySlice, Split, WayName, Whole, split
 from cepheus.rules.check import check
@@ -132,3 +133,82 @@ def test_only_what_rules_read_is_asked_for() -> None:
         "Smoke(area: string, km: double)",
         "Temp(area: string)",
     ]
+
+
+STAYS = "event enter(who: string, room: int). event leave(who: string, room: int). event badge(who: string).\n"
+
+
+def over_intervals(text: str, ways: set[WayName] | None = None) -> Split:
+    return split(check(parse_intervals(STAYS + text)), ways=ways or set(WayName), shards=4)
+
+
+def test_a_shared_variable_is_a_key_under_every_policy() -> None:
+    for policy in ("unrestricted", "recent, once, renewing", "chronological, longer"):
+        rules = f"""
+            policy {policy}.
+            stay(W, R) <- enter(W, R) SEQ leave(W, R).
+            strange(W) <- NOT(badge(W)).[enter(W, _), leave(W, _)] WHERE COUNT(badge(W) WITHIN 1 h) < 3.
+            twice(W) <- stay(W, _) SEQ stay(W, _).
+        """
+        (group,) = over_intervals(rules).groups
+        assert group.way == ByKey({"enter": "who", "leave": "who", "badge": "who"})
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("p(W) <- enter(W, _) SEQ leave(_, _).", "'leave' does not share W"),
+        ("p(W) <- NOT(badge(_)).[enter(W, _), leave(W, _)].", "'badge' does not share W"),
+        ("p(W) <- enter(W, _) WHERE COUNT(badge(_) WITHIN 1 h) > 1.", "'badge' does not share W"),
+        ("p(R) <- enter(W, R) SEQ leave(W, _).", "p does not carry along W, and equal events of different W are one"),
+        ("p(W) <- enter(W, _). p(X) <- leave(_, R) WHERE X is 1.", "p does not carry along R"),
+        ("p(W) <- enter(W, _) SEQ 5.", "a point in time goes with every value"),
+        ("p() <- enter(_, _).", "no variable is shared by its events"),
+    ],
+)
+def test_why_interval_rules_have_no_key(text: str, reason: str) -> None:
+    groups = over_intervals("unit s. " + text, {WayName.KEYS, WayName.WHOLE}).groups
+    found = [str(reason) for group in groups for reason in group.reasons]
+    assert any(reason in words for words in found), found
+
+
+def test_rules_agree_on_the_key_of_what_one_makes() -> None:
+    (group,) = over_intervals("p(W, R) <- enter(W, R) SEQ leave(W, R). q(R) <- p(_, R) SEQ enter(_, R).").groups
+    assert group.way == ByKey({"enter": "room", "leave": "room"})
+
+
+def test_rules_that_make_the_same_events_stay_together() -> None:
+    (group,) = over_intervals("p(W) <- enter(W, _). p(W) <- leave(W, _).").groups
+    assert group.way == ByKey({"enter": "who", "leave": "who"})
+    (group,) = over_intervals("p(W) <- enter(W, _). p(R) <- badge(R).").groups
+    assert isinstance(group.way, ByKey)
+
+
+def test_windows_make_slices_and_policies_do_not() -> None:
+    windowed = "p(R) <- (enter(_, R) SEQ leave(_, _)).5 s. q <- (p(_) AND badge(_)).2 s."
+    (group,) = over_intervals(windowed).groups
+    assert group.way == BySlice({"enter": 7 * SECOND, "leave": 7 * SECOND, "badge": 2 * SECOND})
+    counted = "p(R) <- (enter(_, R) FINISHES leave(_, _)) WHERE COUNT(badge(_) WITHIN 3 s) > 1."
+    (group,) = over_intervals(counted).groups
+    assert group.way == BySlice({"enter": 3 * SECOND, "leave": 3 * SECOND, "badge": 3 * SECOND})
+    (group,) = over_intervals("policy recent. " + windowed).groups
+    assert isinstance(group.way, Whole)
+    assert "what its policy chooses depends on all events before" in str(group.reasons[-1])
+    (group,) = over_intervals("p(R) <- enter(_, R) SEQ leave(_, _).").groups
+    assert "no window says how far back it looks" in str(group.reasons[-1])
+
+
+def test_both_families_go_by_one_key() -> None:
+    rules = parse_intervals(STAYS + "stay(W) <- enter(W, _) SEQ leave(W, _).") + parse(
+        "define Odd(who: string) from badge(who=$w) and not stay(arg1=$w) within 1 h from badge where who=$w"
+    )
+    (group,) = split(check(rules), shards=4).groups
+    assert group.way == ByKey({"enter": "who", "leave": "who", "badge": "who"})
+    assert [rule.name for rule in group.rules] == ["Odd", "stay"]
+
+
+def test_uncertain_attributes_are_no_keys() -> None:
+    uncertain = frozenset({("Temp", "area"), ("Temp", "km")})
+    checked = check(parse(TYPES + KEYED + ";" + BANDED.replace("Fire", "Blaze")))
+    made_of = split(checked, shards=4, uncertain=uncertain)
+    assert [type(group.way).__name__ for group in made_of.groups] == ["BySlice"]

@@ -11,6 +11,7 @@ from shard_runs import ListedWork, Run
 import cepheus
 import cepheus.spark
 from cepheus.core.batch import EventBatch
+from cepheus.core.distribution import Normal
 from cepheus.core.errors import CepheusError, EventError, OptionError
 from cepheus.core.event import Event
 from cepheus.core.time import SECOND
@@ -18,6 +19,7 @@ from cepheus.language.etalis import parse
 from cepheus.rules.check import check
 from cepheus.runtime.spark import detect, state_machine
 from cepheus.runtime.spark.failures import plain_failures
+from cepheus.runtime.spark.files import composites_of, detect_gathered
 from cepheus.runtime.spark.layout import SHARD
 from cepheus.runtime.spark.shard import Job
 from cepheus.runtime.spark.state_memory import memory
@@ -195,3 +197,27 @@ def test_a_start_must_fit(spark: SparkSession) -> None:
     with pytest.raises(EventError, match="starts after its end"), plain_failures():
         cepheus.spark.detect("p(X) <- a(X).", frame, start="begin").dataframe.collect()
     assert cepheus.spark.detect("p(X) <- a(X).", frame, start="begin", on_bad_event="skip").dataframe.count() == 0
+
+
+def test_files_of_events(spark: SparkSession) -> None:
+    """What ``cepheus detect --on spark`` does: intervals, errors and probabilities of files go through."""
+    rules = cepheus.compile(
+        """
+        event in(who: string, mass: double)
+        define Heavy(who: string, mass: double) from in(mass > 80) where who = in.who, mass = in.mass
+        """
+    ).rules
+    rules += parse("stay(W) <- in(W, _) DURING Heavy(W, _). shift(W) <- Heavy(W, _) SEQ in(W, _).")
+    checked = check(rules)
+    events = [
+        Event("in", 5 * SECOND, {"who": "ann", "mass": 80.0}, id=0, start=SECOND, errors={"mass": Normal(0.0, 4.0)}),
+        Event("in", 7 * SECOND, {"who": "ann", "mass": 90.0}, id=1, probability=0.5),
+    ]
+    expected = cepheus.compile(rules).detect(events, engine="reference").to_events()
+    detection = detect_gathered(spark, checked, [EventBatch.from_events(events)], {}, engine="auto", limit=1000)
+    found = composites_of(detection).to_events()
+    assert told(found) == told(expected)
+    assert sorted((e.type, e.probability, *map(str, e.errors.values())) for e in found) == sorted(
+        (e.type, pytest.approx(e.probability), *map(str, e.errors.values())) for e in expected
+    )
+    assert {e.type for e in found} == {"Heavy", "shift"}

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from cepheus.core.companions import Normal, Uniform
 from cepheus.core.errors import OptionError
 from cepheus.runtime.spark.pipeline.read import read_pipeline
 
@@ -75,3 +76,20 @@ def test_mistakes(tmp_path: Path, text: str, expected: str) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="there is no file"):
         read_pipeline(tmp_path / "nothing.toml")
+
+
+def test_errors_of_attributes_are_named_in_tables(tmp_path: Path) -> None:
+    good = '\n[detect.uncertain]\nvalue = { sd = "value_sd" }\nkm = { low = -1, high = "above" }\n'
+    assert read_pipeline(write(tmp_path, GOOD + good)).detect.uncertain == {
+        "value": Normal(sd="value_sd"),
+        "km": Uniform(-1, "above"),
+    }
+    bad = "\n[detect.uncertain]\nvalue = { mean = 1 }\nkm = { sd = true }\nv = { high = 1 }\n"
+    assert findings(tmp_path, GOOD + bad) == [
+        "15: a Normal error takes either a standard deviation or a variance",
+        "16: the error of 'km' has keys or values that no error has",
+        "17: the error of 'v' has keys or values that no error has",
+    ]
+    assert findings(tmp_path, GOOD + '\n[detect]\nuncertain = "value"\n') == [
+        "15: 'uncertain' has a table for each attribute"
+    ]
