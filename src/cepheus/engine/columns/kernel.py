@@ -138,9 +138,15 @@ def _steps_of(context: int, k: int) -> tuple[int, int]:
 
 
 @inlined
+def _only_lane(context: int, column: int) -> int:
+    """Give the only lane of a column without keys; -1 if there is none yet, or the step looks at no column."""
+    return word(context, At.COLUMN_LANE, column) if column >= 0 else -1
+
+
+@inlined
 def _fetch_lane(context: int, column: int) -> None:
     """Ask for the only lane of a column without keys."""
-    lane = word(context, At.COLUMN_LANE, column)
+    lane = _only_lane(context, column)
     if lane >= 0:
         prefetch(lane_at(context, lane))
 
@@ -148,7 +154,7 @@ def _fetch_lane(context: int, column: int) -> None:
 @inlined
 def _fetch_entry(context: int, column: int, back: int) -> None:
     """Ask for the place of the next entry of such a lane, or so many before it."""
-    lane = word(context, At.COLUMN_LANE, column)
+    lane = _only_lane(context, column)
     if lane >= 0:
         row = lane_at(context, lane)
         entry = (peek(row, LaneState.NEXT) - back) & peek(row, LaneState.MASK)
@@ -158,7 +164,7 @@ def _fetch_entry(context: int, column: int, back: int) -> None:
 @inlined
 def _fetch_row(context: int, column: int, kind: int) -> None:
     """Ask for the row of the last entry of such a lane."""
-    lane = word(context, At.COLUMN_LANE, column)
+    lane = _only_lane(context, column)
     if lane >= 0:
         row = lane_at(context, lane)
         last = peek(row, LaneState.OFFSET) + ((peek(row, LaneState.NEXT) - 1) & peek(row, LaneState.MASK))

@@ -135,16 +135,13 @@ def _widened(wide: float, narrow: float, width: float) -> tuple[float, float]:
 def normal_inside(gaussian: int, mean: float, scale: float, low: float, high: float) -> float:
     """Give the probability that a Gaussian lies between two numbers; ``scale`` is one over its standard deviation.
 
-    Nothing is the answer if something is no number. Both ends are asked for even beyond ``FAR``, where the answer is
-    known: a choice between two numbers is faster than a leap that cannot be foreseen.
+    Nothing is the answer if something is no number.
     """
     top, bottom = (high - mean) * scale, (low - mean) * scale
-    if not bottom <= top:
+    if not (top >= -FAR and bottom <= FAR):
         return 0.0
-    upper = standard_cdf(gaussian, min(max(top, -FAR), FAR))
-    lower = standard_cdf(gaussian, min(max(bottom, -FAR), FAR))
-    upper = 1.0 if top > FAR else upper
-    lower = 0.0 if bottom < -FAR else lower
+    upper = 1.0 if top > FAR else standard_cdf(gaussian, top)
+    lower = 0.0 if bottom < -FAR else standard_cdf(gaussian, bottom)
     return max(upper - lower, 0.0)
 
 
