@@ -16,6 +16,7 @@ from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 from cepheus.runtime.network.scenario import Draw, Plan, Scenario, SourcePlan, draw
 from cepheus.runtime.network.strategy import Filter, Masters, Options, Order, Strategy
+from cepheus.runtime.network.supported import check_supported
 from cepheus.runtime.network.topology import Links, by_hand, random_topology, read_links
 
 E = TypeVar("E", bound=Enum)
@@ -104,6 +105,7 @@ def _by_hand(table: Table, scenario: Scenario, seed: int, links: Links, path: Pa
     except OSError:
         raise OptionError.of("file", f"'{file}' cannot be read", hint="name a file of rules") from None
     rules = check(parse(source, name)).rules
+    check_supported(rules)
     processors = tuple(sorted({processor for link in links for processor in link}))
     sources = []
     for number, given in enumerate(table.get("source", ())):

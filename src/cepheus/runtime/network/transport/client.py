@@ -41,6 +41,7 @@ from cepheus.runtime.network.messages import (
     Refused,
     WithdrawRules,
 )
+from cepheus.runtime.network.supported import check_supported
 from cepheus.runtime.network.transport.config import TlsConfig
 from cepheus.runtime.network.transport.connection import Connection
 from cepheus.runtime.network.transport.hello import (
@@ -181,6 +182,7 @@ class AsyncClient:
     async def deploy(self, rules: str | RuleSet) -> int:
         """Deploy rules; gives the time, in microseconds, from which they hold. RuleError if they are refused."""
         checked = check(parse(rules) if isinstance(rules, str) else rules, closed=False).rules
+        check_supported(checked)
         return await self._request(lambda request: DeployRules(request, checked.rules, checked.declarations))
 
     async def withdraw(self, names: Iterable[str]) -> int:
