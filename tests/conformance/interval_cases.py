@@ -77,7 +77,7 @@ def together(cases: Sequence[IntervalCase]) -> IntervalCase:
         named = name_rules(case.rules)
         rules += replace(named, interval_rules=tuple(_renamed(rule, prefix) for rule in named.interval_rules))
         events += [replace(each, type=prefix + each.type) for each in case.events]
-        expected += [(prefix + name, *rest) for name, *rest in case.expected]
+        expected += [(prefix + name, values, start, end) for name, values, start, end in case.expected]
     return IntervalCase(f"{len(cases)} cases", rules, events, in_order(expected))
 
 
@@ -85,6 +85,5 @@ def _renamed(rule: IntervalRule, prefix: str) -> IntervalRule:
     def change(node: Any) -> Any:
         return replace(node, type=prefix + node.type) if isinstance(node, Atom) else node
 
-    return replace(
-        transform(rule, change), name=f"{prefix}{rule.name}", head=replace(rule.head, name=prefix + rule.head.name)
-    )
+    changed: IntervalRule = transform(rule, change)
+    return replace(changed, name=f"{prefix}{rule.name}", head=replace(rule.head, name=prefix + rule.head.name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -90,7 +91,7 @@ def _event(row: Any, kinds: Any) -> Event:
     return Event(row["type"], _micros(row["time"]), attributes, id=row["id"], start=_micros(row["start"]))
 
 
-def _micros(moment: Any) -> int:
+def _micros(moment: datetime) -> int:
     return round(moment.timestamp() * SECOND)
 
 

@@ -104,7 +104,7 @@ def test_nothing_that_matches_is_left_out(spark: SparkSession) -> None:
         try:
             rules = parse(f"define P() from A({text})")
             sources = sources_of(frame, rules, naming)
-            checked = check(rules, schema=schema_of(sources, naming))
+            checked = check(rules, schema=schema_of(sources, naming, rules))
         except Exception:
             continue
         resolved = resolve(checked.rules.rules[0])

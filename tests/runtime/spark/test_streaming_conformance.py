@@ -82,10 +82,10 @@ def test_every_case(spark: SparkSession, tmp_path: Path) -> None:
     jobs: dict[int, Job] = {}
     streams: dict[int, list[Event]] = {}
     for number, case in enumerate(CASES):
-        events = stream_of(case)
-        checked = check(parse(case.rules), schema=described(events))
+        given = stream_of(case)
+        checked = check(parse(case.rules), schema=described(given))
         jobs[number] = whole_job(checked, sequenced=case.sequence is not None, ids=id_kind(case) or IdKind.NUMBER)
-        streams[number] = [event for event in events if event.type in checked.inputs]
+        streams[number] = [event for event in given if event.type in checked.inputs]
     for number, interval_case in enumerate(INTERVAL_CASES, len(CASES)):
         checked = check(interval_case.rules, schema=described(interval_case.events))
         jobs[number] = whole_job(checked, sequenced=False)
@@ -117,8 +117,8 @@ def test_every_case(spark: SparkSession, tmp_path: Path) -> None:
     answers: dict[int, list[dict[str, Any]]] = {number: [] for number in jobs}
     for row in spark.table("conformance").collect():
         answers[row.number].append(json.loads(row.found))
-    given = {case.name: outcome(answers[number]) for number, case in enumerate(CASES)}
-    assert given == {case.name: outcome(case.expected) for case in CASES}
+    found_in = {case.name: outcome(answers[number]) for number, case in enumerate(CASES)}
+    assert found_in == {case.name: outcome(case.expected) for case in CASES}
     over_intervals = {case.name: answers[number] for number, case in enumerate(INTERVAL_CASES, len(CASES))}
     for interval_case in INTERVAL_CASES:
         assert in_order(map(found_event, over_intervals[interval_case.name])) == interval_case.expected

@@ -115,15 +115,12 @@ def frame(spark: SparkSession, case: UncertainCase) -> DataFrame:
 
 
 def event_of(row: Row) -> Event:
-    values = {name: value for name, value in row.asDict().items() if value is not None}
+    values: dict[str, Any] = {name: value for name, value in row.asDict().items() if value is not None}
     own = {name: values.pop(name) for name in ("type", "time", "id", "probability")}
     values.pop("from")
-    numbers = {name: value["value"] if isinstance(value, tuple) else value for name, value in values.items()}
-    errors = {
-        name: parse_distribution(value["error"])
-        for name, value in values.items()
-        if isinstance(value, tuple) and value["error"] is not None
-    }
+    blurred = {name: value.asDict() for name, value in values.items() if hasattr(value, "asDict")}
+    numbers = {name: blurred[name]["value"] if name in blurred else value for name, value in values.items()}
+    errors = {name: parse_distribution(both["error"]) for name, both in blurred.items() if both["error"] is not None}
     time = round(own["time"].timestamp() * SECOND)
     return Event(own["type"], time, numbers, id=own["id"], probability=own["probability"], errors=errors)
 
@@ -242,9 +239,8 @@ def test_networks_multiply(spark: SparkSession) -> None:
     embedded = rules.detect(
         RECORDS, uncertain={"value": Normal(sd="sd")}, time_unit="s", engine="reference"
     ).to_events()
-    assert sorted((e["area"], e.probability) for e in embedded) == sorted(
-        (row.area, pytest.approx(row.probability, abs=1e-9)) for row in found.of("Fire").collect()
-    )
+    rows = {row.area: row.probability for row in found.of("Fire").collect()}
+    assert rows == {event["area"]: pytest.approx(event.probability, abs=1e-9) for event in embedded}
 
 
 def test_what_is_wrong(spark: SparkSession) -> None:
