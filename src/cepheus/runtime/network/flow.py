@@ -36,6 +36,8 @@ class Flow(Rulebook):
     def _on_attach_source(self, message: AttachSource, sender: str) -> None:
         before = self._sources.get(message.source)
         source = Source(sender, frozenset(message.types))
+        for tree in self.trees.values():
+            tree.evaluation.retain = self.options.retain
         if before is not None:
             source.counter = before.counter
             source.types |= before.types

@@ -104,7 +104,9 @@ class Member(ABC):
 
     def _new_tree(self, name: str, father: str | None, *, renewed: bool) -> Tree:
         exact, timely = self.options.filter is Filter.EXACT, self.options.order is Order.PROGRESS
-        tree = Tree(name, father, Evaluation(exact, timely, retain=self.options.retain), renewed=renewed)
+        tree = Tree(
+            name, father, Evaluation(exact, timely, retain=self.options.retain if self._sources else 0), renewed=renewed
+        )
         self.trees[name] = tree
         return tree
 

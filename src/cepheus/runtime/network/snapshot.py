@@ -6,11 +6,11 @@ What follows from the rest (compiled matchers, indexes) is made anew.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
+from itertools import islice
 from typing import Any, get_type_hints
 
-from cepheus.core.event import Event
 from cepheus.core.schema import EventType
 from cepheus.engine.snapshot import pack, unpack
 from cepheus.plan.partial import PartialRule
@@ -19,6 +19,7 @@ from cepheus.runtime.network.codec import decode, encode, from_plain, to_plain
 from cepheus.runtime.network.contents import Content
 from cepheus.runtime.network.election import Election
 from cepheus.runtime.network.evaluation import Evaluation, State
+from cepheus.runtime.network.event_codec import columns_from_json, columns_to_json
 from cepheus.runtime.network.filtering import Opening, PartialFilter
 from cepheus.runtime.network.link import LinkEnd
 from cepheus.runtime.network.messages import Ordered, RuleChange
@@ -69,7 +70,7 @@ def snapshot_node(processor: Processor, links: dict[str, LinkEnd]) -> bytes:
         "neighbours": list(processor.neighbours),
         "options": to_plain(processor.options),
         "state": {name: to_plain(getattr(processor, name)) for name in _PARTS},
-        "retained": [_record_to_json(record) for record in processor._retained],
+        "retained": _records_to_json(processor._retained),
         "trees": [_tree_to_json(tree) for tree in processor.trees.values()],
         "links": [
             [peer, end.sent, end.received, [[number, encode(message).decode()] for number, message in end.log]]
@@ -86,7 +87,7 @@ def restore_node(data: bytes) -> tuple[Processor, dict[str, LinkEnd]]:
     processor = Processor(header["name"], tuple(header["neighbours"]), options)
     for name, kind in _PARTS.items():
         setattr(processor, name, from_plain(kind, header["state"][name]))
-    processor._retained = [_record_from_json(record) for record in header["retained"]]
+    processor._retained = _records_from_json(header["retained"])
     for record in header["trees"]:
         tree = _tree_from_json(record)
         processor.trees[tree.name] = tree
@@ -123,13 +124,15 @@ def _evaluation_to_json(evaluation: Evaluation) -> Json:
         "leaving": to_plain(state.leaving),
         "filters": [_filter_to_json(each) for each in state.filters],
         "leaving_filters": [_filter_to_json(each) for each in state.leaving_filters],
-        "records": [_record_to_json(record) for record in evaluation.store],
-        "pending": [[at, number, [_record_to_json(r) for r in records]] for at, number, records in state.pending],
+        "records": _records_to_json(evaluation.store),
+        "pending": [[at, number, len(records)] for at, number, records in state.pending],
+        "pending_records": _records_to_json(record for _, _, records in state.pending for record in records),
     }
 
 
 def _evaluation_from_json(data: Json) -> Evaluation:
     rules = list[tuple[Ordered, int | None, int | None]]
+    pending = iter(_records_from_json(data["pending_records"]))
     evaluation = Evaluation.from_state(
         State(
             numbers=data["numbers"],
@@ -138,11 +141,11 @@ def _evaluation_from_json(data: Json) -> Evaluation:
             leaving=from_plain(rules, data["leaving"]),
             filters=[_filter_from_json(each) for each in data["filters"]],
             leaving_filters=[_filter_from_json(each) for each in data["leaving_filters"]],
-            pending=[(at, n, [_record_from_json(r) for r in records]) for at, n, records in data["pending"]],
+            pending=[(at, n, list(islice(pending, count))) for at, n, count in data["pending"]],
         )
     )
-    for record in data["records"]:
-        evaluation.store.insert(_record_from_json(record))
+    for record in _records_from_json(data["records"]):
+        evaluation.store.insert(record)
     return evaluation
 
 
@@ -168,18 +171,32 @@ def _filter_from_json(data: Json) -> PartialFilter:
     return each
 
 
-def _record_to_json(record: Record) -> Json:
-    _, _, _, depth, path = record.key
-    consumed = None if record.consumed is None else sorted(record.consumed)
-    return [to_plain(record.event), record.source, record.counter, depth, list(path), record.sent, consumed]
+def _records_to_json(records: Iterable[Record]) -> Json:
+    """Write events in columns, as there may be very many."""
+    found = list(records)
+    sources: dict[str, int] = {}
+    return {
+        "events": columns_to_json(record.event for record in found),
+        "source": [sources.setdefault(record.source, len(sources)) for record in found],
+        "sources": list(sources),
+        "counter": [record.counter for record in found],
+        "sent": [record.sent for record in found],
+        "depths": {str(row): [r.key[3], list(r.key[4])] for row, r in enumerate(found) if r.key[3] or r.key[4]},
+        "consumed": {str(row): sorted(r.consumed) for row, r in enumerate(found) if r.consumed is not None},
+    }
 
 
-def _record_from_json(data: Json) -> Record:
-    event, source, counter, depth, path, sent, consumed = data
-    record = Record(from_plain(Event, event), source, counter, depth, tuple(path))
-    record.sent = sent
-    record.consumed = None if consumed is None else set(consumed)
-    return record
+def _records_from_json(data: Json) -> list[Record]:
+    sources, depths, consumed = data["sources"], data["depths"], data["consumed"]
+    records = []
+    places = zip(columns_from_json(data["events"]), data["source"], data["counter"], data["sent"], strict=True)
+    for row, (event, source, counter, sent) in enumerate(places):
+        depth, path = depths.get(str(row), (0, ()))
+        record = Record(event, sources[source], counter, depth, tuple(path))
+        record.sent = sent
+        record.consumed = set(consumed[str(row)]) if str(row) in consumed else None
+        records.append(record)
+    return records
 
 
 # ---- Awakenings --------------------------------------------------------------------------------------------------

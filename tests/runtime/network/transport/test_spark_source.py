@@ -54,7 +54,7 @@ def test_a_stream_goes_on_where_it_was(spark: SparkSession, node: NodeProcess, t
 
 def test_a_batch_takes_what_comes(spark: SparkSession, node: NodeProcess) -> None:
     register_source(spark)
-    frame = spark.read.format("cepheus").options(address=node.address, subscribe="Smoke", count="3").load()
+    frame = spark.read.format("cepheus").options(address=node.address, subscribe="Smoke", count="3", idle="200").load()
     found: list[object] = []
     reading = threading.Thread(target=lambda: found.extend(frame.collect()))
     with Client(Access(node.address)) as client:

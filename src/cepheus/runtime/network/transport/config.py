@@ -19,7 +19,7 @@ from cepheus.runtime.network.transport.address import LOOPBACK, Address, Address
 
 T = TypeVar("T")
 _NAME = re.compile(r"[\w.-]+")
-_RETAIN = 3
+_RETAIN = 2
 """Events are remembered for this many times as long as a neighbour may be away, beyond the windows of rules."""
 
 _DURATIONS = ("session_timeout", "gone_after", "adapt_every")
@@ -92,8 +92,8 @@ class NodeConfig:
     adapt_every: int = 30 * SECOND
     metrics: Address | None = None
     session_timeout: int = 60 * SECOND
-    gone_after: int = 30 * SECOND
-    checkpoint_bytes: int = 8 << 20
+    gone_after: int = 20 * SECOND
+    checkpoint_bytes: int = 32 << 20
     sync: bool = False
     insecure: bool = False
     token_file: Path | None = None

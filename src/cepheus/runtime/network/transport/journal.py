@@ -33,7 +33,7 @@ class DiskJournal:
     they are on the disk by then, and survive a loss of power too.
     """
 
-    def __init__(self, directory: Path, *, sync: bool = False, limit: int = 8 << 20) -> None:
+    def __init__(self, directory: Path, *, sync: bool = False, limit: int = 32 << 20) -> None:
         self.directory = directory
         self._limit = limit
         self._sync = sync
@@ -79,7 +79,7 @@ class DiskJournal:
     @property
     def wants_checkpoint(self) -> bool:
         """Whether the journal has grown so long that a snapshot is worth its price."""
-        return self.journal_bytes > max(self._limit, 2 * self.snapshot_bytes)
+        return self.journal_bytes > max(self._limit, 4 * self.snapshot_bytes)
 
     def append(self, told: Told) -> None:
         """Write one line."""
