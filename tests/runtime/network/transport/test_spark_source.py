@@ -32,7 +32,7 @@ def test_a_stream_goes_on_where_it_was(spark: SparkSession, node: NodeProcess, t
     events = spark.readStream.format("cepheus").options(address=node.address, subscribe="Fire").schema(SCHEMA).load()
     place = {"path": str(tmp_path / "out"), "checkpointLocation": str(tmp_path / "checkpoint")}
     writer = events.writeStream.format("parquet").options(**place)
-    with Client(Access(node.address)) as client:
+    with Client(Access(node.address, patience=240.0)) as client:
         client.deploy("define Fire(n: int) from Smoke() where n=Smoke.n")
         source = client.source("s", ["Smoke"])
         query = writer.start()
@@ -57,7 +57,7 @@ def test_a_batch_takes_what_comes(spark: SparkSession, node: NodeProcess) -> Non
     frame = spark.read.format("cepheus").options(address=node.address, subscribe="Smoke", count="3", idle="200").load()
     found: list[object] = []
     reading = threading.Thread(target=lambda: found.extend(frame.collect()))
-    with Client(Access(node.address)) as client:
+    with Client(Access(node.address, patience=240.0)) as client:
         source = client.source("s", ["Smoke"])
         reading.start()
         _wait(lambda: any(each["sinks"] for each in client.status()["clients"]))
