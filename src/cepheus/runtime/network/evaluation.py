@@ -114,12 +114,14 @@ class Evaluation:
 
     def expect(self, rules: Iterable[Ordered], parts: Iterable[Assigned]) -> None:
         """Remember from now on also what these need."""
+        patterns = []
         for ordered in rules:
-            self.contents = either(self.contents, contents_of([whole_pattern(ordered.rule)]))
+            patterns.append(whole_pattern(ordered.rule))
             self.horizon = max(self.horizon, anatomy(ordered.rule).reach)
         for assigned in parts:
-            self.contents = either(self.contents, contents_of([assigned.part.pattern]))
+            patterns.append(assigned.part.pattern)
             self.horizon = max(self.horizon, anatomy(assigned.part.rule).reach)
+        self.contents = either(self.contents, contents_of(patterns))
 
     def adopt(self, rules: Sequence[Ordered], parts: Sequence[Assigned]) -> None:
         """Evaluate these rules and partial rules from now on.

@@ -79,7 +79,9 @@ class Flow(Rulebook):
 
     def _accept_events(self, source: Source, message: Publish) -> tuple[list[tuple[int, Event]], int]:
         """Number the events of a source; give those that may matter here, and how many came too late."""
-        columns = EventColumns.of(message.events)
+        if not isinstance(message.events, EventColumns):
+            return self._accept_singly(source, message)
+        columns = message.events
         rows: Sequence[int] = range(len(columns))
         if not source.admitted:
             return [], len(rows)
@@ -105,6 +107,20 @@ class Flow(Rulebook):
             for (counter, _), event in zip(wanted, events, strict=True)
         ]
         return accepted, len(columns) - len(rows)
+
+    def _accept_singly(self, source: Source, message: Publish) -> tuple[list[tuple[int, Event]], int]:
+        """Do the same for events that did not come in columns: in simulations mostly one at a time."""
+        late = 0
+        accepted: list[tuple[int, Event]] = []
+        for event in message.events:
+            if event.time <= source.through or not source.admitted or event.type not in source.types:
+                late += 1
+                continue
+            source.counter += 1
+            source.latest = max(source.latest, event.time)
+            self._local_counts[event.type] = self._local_counts.get(event.type, 0) + 1
+            accepted.append((source.counter, _named(event, message.source, source.counter)))
+        return accepted, late
 
     def _retain(self, source: str, accepted: list[tuple[int, Event]]) -> None:
         """Keep events for trees that are being built anew; those that never come are not waited for."""

@@ -24,6 +24,7 @@ from cepheus.runtime.network.messages import (
     Publish,
 )
 from cepheus.runtime.network.node import Node, OutFrame
+from cepheus.runtime.network.processor import Processor
 from cepheus.runtime.network.transport.config import NodeConfig
 from cepheus.runtime.network.transport.connection import Connection
 from cepheus.runtime.network.transport.hello import decode_bundle
@@ -70,17 +71,26 @@ class NodeHost:
         self._clock = clock if clock is not None else lambda: time.time_ns() // 1000
         self.neighbours = tuple(sorted(neighbour.name for neighbour in config.neighbour))
         self.journal = DiskJournal(config.state, sync=config.sync, limit=config.checkpoint_bytes)
-        is_new = self.journal.is_new
-        self.node = Node(config.name, self.neighbours, config.options, self.journal)
-        if is_new:
-            self.node.start(self._clock(), config.rank)
-        self._check_same(place)
+        try:
+            self.node = self._take_up(place)
+        except BaseException:
+            self.journal.close()
+            raise
         self._left = {peer: time.monotonic() for peer in self.node.links}
         self._doubted: dict[str, float] = {}
         self._withheld: dict[str, tuple[int, float]] = {}
         self._relieved = asyncio.Event()
         self._relieved.set()
         self.checkpoint()
+
+    def _take_up(self, place: str) -> Node:
+        """Go on from the journal, or begin."""
+        is_new = self.journal.is_new
+        node = Node(self.config.name, self.neighbours, self.config.options, self.journal)
+        if is_new:
+            node.start(self._clock(), self.config.rank)
+        self._check_same(node.processor, place)
+        return node
 
     def link(self, peer: str) -> LinkEnd:
         """Give the link to a peer."""
@@ -249,8 +259,7 @@ class NodeHost:
         if owner is not None and owner.rpartition(":")[0] != peer.rpartition(":")[0]:
             raise RefusedError(f"'{name}' belongs to another client")
 
-    def _check_same(self, place: str) -> None:
-        found = self.node.processor
+    def _check_same(self, found: Processor, place: str) -> None:
         config, neighbours = self.config, tuple(sorted({*found.neighbours, *found.absent}))
         if (found.name, neighbours, found.options) != (config.name, self.neighbours, config.options):
             raise OptionError.of(

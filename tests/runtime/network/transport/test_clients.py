@@ -1,0 +1,94 @@
+"""Clients without asyncio, figures for Prometheus, and nodes that come back as they were."""
+
+from __future__ import annotations
+
+import asyncio
+import urllib.request
+from pathlib import Path
+
+import pytest
+from processes import NodeProcess, free_port
+from servers import access, config, run, serving
+
+from cepheus import Event
+from cepheus.core.errors import OptionError, RuleError, UnsupportedError
+from cepheus.network import Access, AsyncClient, Client, NetworkError
+from cepheus.runtime.network.transport.metrics import serve_metrics
+from cepheus.runtime.network.transport.server import NodeServer
+
+RULES = "define Fire(n: int) from Smoke(n=$n) and last Temp(n=$n) within 1 min from Smoke where n=Smoke.n"
+
+
+def test_a_plain_program_publishes_subscribes_and_deploys(tmp_path: Path) -> None:
+    node = NodeProcess(tmp_path, "p1")
+    node.write([])
+    node.start()
+    try:
+        with Client(Access(node.address)) as client:
+            assert client.deploy(RULES) < 0
+            fires = client.subscribe("Fire(n > 1)")
+            assert fires.take(timeout=0.05) == ()
+            with client.source("s", ["Smoke", "Temp"]) as source:
+                assert source.since < 0
+                pairs = [(Event("Temp", 10 * n, {"n": n}), Event("Smoke", 10 * n + 1, {"n": n})) for n in range(4)]
+                source.publish([event for pair in pairs for event in pair], through=100)
+                source.publish([Event("Smoke", 50, {"n": 9})])
+                assert [fire["n"] for _, fire in zip(range(2), fires, strict=False)] == [2, 3]
+                source.promise(200)
+            assert source.late == 1
+            assert client.status()["rules"] == ["Fire"]
+            with pytest.raises(RuleError, match="already deployed"):
+                client.deploy(RULES)
+            with pytest.raises(UnsupportedError, match="probabilities"):
+                client.deploy("define F() from Smoke() min probability 0.5")
+            client.withdraw(["Fire"])
+            fires.close()
+    finally:
+        node.kill()
+    with pytest.raises(NetworkError, match="no connection"):
+        Client(Access(node.address, patience=0.1))
+
+
+def test_figures_for_prometheus(tmp_path: Path) -> None:
+    port = free_port()
+
+    async def check() -> str:
+        async with serving(config(tmp_path, f'metrics = "127.0.0.1:{port}"\n')) as server:
+            with serve_metrics(server):
+                async with await AsyncClient.connect(access(server)) as client:
+                    source = await client.source("s", ["A"])
+                    await source.publish([Event("A", 1), Event("A", 2)], 2)
+                    await source.close()
+                with pytest.raises(OptionError, match="cannot listen"), serve_metrics(server):
+                    pass
+                return await asyncio.to_thread(_get, f"http://127.0.0.1:{port}/metrics")
+
+    text = run(check())
+    assert "cepheus_events_total 2.0" in text
+    assert "cepheus_journal_bytes" in text
+
+
+def _get(address: str) -> str:
+    with urllib.request.urlopen(address) as answer:
+        found: bytes = answer.read()
+    return found.decode()
+
+
+def test_a_node_comes_back_as_it_was(tmp_path: Path) -> None:
+    async def check() -> None:
+        settings = config(tmp_path)
+        async with serving(settings) as server, await AsyncClient.connect(access(server)) as client:
+            await client.deploy(RULES)
+            source = await client.source("s", ["Temp", "Smoke"])
+            await source.publish([Event("Temp", 5, {"n": 1})], 5)
+            await source.close()
+        async with serving(settings) as server, await AsyncClient.connect(access(server)) as client:
+            fires = await client.subscribe("Fire")
+            source = await client.source("t", ["Smoke"])
+            await source.publish([Event("Smoke", 9, {"n": 1})], 9)
+            assert [fire["n"] for fire in await fires.take(10)] == [1]
+            await source.close()
+        with pytest.raises(OptionError, match="another name, neighbours or strategy"):
+            NodeServer(config(tmp_path, 'strategy = "MT"\n'))
+
+    run(check())
