@@ -31,8 +31,7 @@ def mixed_case(seed: int, *, events: int = 50, with_tesla: bool | None = None, i
     text = _intervals(random, defined)
     after = _readers(random) if mixed and random.random() < 0.6 else ""
     rules = etalis.parse(text, f"seed {seed}") + tesla.parse(DECLARATIONS + before + after, f"seed {seed}")
-    # the goals engine counts events of one time that differ in anonymous arguments only once
-    made = stream(random, events, ties="COUNT" not in text and random.random() < 0.7)
+    made = stream(random, events, ties=random.random() < 0.7)
     if intervals and random.random() < 0.5:
         made = [_lasting(random, event) for event in made]
     return SplitCase(seed, f"{text}\n{before}\n{after}", check(rules), tuple(made))

@@ -208,3 +208,9 @@ def test_parts_of_alternatives_keep_their_types() -> None:
     engine = _engine("p(X) <- c(X). q(X) <- (b(X) OR p(X)) SEQ a(X).")
     made = [each for given in stream("c(1)@1 b(1)@2 a(1)@3") for each in engine.feed_event(given)]
     assert [each.made_of for each in made if each.type == "q"] == [(made[0].id, 2), (1, 2)]
+
+
+@pytest.mark.parametrize("policy", ["unrestricted", "recent, once, renewing"])
+def test_events_that_differ_only_where_an_aggregate_does_not_look_are_counted_each(policy: str) -> None:
+    engine = _engine("many(N) <- c WHERE N = COUNT(a(_) WITHIN 9), N > 1.", policy)
+    assert _feed(engine, "a(1)@1 a(2)@1 a(2)@1 c@3 c@20") == [("many", (2,), 3, 3)]

@@ -15,6 +15,7 @@ from cepheus.engine.goals.layout import (
     Mark,
     Match,
     NodeField,
+    NodeKind,
     OutlivesCode,
     PlanField,
     StepField,
@@ -85,7 +86,9 @@ def _let_wait(context: int, node: int, step: int, operand: int) -> None:
     length = fixed(table_at(context, number), TableField.LENGTH)
     last = peek(state_at(context, number), TableState.LAST)
     unrestricted = fixed(node, NodeField.CHOICE) == ChoiceCode.UNRESTRICTED
-    crowded = unrestricted and last != NOWHERE and peek(row_at(context, last), ROW_HEADER + Match.END) == now
+    # events that an aggregate counts are different events, even if they do not differ in what it reads of them
+    repeats = unrestricted and fixed(node, NodeField.KIND) != NodeKind.MEMBERS
+    crowded = repeats and last != NOWHERE and peek(row_at(context, last), ROW_HEADER + Match.END) == now
     for k in range(count_of(context, step, back)):
         match = first_of(context, step, back) + 8 * width * k
         if fixed(node, NodeField.ONCE) and operand < 2:
