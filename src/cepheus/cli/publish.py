@@ -41,9 +41,7 @@ def publish(
     name: Annotated[str, typer.Option(help="The name of the source.")] = "publish",
     types: Annotated[
         list[str] | None,
-        typer.Option(
-            "--type", metavar="TYPE", help="A type of the events; needed for standard input."
-        ),
+        typer.Option("--type", metavar="TYPE", help="A type of the events; needed for standard input."),
     ] = None,
     rate: Annotated[float | None, typer.Option(min=0.001, metavar="N", help="Publish so many events a second.")] = None,
     speed: Annotated[
