@@ -204,15 +204,15 @@ def test_files_of_events(spark: SparkSession) -> None:
     """What ``cepheus detect --on spark`` does: intervals, errors and probabilities of files go through."""
     rules = cepheus.compile(
         """
-        event in(who: string, mass: double)
-        define Heavy(who: string, mass: double) from in(mass > 80) where who = in.who, mass = in.mass
+        event comes(who: string, mass: double)
+        define Heavy(who: string, mass: double) from comes(mass > 80) where who = comes.who, mass = comes.mass
         """
     ).rules
-    rules += parse("stay(W) <- in(W, _) DURING Heavy(W, _). shift(W) <- Heavy(W, _) SEQ in(W, _).")
+    rules += parse("stay(W) <- comes(W, _) DURING Heavy(W, _). shift(W) <- Heavy(W, _) SEQ comes(W, _).")
     checked = check(rules)
     events = [
-        Event("in", 5 * SECOND, {"who": "ann", "mass": 80.0}, id=0, start=SECOND, errors={"mass": Normal(0.0, 4.0)}),
-        Event("in", 7 * SECOND, {"who": "ann", "mass": 90.0}, id=1, probability=0.5),
+        Event("comes", 5 * SECOND, {"who": "ann", "mass": 80.0}, id=0, start=SECOND, errors={"mass": Normal(0.0, 4.0)}),
+        Event("comes", 7 * SECOND, {"who": "ann", "mass": 90.0}, id=1, probability=0.5),
     ]
     expected = cepheus.compile(rules).detect(events, engine="reference").to_events()
     detection = detect_gathered(spark, checked, [EventBatch.from_events(events)], {}, engine="auto", limit=1000)

@@ -58,7 +58,11 @@ class CasesProcessor(ShardProcessor):
     def answer(self, work: JobWork, outcome: Outcome, events: int) -> pd.DataFrame:
         del events
         number = next(number for number, job in self._jobs.items() if job is work.job)
-        texts = [json.dumps(composite) for composite in outcome.composites.to_dicts()]
+        intervals = bool(work.job.composites.heads)
+        texts = [
+            json.dumps({**composite.to_dict(), **({"start": composite.start} if intervals else {})})
+            for composite in outcome.composites.to_events()
+        ]
         return pd.DataFrame({"number": [number] * len(texts), "found": texts}, dtype=object)
 
 
@@ -127,8 +131,7 @@ def test_every_case(spark: SparkSession, tmp_path: Path) -> None:
 def found_event(composite: dict[str, Any]) -> tuple[Any, ...]:
     """Give a complex event in the notation of the cases of interval rules."""
     values = tuple(value for name, value in composite.items() if name.startswith("arg"))
-    start = composite.get("start", composite["time"])  # an instant is written without
-    return composite["type"], values, start // SECOND, composite["time"] // SECOND
+    return composite["type"], values, composite["start"] // SECOND, composite["time"] // SECOND
 
 
 def write_stretches(folder: Path, jobs: dict[int, Job], streams: dict[int, list[Event]]) -> None:
