@@ -11,6 +11,7 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import Discrete, Distribution, Mixture, Normal, Sum, Uniform
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
+from cepheus.core.values import Value
 from cepheus.engine.columns.memory import address
 from cepheus.engine.interface import Engine
 from cepheus.engine.probable.engine import ProbableEngine
@@ -71,7 +72,7 @@ def stream(random: Random, count: int) -> list[Event]:
     for number in range(count):
         time += random.choice((0, 1, 2))
         errors = {name: error for name in "xy" if (error := random.choice(ERRORS)) is not None}
-        attributes = {
+        attributes: dict[str, Value | None] = {
             "x": random.randrange(-40, 40) / 4,
             "y": random.randrange(-8, 8) / 4,
             "n": random.randrange(-2, 3),
