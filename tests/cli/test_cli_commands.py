@@ -166,7 +166,7 @@ def test_the_shell_completes_commands(tmp_path: Path) -> None:
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stdout.split()) == (0, ["detect", "demo"])
+    assert (done.returncode, done.stdout.split()) == (0, ["detect", "demo", "deploy"])
 
 
 def test_the_version_needs_nothing_heavy(tmp_path: Path) -> None:
