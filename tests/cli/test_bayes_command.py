@@ -76,11 +76,105 @@ def test_set_changes_only_the_network_in_the_file(run: Command) -> None:
     assert done.out.startswith("Fire: Fire has probability 0.970874")
     text = Path("fire.tesla").read_text()
     assert text.startswith(FIRE)
-    assert "# what else may be behind it\n-- lorries\nnetwork Fire {\n  node Jam {HIGH: 0.5, LOW: 0.5}\n" in text
+    assert "# what else may be behind it\nnetwork Fire {\n  -- lorries\n  node Jam {HIGH: 0.5, LOW: 0.5}\n" in text
     assert run("bayes", "eval", "fire.tesla").out == done.out
     for node in ("Temp", "Smoke", "Jam"):
         run("bayes", "set", "fire.tesla", "--remove", node)
     assert "network" not in Path("fire.tesla").read_text()
+
+
+COMMENTED = """
+network Fire {  # of the tunnel
+  # the road
+  node Jam {HIGH: .2, LOW: .8}  -- lorries
+  -- the sensors
+  node Temp given Fire, Jam {
+    YES, *: {YES: 1, NO: 0}
+    NO, HIGH: {YES: .5, NO: .5}  -- measured
+    NO, LOW: {YES: .1, NO: .9}
+  }
+  node Smoke given Fire { YES: {YES: 1, NO: 0}  NO: {YES: .1, NO: .9} }  # guessed
+  observe Jam = LOW  # at night
+  # that is all
+}
+# the end
+"""
+
+
+def test_set_leaves_comments_where_they_are(run: Command) -> None:
+    def edited(*options: str) -> str:
+        Path("fire.tesla").write_text(FIRE + COMMENTED)
+        done = run("bayes", "set", "fire.tesla", *options)
+        assert (done.code, done.err) == (0, "changed fire.tesla\n")
+        assert run("bayes", "eval", "fire.tesla").out == done.out
+        return Path("fire.tesla").read_text().removeprefix(FIRE)
+
+    assert edited("--write", "node Jam {HIGH: .5, LOW: .5}") == COMMENTED.replace(
+        "node Jam {HIGH: .2, LOW: .8}", "node Jam {HIGH: 0.5, LOW: 0.5}"
+    )
+    assert edited("--write", "observe Jam = HIGH") == COMMENTED.replace("Jam = LOW", "Jam = HIGH")
+    assert edited("--remove", "Smoke") == COMMENTED.replace(
+        "node Smoke given Fire { YES: {YES: 1, NO: 0}  NO: {YES: .1, NO: .9} }  # guessed", "# guessed"
+    )
+    assert edited("--write", "node Rain {YES: .5, NO: .5}") == COMMENTED.replace(
+        "  # that is all\n", "  # that is all\n  node Rain {YES: 0.5, NO: 0.5}\n"
+    )
+    changed = edited("--write", "node Temp given Fire, Jam { *, *: {YES: .5, NO: .5} }")
+    assert "  -- the sensors\n  -- measured\n  node Temp given Fire, Jam {\n    *, *: {" in changed
+    Path("fire.tesla").write_text(FIRE + "network Fire { node Jam {HIGH: .2, LOW: .8} } # end\n")
+    run("bayes", "set", "fire.tesla", "--write", "node Rain {YES: .5, NO: .5}")
+    assert Path("fire.tesla").read_text() == (
+        FIRE + "network Fire { node Jam {HIGH: .2, LOW: .8}\n  node Rain {YES: 0.5, NO: 0.5}\n} # end\n"
+    )
+    run("bayes", "set", "fire.tesla", "--remove", "Jam")
+    assert Path("fire.tesla").read_text() == FIRE + "network Fire { \n  node Rain {YES: 0.5, NO: 0.5}\n} # end\n"
+
+
+def test_set_says_when_nothing_changes(run: Command) -> None:
+    before = Path("fire.tesla").read_text()
+    for options in ((), ("--write", "node Smoke given Fire { YES: {YES: 1, NO: 0}  NO: {YES: 0.1, NO: 0.9} }")):
+        done = run("bayes", "set", "fire.tesla", *options)
+        assert (done.code, done.err) == (0, "nothing to change in fire.tesla\n")
+        assert done.out.startswith("Fire: Fire has probability")
+        assert Path("fire.tesla").read_text() == before
+
+
+def test_reverse_does_not_lose_a_written_table(run: Command) -> None:
+    before = Path("fire.tesla").read_text()
+    done = run("bayes", "set", "fire.tesla", "--reverse", "Smoke")
+    assert done.code == 1
+    assert "the table that was written for 'Smoke' would be lost" in done.err
+    assert "remove 'Smoke' first" in done.err
+    assert Path("fire.tesla").read_text() == before
+    assert run("bayes", "set", "fire.tesla", "--remove", "Smoke", "--reverse", "Smoke").code == 0
+    assert run("bayes", "set", "fire.tesla", "--write", "node Smoke {YES: .3, NO: .7}").code == 0
+    done = run("bayes", "set", "fire.tesla", "--remove", "Temp", "--reverse", "Temp")
+    assert (done.code, done.err) == (0, "changed fire.tesla\n")
+    assert "node Smoke {YES: 0.3, NO: 0.7}" in Path("fire.tesla").read_text()
+    both = "node Fire given Smoke, Temp { *, *: {YES: .9, NO: .1} }"
+    assert run("bayes", "set", "fire.tesla", "--write", both).code == 0
+    done = run("bayes", "set", "fire.tesla", "--reverse", "Temp")
+    assert done.code == 1
+    assert "the table that was written for 'Fire' would be lost" in done.err
+
+
+def test_rules_of_the_etalis_language_have_no_networks(run: Command) -> None:
+    Path("pair.etalis").write_text("pair(X) <- a(X) SEQ b(X).\n")
+    for word in ("show", "set", "eval"):
+        done = run("bayes", word, "pair.etalis")
+        assert (done.code, done.out) == (1, "")
+        assert "error[network]: rules of the ETALIS language have no networks" in done.err
+        assert "TESLA" in done.err
+    both = run("bayes", "eval", "fire.tesla", "pair.etalis")
+    assert (both.code, both.out) == (0, run("bayes", "eval", "fire.tesla").out)
+    assert both.err.endswith("rules of the ETALIS language have no networks: pair\n")
+    done = run("bayes", "eval", "fire.tesla", "pair.etalis", "--rule", "pair")
+    assert done.code == 1
+    assert "'pair' is a rule of the ETALIS language" in done.err
+    Path("none.tesla").write_text("event Temp(value: double)\n")
+    done = run("bayes", "set", "none.tesla")
+    assert done.code == 1
+    assert "there are no rules" in done.err
 
 
 def test_set_adds_a_network_where_there_is_none(run: Command) -> None:

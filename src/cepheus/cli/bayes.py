@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cepheus.uncertainty.bayes.network import RuleNetwork
 
 _PIPE_WIDTH = 400  # wide enough that no line is broken where no terminal sets the width
+_MOST_NAMED = 8
 
 bayes = typer.Typer(
     name="bayes",
@@ -101,7 +102,7 @@ def set_(
     found = _networks(checked, rule)
     if len(found) > 1:
         raise _several(found, "one network can be edited at a time")
-    network = found[0]
+    before = network = found[0]
     if write:
         network = network.write("\n".join(write))
     for node in remove or ():
@@ -114,8 +115,11 @@ def set_(
     place = next((each.span for each in checked.networks if each.rule == network.rule.name), network.rule.span)
     assert place is not None
     path = Path(place.source.name)
-    replace_file(path, with_network(read_text(path), network.added, str(path)))
-    note(f"changed {path}")
+    if network.added == before.added:
+        note(f"nothing to change in {path}")
+    else:
+        replace_file(path, with_network(read_text(path), network.added, str(path)))
+        note(f"changed {path}")
     print(_sentence(network, None))
 
 
@@ -163,14 +167,24 @@ def _checked(paths: list[Path]) -> RuleSet:
 
 
 def _networks(rules: RuleSet, name: str | None) -> list[RuleNetwork]:
-    """Give the network that was asked for, or those of all rules."""
+    """Give the network that was asked for, or those of all rules; rules of the ETALIS language have none."""
     from cepheus.uncertainty.bayes.networks import network_of
 
-    return [network_of(rules, each) for each in ([str(rule.name) for rule in rules.rules] if name is None else [name])]
+    others = [str(rule.name) for rule in rules.interval_rules]
+    if name is not None and name not in others:
+        return [network_of(rules, name)]
+    if name is not None or (others and not rules.rules):
+        which = "rules of the ETALIS language" if name is None else f"'{name}' is a rule of the ETALIS language: these"
+        raise OptionError.of("network", f"{which} have no networks", hint="networks belong to rules of TESLA")
+    if not rules.rules:
+        raise OptionError.of("network", "there are no rules, and hence no networks", hint="give a file with rules")
+    if others:
+        note(f"rules of the ETALIS language have no networks: {', '.join(others[:_MOST_NAMED])}")
+    return [network_of(rules, str(rule.name)) for rule in rules.rules]
 
 
 def _several(found: list[RuleNetwork], message: str) -> OptionError:
-    names = ", ".join(str(network.rule.name) for network in found[:8])
+    names = ", ".join(str(network.rule.name) for network in found[:_MOST_NAMED])
     return OptionError.of("network", message, hint=f"choose one with --rule: {names}")
 
 

@@ -210,20 +210,33 @@ class RuleNetwork:
     def reverse(self, *parts: str) -> RuleNetwork:
         """Make parts of the rule causes of the composite event instead of effects.
 
-        The composite event then happens if and only if they all do as the rule says; set its table to say more.
+        The composite event then happens if and only if they all do as the rule says; set its table to say more. Where a
+        table was written that has no place then, that is an OptionError.
         """
         for part in parts:
             if part not in self.parts:
                 hint = did_you_mean(part, self.parts) or f"the parts are {', '.join(self.parts)}"
                 raise OptionError.of("node", f"'{part}' is not a part of the rule '{self.rule.name}'", hint=hint)
-        already = [cause for cause in self.nodes[self.composite].parents if cause in self.parts]
-        parts = tuple(dict.fromkeys([*already, *parts]))
+        composite = self.nodes[self.composite]
+        already = tuple(cause for cause in composite.parents if cause in self.parts)
+        effects = [node for node in self.added.nodes if node.name in parts and self.composite in node.parents]
+        own = [composite] if composite in self.added.nodes and composite != self._caused_by(already) else []
+        for node in (*own, *effects):
+            raise OptionError.of(
+                "node",
+                f"the table that was written for '{node.name}' would be lost",
+                hint=f"remove '{node.name}' first, then reverse, and write another",
+            )
+        made = self._caused_by(tuple(dict.fromkeys([*already, *parts])))
+        kept = tuple(node for node in self.added.nodes if node.name != self.composite)
+        return self._checked(replace(self.added, nodes=(made, *kept)))
+
+    def _caused_by(self, parts: tuple[str, ...]) -> Node:
+        """Give the composite event as what happens if and only if parts do as the rule says."""
         fits = tuple(self.parts[part] for part in parts)
         others = [(*fits[:place], NO if fits[place] == YES else YES) for place in range(len(fits))]
         rows = [Row(CERTAIN, fits), *(Row(IMPOSSIBLE, (*case, *[None] * (len(fits) - len(case)))) for case in others)]
-        kept = tuple(node for node in self.added.nodes if node.name not in (self.composite, *parts))
-        composite = Node(self.composite, tuple(rows), parts)
-        return self._checked(replace(self.added, nodes=(composite, *kept)))
+        return Node(self.composite, tuple(rows), parts)
 
     def write(self, text: str) -> RuleNetwork:
         """Put nodes written as text in place of those of their names: ``node Jam {HIGH: .1, LOW: .9}``."""
