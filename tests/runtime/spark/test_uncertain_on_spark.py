@@ -258,6 +258,43 @@ def test_what_is_wrong(spark: SparkSession) -> None:
         cepheus.spark.detect(hot, {"Temp": bad}, **given).dataframe.collect()
     (row,) = cepheus.spark.detect(hot, {"Temp": bad}, on_bad_event="skip", **given).dataframe.collect()
     assert row.probability == pytest.approx(0.5)
-    text = spark.createDataFrame([(1, (50.0, "N(0, -1)"))], f"time long, value {STRUCT}")
-    with pytest.raises(EventError, match="variance"), plain_failures():
-        cepheus.spark.detect(hot, {"Temp": text}).dataframe.collect()
+
+
+BAD_TEXTS = [
+    (1, "A", (50.0, "N(0, 1)")),
+    (2, "B", (50.0, "N(0, -1)")),
+    (3, "C", (50.0, None)),
+    (4, "D", (50.0, "N(0")),
+    (5, "E", (50.0, "U(2, 1)")),
+    (6, "F", (50.0, "D(0: 0.5, 1: 0.6)")),
+]
+HOT = "define Hot(area: string) from Temp(value > 45) where area = Temp.area"
+
+
+def test_texts_that_are_no_distributions(spark: SparkSession) -> None:
+    given = spark.createDataFrame(BAD_TEXTS, f"time long, area string, value {STRUCT}")
+    for row, words in ((1, "negative variance"), (3, "is not a distribution"), (4, "above"), (5, "sum to 1.1")):
+        one = given.where(given.area == BAD_TEXTS[row][1])
+        with pytest.raises(EventError, match=words) as raised, plain_failures():
+            cepheus.spark.detect(HOT, {"Temp": one}).dataframe.collect()
+        assert "the error of an attribute 'value'" in str(raised.value)
+        assert "on_bad_event='skip'" in str(raised.value)
+    found = cepheus.spark.detect(HOT, {"Temp": given}, time_unit="s", on_bad_event="skip")
+    assert {row.area for row in found.dataframe.collect()} == {"A", "C"}
+
+
+def test_texts_that_are_no_distributions_in_streams(spark: SparkSession, tmp_path: Path) -> None:
+    rows = [*BAD_TEXTS, (100, "Z", (0.0, None))]
+    given = spark.createDataFrame(rows, f"time long, area string, value {STRUCT}")
+    given.selectExpr("timestamp_seconds(time) as time", "area", "value").write.parquet(str(tmp_path / "in"))
+    stream = spark.readStream.schema(f"time timestamp, area string, value {STRUCT}").parquet(str(tmp_path / "in"))
+    found = cepheus.spark.detect(HOT, {"Temp": stream}, on_bad_event="skip", watermark="1 second", shards=2)
+    query = (
+        found.dataframe.writeStream.format("parquet")
+        .option("path", str(tmp_path / "out"))
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    assert {row.area for row in spark.read.parquet(str(tmp_path / "out")).collect()} == {"A", "C"}

@@ -7,24 +7,33 @@ has told of, as in ``uncertain={"value": Normal(sd="value_sd")}``. An error in t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cepheus.core.batch import ColumnKey
 from cepheus.core.companions import NO_PARAMETERS, Companion, Floats, Parameter
-from cepheus.core.distribution import parse_distribution
+from cepheus.core.distribution import Distribution, parse_distribution
 from cepheus.core.error_column import ErrorColumn
 from cepheus.core.errors import EventError
+
+Rows = TypeVar("Rows", pa.RecordBatch, pa.Table)
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorLayout:
-    """The columns of errors: attributes that have texts, and attributes that have companions."""
+    """The columns of errors: attributes that have texts, and attributes that have companions.
+
+    ``skip_bad`` says that events with a text that is no distribution are left out, which Spark itself cannot tell.
+    """
 
     texts: tuple[str, ...] = ()
     companions: tuple[tuple[str, Companion], ...] = ()
+    skip_bad: bool = field(default=False, repr=False)  # may change from one run of a stream to the next
 
     @property
     def parameters(self) -> tuple[str, ...]:
@@ -44,13 +53,24 @@ class ErrorLayout:
         """The names in Spark of all columns."""
         return (*map(self.text_column, self.texts), *map(self.parameter_column, self.parameters))
 
+    def sound(self, rows: Rows) -> Rows:
+        """Give the rows without those that have a bad text, if these are to be left out."""
+        if not self.skip_bad:
+            return rows
+        for name in self.texts:
+            texts = rows.column(self.text_column(name))
+            bad = [text for text in texts.unique().to_pylist() if isinstance(_read(text), EventError)]
+            if bad:
+                rows = rows.filter(pc.invert(pc.is_in(texts, pa.array(bad, pa.string()))))
+        return rows
+
     def errors(self, rows: pa.RecordBatch, attributes: Mapping[ColumnKey, pa.Array]) -> dict[str, ErrorColumn]:
         """Give the errors of attributes; EventError if one is none. A value that is undefined has no error."""
-        found = {name: _parsed(rows.column(self.text_column(name))) for name in self.texts}
+        found = {name: _parsed(name, rows.column(self.text_column(name))) for name in self.texts}
         for name, companion in self.companions:
             column, faults = companion.errors(lambda parameter: self._read(parameter, rows))
             if faults:
-                raise next(iter(faults.values()))
+                raise _bad_error(name, next(iter(faults.values())))
             found[name] = found[name].or_else(column) if name in found else column
         return {name: column.where(_present(name, attributes)) for name, column in found.items() if column.any}
 
@@ -64,11 +84,35 @@ class ErrorLayout:
 NO_ERRORS = ErrorLayout()
 
 
-def _parsed(texts: pa.Array) -> ErrorColumn:
+def _parsed(attribute: str, texts: pa.Array) -> ErrorColumn:
     """Read errors; each text is read once."""
     coded = texts.dictionary_encode()
-    distributions = [None, *map(parse_distribution, coded.dictionary.to_pylist())]
+    distributions: list[Distribution | None] = [None]
+    for text in coded.dictionary.to_pylist():
+        read = _read(text)
+        if isinstance(read, EventError):
+            raise _bad_error(attribute, read)
+        distributions.append(read)
     return ErrorColumn.of(distributions).take(coded.indices.fill_null(-1).to_numpy().astype(np.int64) + 1)
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str | None) -> Distribution | EventError | None:
+    """Read a text, or tell what is wrong with it."""
+    try:
+        return None if text is None else parse_distribution(text)
+    except EventError as error:
+        return error
+
+
+def _bad_error(attribute: str, error: EventError) -> EventError:
+    (finding,) = error.diagnostics
+    skip = "leave out such events: on_bad_event='skip'"
+    return EventError.of(
+        finding.code,
+        f"the error of an attribute '{attribute}': {finding.message}",
+        hint=skip if finding.hint is None else f"{finding.hint}; or {skip}",
+    )
 
 
 def _present(name: str, attributes: Mapping[ColumnKey, pa.Array]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -115,7 +115,7 @@ def plan(
         homes=any(isinstance(group.way, ByBand) for group in found.groups),
         intervals=naming.start is not None,
         doubtful=doubtful,
-        errors=_error_layout(inputs, sources, naming),
+        errors=_error_layout(inputs, sources, options),
     )
     pushdown = Pushdown(places, inputs, naming, skip_bad=options.skip_bad, uncertain=uncertain)
     pushed: dict[str, Condition | None] = {}
@@ -151,12 +151,13 @@ def _given_errors(checked: Checked, sources: Sequence[Source], naming: Naming) -
     )
 
 
-def _error_layout(inputs: Mapping[str, EventType], sources: Sequence[Source], naming: Naming) -> ErrorLayout:
+def _error_layout(inputs: Mapping[str, EventType], sources: Sequence[Source], options: Options) -> ErrorLayout:
     """Lay out the errors of the attributes that rules read."""
+    told = options.naming.uncertain
     numbers = (a.name for t in inputs.values() for a in t.attributes if a.type is not None and a.type.is_numeric)
     read = sorted(set(numbers))
     texts = tuple(name for name in read if any(source.has_errors(name) for source in sources))
-    return ErrorLayout(texts, tuple((name, naming.uncertain[name]) for name in read if name in naming.uncertain))
+    return ErrorLayout(texts, tuple((name, told[name]) for name in read if name in told), options.skip_bad)
 
 
 def _refuse_misfits(checked: Checked, sources: Sequence[Source]) -> None:

@@ -94,7 +94,7 @@ class Job:
         if any(own in group.shards and group.points for group in self.groups):
             running[own] = ShardRun(self, own)
         for rows in batches:
-            for shard, part in _by_shard(rows):
+            for shard, part in _by_shard(self.events.errors.sound(rows)):
                 if shard not in running:
                     running[shard] = ShardRun(self, shard)
                 yield from self._out(running[shard].push(part))

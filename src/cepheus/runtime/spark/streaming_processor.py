@@ -154,8 +154,10 @@ class ShardProcessor(StatefulProcessor):
         """Called with the rows of a shard in a micro-batch."""
         work = self.work(key)
         events = pa.concat_tables([from_bytes(payload) for frame in rows for payload in frame["payload"]])
-        work.job.events.check(work.batch(events))
-        yield self._handle(key, work, events, timerValues, None)
+        events = work.job.events.errors.sound(events)
+        if events.num_rows:
+            work.job.events.check(work.batch(events))
+        yield self._handle(key, work, events if events.num_rows else None, timerValues, None)
 
     def handleExpiredTimer(  # noqa: N802  # Spark's name
         self,
