@@ -29,6 +29,7 @@ from cepheus.engine.past import Past
 from cepheus.engine.probable.compiled import FOLDER
 from cepheus.engine.probable.error_plan import ErrorPlan, error_plan
 from cepheus.engine.probable.kernel import run
+from cepheus.engine.probable.others import OtherErrors, mark_others
 from cepheus.engine.probable.past import past_of
 from cepheus.engine.probable.profile import (
     Familiar,
@@ -42,7 +43,7 @@ from cepheus.engine.probable.profile import (
 from cepheus.engine.probable.replay import replay
 from cepheus.engine.probable.single import UncertainInput
 from cepheus.engine.probable.state import Of, WorthTable
-from cepheus.engine.probable.tables import Worths, flatten_probable, spread_rows
+from cepheus.engine.probable.tables import Worths, flatten_probable
 from cepheus.engine.snapshot import pack, unpack
 from cepheus.plan.lower import Lowering
 from cepheus.plan.program import Program, Words
@@ -50,7 +51,6 @@ from cepheus.plan.strings import StringTable
 from cepheus.rules.model import AnyRule, Rule
 from cepheus.rules.resolve import resolve
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
-from cepheus.uncertainty.laws import spreads
 
 
 class ProbableEngine(ColumnsEngine):
@@ -66,7 +66,7 @@ class ProbableEngine(ColumnsEngine):
         self._profiles: dict[Key, Profile] = {}
         self._doubtful: set[str] = set()
         self._declared: dict[str, dict[str, Distribution]] = {}
-        self._others: dict[Distribution, int] = {}
+        self._others = OtherErrors()
         self._factors: dict[str, float] = {}
         self._held: list[Words] = []
         self._error_plans: dict[tuple[tuple[str, ...], tuple[str, ...], bool], ErrorPlan] = {}
@@ -87,9 +87,25 @@ class ProbableEngine(ColumnsEngine):
         self._list_others()
 
     def _list_others(self) -> None:
-        rows, ranges = spread_rows([spreads(error) for error in self._others])
-        self._table.point(Of.SPREADS, rows)
-        self._table.point(Of.RANGES, ranges)
+        """Point at the components of distributions, which may have been written anew."""
+        self._table.lend(Of.SPREADS, self._others.rows)
+        self._table.lend(Of.RANGES, self._others.ranges)
+
+    def _tidy(self) -> None:
+        """Free the texts and distributions that nothing needs, now and then."""
+        super()._tidy()
+        if self._others.is_due:
+            self._refresh()
+            live = np.zeros(len(self._others.listed), np.bool_)
+            mark_others(live, self._lowering, self._state)
+            for error in self._declared_others():
+                live[self._others[error]] = True
+            self._others.keep(live)
+            self._list_others()
+
+    def _declared_others(self) -> list[Distribution]:
+        declared = (error for errors in self._declared.values() for error in errors.values())
+        return [error for error in declared if not isinstance(error, Normal | Uniform)]
 
     # ---- Rules -----------------------------------------------------------------------------------------------------
 
@@ -118,9 +134,8 @@ class ProbableEngine(ColumnsEngine):
             errors = {a.name: a.error for a in event_type.attributes if a.error is not None}
             if errors:
                 self._declared[event_type.name] = errors
-                for error in errors.values():
-                    if not isinstance(error, Normal | Uniform):
-                        self._others.setdefault(error, len(self._others))
+        for error in self._declared_others():
+            self._others.number(error)
         self._list_others()
 
     def withdraw(self, name: str) -> None:
@@ -308,10 +323,8 @@ class ProbableEngine(ColumnsEngine):
     def _error_words(self, column: ErrorColumn) -> list[int]:
         first = column.first
         if column.others:
-            count = len(self._others)
-            places = np.array([self._others.setdefault(error, len(self._others)) for error in column.others], float)
-            if len(self._others) > count:
-                self._list_others()
+            places = np.array([self._others.number(error) for error in column.others], float)
+            self._list_others()
             foreign = column.kinds == ErrorKind.OTHER
             first = first.copy()
             first[foreign] = places[first[foreign].astype(np.int64)]
@@ -330,13 +343,12 @@ class ProbableEngine(ColumnsEngine):
     def _errors_of(self, found: Found) -> dict[str, ErrorColumn]:
         """Give the errors of attributes; which fields have those of an attribute depends on the rule."""
         errors = {}
-        others = tuple(self._others)
         for attribute, by_rule in self._error_places.items():
             kinds, first, second = (
                 found.fields_by_rule(np.where(by_rule < 0, -1, by_rule + part)) for part in range(3)
             )
             kinds = np.where(by_rule[found.rule] >= 0, kinds, ErrorKind.NONE)
-            column = ErrorColumn(kinds, first.view(np.float64), second.view(np.float64), others)
+            column = self._others.column(kinds, first.view(np.float64), second.view(np.float64))
             if column.any:
                 errors[attribute] = column
         return errors
@@ -351,7 +363,7 @@ class ProbableEngine(ColumnsEngine):
 
     def past(self) -> Past:
         """Give what is remembered, for the reference engine to go on with."""
-        past = past_of(self.saved(), tuple(self._others))
+        past = past_of(self.saved(), self._others.listed)
         return replace(past, errors=self._declared, factors=self._factors)
 
     def snapshot(self) -> bytes:
@@ -366,7 +378,7 @@ class ProbableEngine(ColumnsEngine):
                 event_type: {name: str(error) for name, error in errors.items()}
                 for event_type, errors in self._declared.items()
             },
-            "others": [str(error) for error in self._others],
+            "others": [None if error is None else str(error) for error in self._others.listed],
             "factors": self._factors,
         }
         return pack(self.name, header, {"events": write(self.name, self.saved())})
@@ -380,7 +392,7 @@ class ProbableEngine(ColumnsEngine):
             event_type: {name: parse_distribution(text) for name, text in errors.items()}
             for event_type, errors in header["declared"].items()
         }
-        self._others = {parse_distribution(text): place for place, text in enumerate(header["others"])}
+        self._others = OtherErrors(None if text is None else parse_distribution(text) for text in header["others"])
         self._factors = dict(header["factors"])
         saved = read(self.name, blobs["events"])
         self.take_over(saved, StringTable(saved.texts))

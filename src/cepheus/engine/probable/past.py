@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from cepheus.core.distribution import Distribution
-from cepheus.core.error_column import ErrorColumn
+from cepheus.core.error_column import ErrorColumn, ErrorKind
 from cepheus.core.event import Event
 from cepheus.core.values import Value, ValueType
 from cepheus.engine.columns.intake import id_of_word
@@ -22,7 +22,7 @@ EARLIER_RULE = "(a rule)"
 """Stands for the rule that made a stored composite event, whose name is not kept."""
 
 
-def past_of(saved: Saved, others: Sequence[Distribution] = ()) -> Past:
+def past_of(saved: Saved, others: Sequence[Distribution | None] = ()) -> Past:
     """Give what a columns engine would put into a snapshot as rules and events.
 
     ``others`` are the distributions, but for Normal and Uniform ones, that errors of stored events name by number.
@@ -33,7 +33,7 @@ def past_of(saved: Saved, others: Sequence[Distribution] = ()) -> Past:
     return Past(rules, events, saved.fed, saved.time)
 
 
-def _seen(stored: StoredType, strings: StringTable, others: Sequence[Distribution]) -> list[Seen]:
+def _seen(stored: StoredType, strings: StringTable, others: Sequence[Distribution | None]) -> list[Seen]:
     consumed: dict[int, set[str]] = {}
     for rule, numbers in stored.consumed.items():
         for number in numbers:
@@ -74,13 +74,15 @@ def _attributes(stored: StoredType, row: Words, strings: StringTable) -> dict[st
     return attributes
 
 
-def _errors(stored: StoredType, row: Words, others: Sequence[Distribution]) -> dict[str, Distribution]:
+def _errors(stored: StoredType, row: Words, others: Sequence[Distribution | None]) -> dict[str, Distribution]:
     errors: dict[str, Distribution] = {}
     kind_mark = ERROR_MARKS[0]
     for name, slot in stored.slots.items():
         if name.endswith(kind_mark):
             parameters = np.array([_float(row, slot + 1)]), np.array([_float(row, slot + 2)])
-            error = ErrorColumn(row[slot : slot + 1], *parameters, tuple(others))[0]
+            kinds = row[slot : slot + 1]
+            foreign = others[int(parameters[0][0])] if kinds[0] == ErrorKind.OTHER else None
+            error = ErrorColumn(kinds, *parameters)[0] if foreign is None else foreign
             if error is not None:
                 errors[name.removesuffix(kind_mark)] = error
     return errors

@@ -8,6 +8,7 @@ from cepheus.core.distribution import Distribution, Normal, Uniform
 from cepheus.core.error_column import ErrorKind
 from cepheus.core.event import Event
 from cepheus.engine.columns.single import SingleInput
+from cepheus.engine.probable.others import OtherErrors
 from cepheus.plan.layouts import DOUBT, ERROR_MARKS
 from cepheus.plan.lower import Lowering
 
@@ -26,7 +27,7 @@ class UncertainInput(SingleInput):
         lowering: Lowering,
         listening: Sequence[bool],
         declared: Mapping[str, Mapping[str, Distribution]],
-        others: Mapping[Distribution, int],
+        others: OtherErrors,
     ) -> None:
         super().__init__(lowering, listening)
         self._declared = declared

@@ -87,6 +87,11 @@ class WorthTable:
         self._kept[at] = kept
         self.words[at] = address(kept) + 8 * begin
 
+    def lend(self, at: Of, array: Words) -> None:
+        """Point at an array that its owner goes on writing to."""
+        self._kept[at] = array
+        self.words[at] = address(array)
+
     def use(self, worths: Worths, steps: int) -> None:
         """Point at the tables of bands, with working space for rules of so many steps."""
         near = worths.vicinities
