@@ -122,3 +122,28 @@ def test_empty_input() -> None:
     running = engine(DECLARED + "define P() from A()")
     assert len(running.feed(EventBatch.empty())) == 0
     assert len(running.feed(EventBatch(("A",), np.zeros(0, np.int32), np.zeros(0, np.int64)))) == 0
+
+
+def test_integers_stand_for_doubles_whatever_else_has_their_name() -> None:
+    text = (
+        "event A(x: double) event B(x: int) define P(x: double) from A(x > 2) where x=A.x "
+        "define Q(y: double) from C(y > 2) where y=C.y define R(x: int) from B() where x=B.x"
+    )
+    events = [
+        Event("A", 1, {"x": 3}),
+        Event("A", 2, {"x": 2.5}),
+        Event("B", 3, {"x": 2**53 + 1}),
+        Event("C", 4, {"y": 3}),
+        Event("C", 5, {"y": 4.5}),
+    ]
+    batch = EventBatch.from_events(events)
+    assert batch.to_events() == events
+    made = engine(text).feed(batch).to_events()
+    assert [(e.type, list(e.attributes.values())) for e in made] == [
+        ("P", [3.0]),
+        ("P", [2.5]),
+        ("R", [2**53 + 1]),
+        ("Q", [3.0]),
+        ("Q", [4.5]),
+    ]
+    assert made == engine(text, "reference").feed(batch).to_events()

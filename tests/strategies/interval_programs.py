@@ -61,6 +61,44 @@ def events(seed: int, count: int = 12, *, span: int = 10) -> list[Event]:
     ]
 
 
+def program_over_one_type(seed: int) -> str:
+    """Write rules that have one type on both sides of an operator, each with a policy of its own.
+
+    Arguments are left open now and then, so that different events of an instant give equal matches.
+    """
+    random = Random(seed)
+    operators = [operator for operator in OPERATORS if operator != "OR"]
+    rules = []
+    for head, kind in (("q", random.choice("ab")), ("r", random.choice("abq"))):
+        right = f"{random.choice((kind, kind, 'c'))}({random.choice(('X', '_', '1'))}, Z)"
+        pattern = f"{kind}({random.choice(('X', '_', '2'))}, Z) {random.choice(operators)} {right}"
+        if random.random() < 0.2:
+            pattern = f"({pattern}) OR {kind}(_, Z)"
+        elif random.random() < 0.2:
+            pattern = f"({pattern}) {random.choice(operators)} {kind}(_, {random.choice('ZX')})"
+        pattern = f"({pattern}){_window(random)}"
+        shown = "X" if "X" in pattern and " OR " not in pattern else "Z"
+        rules.append(f"{head}({shown}, Z) <- {pattern} POLICY {_policy(random)}.")
+    operator = random.choice(operators)
+    pattern = f"q({random.choice('_X')}, Z) {operator} {random.choice('cqr')}(_, Z)"
+    rules.append(f"s(Z) <- ({pattern}).8 POLICY {_policy(random)}.")
+    return "\n".join(rules)
+
+
+def _policy(random: Random) -> str:
+    return random.choice(POLICIES).replace(" X", " Z")
+
+
+def pairs_of_values(seed: int, count: int = 12, *, span: int = 6) -> list[Event]:
+    """Make a stream of events with two arguments, many of them at one time."""
+    random = Random(seed)
+    values = [random.randint(1, 2) for _ in range(count)]
+    return [
+        Event(event.type, event.time, {**event.attributes, "arg2": value}, id=event.id, start=event.start)
+        for event, value in zip(events(seed, count, span=span), values, strict=True)
+    ]
+
+
 def _window(random: Random) -> str:
     return random.choice(["", "", f".{random.randint(1, 6)}", f".={random.randint(1, 4)}"])
 

@@ -1,9 +1,10 @@
 """Many events in columns: what engines eat and give.
 
 One batch carries events of many types. Each row has a type code and a time; attributes are Arrow columns over all
-rows, null where a row's type has no such attribute. Two event types may use one attribute name for values of
-different types, so a column is named by attribute and value type together. A column has the Arrow type of its value
-type (``ValueType.arrow``), except that a column of strings may be dictionary-coded.
+rows, null where a row's type has no such attribute. Events may use one attribute name for values of different types,
+so a column is named by attribute and value type together, and a row has a value in at most one of the columns of a
+name: an integer stays an integer, whatever else has its name. A column has the Arrow type of its value type
+(``ValueType.arrow``), except that a column of strings may be dictionary-coded.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class EventBatch:
 
     @classmethod
     def from_events(cls, events: Iterable[Event]) -> EventBatch:
-        """Put events into columns; a number column that holds any float becomes a float column."""
+        """Put events into columns; every value keeps its type."""
         events = list(events)
         type_codes: dict[str, int] = {}
         codes = np.fromiter((type_codes.setdefault(e.type, len(type_codes)) for e in events), np.int32, len(events))
@@ -196,7 +197,7 @@ class EventBatch:
         if not batches:
             return cls.empty()
         type_codes = _merge_names([batch.types for batch in batches])
-        keys = {key: None for batch in batches for key in batch.columns}
+        keys = _by_name(key for batch in batches for key in batch.columns)
         return cls(
             types=tuple(type_codes),
             codes=np.concatenate([_recode(batch.types, batch.codes, type_codes) for batch in batches]),
@@ -227,19 +228,23 @@ def _columns(events: Sequence[Event]) -> dict[ColumnKey, pa.Array]:
         for name, value in event.attributes.items():
             if value is not None:
                 found.setdefault((name, type_of(value)), []).append((row, value))
-    for name in {name for name, _ in found}:
-        if (name, ValueType.INT) in found and (name, ValueType.FLOAT) in found:
-            integers = found.pop((name, ValueType.INT))
-            found[name, ValueType.FLOAT] += [(row, float(value)) for row, value in integers]
     columns = {}
-    for (name, value_type), cells in found.items():
+    for name, value_type in _by_name(found):
         values: list[Value | None] = [None] * len(events)
-        for row, value in cells:
+        for row, value in found[name, value_type]:
             if value_type is ValueType.INT and not INT_MIN <= int(value) <= INT_MAX:
                 raise EventError.of("integer", f"{events[row].type}.{name} = {value} does not fit in 64 bits")
             values[row] = value
         columns[name, value_type] = pa.array(values, value_type.arrow)
     return columns
+
+
+def _by_name(keys: Iterable[ColumnKey]) -> list[ColumnKey]:
+    """Give each key once, those of a name together: attributes stand in the order in which events have them."""
+    names: dict[str, dict[ColumnKey, None]] = {}
+    for key in keys:
+        names.setdefault(key[0], {})[key] = None
+    return list(chain.from_iterable(names.values()))
 
 
 def _ids(events: Sequence[Event]) -> list[EventId] | None:

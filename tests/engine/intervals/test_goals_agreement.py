@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from random import Random
 
 import pytest
-from interval_runs import AS_RECORDED, Found, checked, deployed, found, in_order, run, run_batches, stream
+from interval_runs import AS_RECORDED, Found, checked, deployed, event, found, in_order, run, run_batches, stream
 from test_recorded_cases import NAMES, _case
 
 from cepheus.core.batch import EventBatch
@@ -19,7 +19,7 @@ from cepheus.engine.interface import Engine
 from cepheus.engine.intervals.engine import IntervalReferenceEngine
 from cepheus.rules.check import Checked
 from cepheus.rules.interval.model import IntervalRule
-from strategies.interval_programs import POLICIES, events, program
+from strategies.interval_programs import POLICIES, events, pairs_of_values, program, program_over_one_type
 
 
 def _generated(seed: int, policy: str) -> Checked | None:
@@ -90,6 +90,78 @@ def test_ids_and_parts_are_those_of_the_reference(policy: str) -> None:
             answers = [deployed(rules, engine).feed(batch).to_events() for engine in (None, GoalsEngine())]
             reference, goals = ([(e.type, e.id, e.made_of, e.rule) for e in answer] for answer in answers)
             assert goals == reference, f"seed {seed}:\n{program(seed)}"
+
+
+def _made(rules: Checked, given: Sequence[Event], engine: Engine) -> list[tuple[object, ...]]:
+    """Give all that is told of complex events, in their order: what they are, and what they were made of."""
+    running = deployed(rules, engine)
+    made = [composite for each in given for composite in running.feed_event(each)]
+    made += running.advance(MAX_TIME).to_events()
+    return [(*found(composite), composite.id, composite.made_of, composite.rule) for composite in made]
+
+
+def _differences_over_one_type(seeds: Iterable[int]) -> list[int]:
+    wrong = []
+    for seed in seeds:
+        rules, given = checked(program_over_one_type(seed)), pairs_of_values(seed, 12 + seed % 12)
+        if _made(rules, given, GoalsEngine()) != _made(rules, given, IntervalReferenceEngine()):
+            wrong.append(seed)
+    return wrong
+
+
+def test_one_type_on_both_sides_of_an_operator() -> None:
+    assert _differences_over_one_type(range(150)) == []
+
+
+@pytest.mark.slow
+def test_many_rules_with_one_type_on_both_sides() -> None:
+    assert _differences_over_one_type(range(10_000, 16_000)) == []
+
+
+def test_pairs_that_one_event_completes_on_both_sides_come_in_the_order_in_which_they_arise() -> None:
+    rules = checked(
+        """
+        q(Z, X) <- (a(_, Z) AND a(X, Z)).20.
+        r(Z) <- (q(Z, _) SEQ c(Z)).50 POLICY recent.
+        """
+    )
+    for engine in (IntervalReferenceEngine(), GoalsEngine()):
+        assert run(rules, stream("a(1,0)@10 a(1,0)@12 c(0)@13"), engine) == [
+            ("q", (0, 1), 10, 10),
+            ("q", (0, 1), 10, 12),
+            ("q", (0, 1), 12, 12),
+            ("r", (0,), 12, 13),
+        ]
+
+
+def test_what_repeats_an_equal_match_is_no_part_of_the_answer() -> None:
+    rules = checked("q(Y) <- b(_, Y) AND b(1, Y).")
+    for engine in (IntervalReferenceEngine(), GoalsEngine()):
+        made = deployed(rules, engine).feed(EventBatch.from_events(stream("b(2,2)@9 b(1,2)@9"))).to_events()
+        assert [composite.made_of for composite in made] == [(0, 1)]
+
+
+_LARGE = 2**53 + 1  # no double is equal to it
+
+
+@pytest.mark.parametrize("in_batches", [False, True])
+@pytest.mark.parametrize("engine", [IntervalReferenceEngine, GoalsEngine])
+@pytest.mark.parametrize(
+    ("text", "given", "expected"),
+    [
+        ("p(Z) <- a(Z). s(Z) <- b(Z).", {"a": _LARGE, "b": 1.5}, [("p", _LARGE), ("s", 1.5)]),
+        ("q(1) <- 0. q(X) <- b(X).", {"b": 2.5}, [("q", 1), ("q", 2.5)]),
+        ("q(X) <- a(X) OR b(X).", {"a": _LARGE, "b": 1.5}, [("q", _LARGE), ("q", 1.5)]),
+        ("event b(arg1: double). q(1) <- 0. q(X) <- b(X).", {"b": 2.5}, [("q", 1.0), ("q", 2.5)]),
+    ],
+)
+def test_an_integer_stays_one_unless_rules_tell_that_its_place_is_of_doubles(
+    text: str, given: dict[str, float], expected: list[tuple[str, float]], engine: type[Engine], in_batches: bool
+) -> None:
+    rules = checked(text)
+    events_given = [event(name, [value], time, time) for time, (name, value) in enumerate(given.items(), 1)]
+    made = run_batches(rules, [events_given], engine()) if in_batches else run(rules, events_given, engine())
+    assert [(name, repr(value)) for name, (value,), _, _ in made] == [(name, repr(value)) for name, value in expected]
 
 
 @pytest.mark.parametrize("policy", ["unrestricted", "recent", "chronological"])

@@ -19,6 +19,7 @@ from cepheus.core.formats.rows import RecordRows, Rows
 from cepheus.core.formats.table import in_unit, to_table
 from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.time import TimeUnit
+from cepheus.core.values import ValueType
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,11 +115,15 @@ def schema_of(batch: EventBatch) -> Schema:
     >>> schema_of(from_dicts([{"type": "Temp", "time": 1, "value": 2.5}, {"type": "Smoke", "time": 2}]))
     Schema(Temp(value: double?), Smoke())
     """
-    attributes: dict[str, list[Attribute]] = {name: [] for name in batch.types}
+    kinds: dict[str, dict[str, ValueType]] = {name: {} for name in batch.types}
     for (name, value_type), column in batch.columns.items():
         for code in set(batch.codes[validity(column)].tolist()):
-            attributes[batch.types[code]].append(Attribute(name, value_type, optional=True))
-    return Schema(EventType(name, tuple(own)) for name, own in attributes.items())
+            own = kinds[batch.types[code]]
+            own[name] = ValueType.FLOAT if own.get(name) is ValueType.FLOAT else value_type
+    return Schema(
+        EventType(event_type, tuple(Attribute(name, kind, optional=True) for name, kind in own.items()))
+        for event_type, own in kinds.items()
+    )
 
 
 def _options(unit: TimeUnit, type_name: str | None, sequence: str | None) -> IntakeOptions:

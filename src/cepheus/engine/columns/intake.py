@@ -7,12 +7,13 @@ from enum import Enum
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import EventError
 from cepheus.core.event import EventId
-from cepheus.core.formats.arrays import encoded
+from cepheus.core.formats.arrays import encoded, validity
 from cepheus.core.values import INT_MAX, ValueType, from_arrow
 from cepheus.engine.columns.context import Input
 from cepheus.engine.columns.rows import marked_rows
@@ -136,16 +137,39 @@ class BatchWords:
         return self._texts[attribute]
 
     def _words(self, attribute: str, value_type: ValueType, view: _View) -> Words:
-        stored = (attribute, value_type)
-        column = self.batch.columns[stored if stored in self.batch.columns else (attribute, ValueType.INT)]
-        if value_type is ValueType.STRING:
-            column = self.texts(attribute)
+        column = self.texts(attribute) if value_type is ValueType.STRING else _stored(self.batch, attribute, value_type)
         if view is _View.FLAGS:
             return np.asarray(column.is_valid().to_numpy(zero_copy_only=False), np.int64)
         array = np.ascontiguousarray(words_of(column, value_type, self._strings))
         if view is _View.PLAIN_ZERO and value_type is ValueType.FLOAT:
             array = (array.view(np.float64) + 0.0).view(np.int64)
         return array
+
+
+def type_in(batch: EventBatch, attribute: str, code: int) -> ValueType | None:
+    """Give the type that an attribute of events of a type has in a batch, None if it has none.
+
+    Other types may mean something else by its name. Of integers and floats it is the latter.
+    """
+    found = [value_type for name, value_type in batch.columns if name == attribute]
+    if len(found) > 1:
+        rows = batch.codes == code
+        found = [kind for kind in found if (validity(batch.columns[attribute, kind]) & rows).any()]
+    return ValueType.FLOAT if set(found) == {ValueType.INT, ValueType.FLOAT} else next(iter(found), None)
+
+
+def _stored(batch: EventBatch, attribute: str, value_type: ValueType) -> pa.Array:
+    """Give the column of an attribute in a type; where a row has an integer instead, that stands for it."""
+    own = batch.columns.get((attribute, value_type))
+    integers = batch.columns.get((attribute, ValueType.INT))
+    if own is None:
+        return integers
+    if value_type not in _FROM_INTEGERS or integers is None or own.null_count == 0:
+        return own
+    return pc.coalesce(own.cast(value_type.arrow), integers.cast(value_type.arrow, safe=False))
+
+
+_FROM_INTEGERS = (ValueType.FLOAT, ValueType.TIMESTAMP)
 
 
 class Intake:
@@ -237,20 +261,17 @@ class Intake:
             present: Mapping[tuple[str, ValueType], pa.Array] = batch.columns
             if (attribute, known) in present:
                 return known
-            if known in (ValueType.FLOAT, ValueType.TIMESTAMP) and (attribute, ValueType.INT) in present:
+            if known in _FROM_INTEGERS and (attribute, ValueType.INT) in present:
                 return known
             if attribute not in layout.optional:
                 self._refuse_missing(batch, layout, attribute, code)
             return None
-        candidates = [value_type for name, value_type in batch.columns if name == attribute]
-        if len(candidates) > 1:
-            rows = np.flatnonzero(batch.codes == code)
-            candidates = [t for t in candidates if len(rows) and batch.columns[attribute, t][int(rows[0])].is_valid]
-        if not candidates:
+        found = type_in(batch, attribute, code)
+        if found is None:
             self._refuse_missing(batch, layout, attribute, code)
             return None
-        self._lowering.fix_type(layout, attribute, candidates[0])
-        return candidates[0]
+        self._lowering.fix_type(layout, attribute, found)
+        return found
 
     @staticmethod
     def _refuse_missing(batch: EventBatch, layout: TypeLayout, attribute: str, code: int) -> None:

@@ -87,7 +87,7 @@ def _let_wait(context: int, node: int, step: int, operand: int) -> None:
     last = peek(state_at(context, number), TableState.LAST)
     unrestricted = fixed(node, NodeField.CHOICE) == ChoiceCode.UNRESTRICTED
     # events that an aggregate counts are different events, even if they do not differ in what it reads of them
-    repeats = unrestricted and fixed(node, NodeField.KIND) != NodeKind.MEMBERS
+    repeats = unrestricted and fixed(node, NodeField.KIND) != NodeKind.MEMBERS and fixed(source, NodeField.REPEATS) != 0
     crowded = repeats and last != NOWHERE and peek(row_at(context, last), ROW_HEADER + Match.END) == now
     for k in range(count_of(context, step, back)):
         match = first_of(context, step, back) + 8 * width * k

@@ -339,6 +339,7 @@ class Flattener:
         row[NodeField.NEGATED_SHARED_COUNT] = len(spec.negated_shared)
         row[NodeField.FINAL] = spec.final
         row[NodeField.OUTLIVES] = outlives(spec)
+        row[NodeField.REPEATS] = _repeats(spec, entry)
         row[NodeField.LEFT_SCREEN] = row[NodeField.RIGHT_SCREEN] = -1
         if spec.screen is not None:
             row[NodeField.LEFT_SCREEN] = self._add_code(spec.screen.left)
@@ -421,6 +422,12 @@ class Flattener:
         since = placed.since
         room = len(tables), widest
         self._plans.add([begin, len(self._steps), begin + len(atoms), together, *room, since.time, since.missed])
+
+
+def _repeats(spec: NodeSpec, entry: TypeEntry | None) -> bool:
+    """Tell whether different events of an instant can give equal matches: an atom that reads them whole does not."""
+    whole = entry is not None and len({argument.place for argument in spec.arguments}) == entry.arity
+    return spec.kind is not NodeKind.ATOM or not whole
 
 
 def _signed(word: int) -> int:

@@ -307,6 +307,7 @@ class NodeField(IntEnum):
     RIGHT_SCREEN = 40
     SCREEN_DOWNWARD = 41
     OUTLIVES = 42
+    REPEATS = 43
 
 
 class OperatorCode(IntEnum):

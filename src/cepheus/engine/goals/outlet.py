@@ -138,8 +138,8 @@ _TYPES = {Tag.BOOL: ValueType.BOOL, Tag.INT: ValueType.INT, Tag.FLOAT: ValueType
 
 
 def _columns(found: _Found) -> dict[ColumnKey, pa.Array]:
-    """Give the attributes; numbers of one name become floats together, as they do when events become a batch."""
-    cells: dict[tuple[str, Tag], tuple[Words, NDArray[np.bool_]]] = {}
+    """Give the attributes, those of one name together; every value keeps its type."""
+    cells: dict[str, dict[Tag, tuple[Words, NDArray[np.bool_]]]] = {}
     count = len(found.rules)
     for number, form in enumerate(found.forms):
         rows = np.flatnonzero(found.rules == number)
@@ -152,16 +152,13 @@ def _columns(found: _Found) -> dict[ColumnKey, pa.Array]:
             words = found.words[places + form.values_at + at]
             for tag in np.unique(tags).tolist():
                 chosen = tags == tag
-                values, valid = cells.setdefault((name, Tag(tag)), (np.zeros(count, np.int64), np.zeros(count, bool)))
+                own = cells.setdefault(name, {})
+                values, valid = own.setdefault(Tag(tag), (np.zeros(count, np.int64), np.zeros(count, bool)))
                 values[rows[chosen]] = words[chosen]
                 valid[rows[chosen]] = True
-    for name in {name for name, _ in cells}:
-        if (name, Tag.INT) in cells and (name, Tag.FLOAT) in cells:
-            whole, is_whole = cells.pop((name, Tag.INT))
-            values, valid = cells[name, Tag.FLOAT]
-            values[is_whole] = whole[is_whole].astype(np.float64).view(np.int64)
-            valid |= is_whole
-    return {(name, _TYPES[tag]): _array(tag, *cell, found.table) for (name, tag), cell in cells.items()}
+    return {
+        (name, _TYPES[tag]): _array(tag, *cell, found.table) for name, own in cells.items() for tag, cell in own.items()
+    }
 
 
 def _array(tag: Tag, words: Words, valid: NDArray[np.bool_], table: StringTable) -> pa.Array:

@@ -44,6 +44,7 @@ from cepheus.engine.goals.store import (
     state_at,
     table_at,
 )
+from cepheus.engine.goals.waiting import waiting_hash, waits_already
 
 _MATCH_BYTES = 8 * ROW_HEADER
 _BEGINNING = -(2**63)
@@ -156,6 +157,21 @@ def _pair_with_all(context: int, node: int, mine: int, is_left: bool) -> bool:
     return True
 
 
+@compiled
+def _is_repeated(context: int, node: int, operand: int, match: int) -> bool:
+    """Tell whether an equal match came to an operand before, in this instant: a pattern denotes a set."""
+    number = fixed(node, NodeField.LEFT_TABLE + operand)
+    source = node_at(context, fixed(node, NodeField.LEFT + operand))
+    if number < 0 or fixed(source, NodeField.REPEATS) == 0:
+        return False
+    last = peek(state_at(context, number), TableState.LAST)
+    if last == NOWHERE or peek(row_at(context, last), ROW_HEADER + Match.END) < peek(match, Match.END):
+        return False
+    hashed = waiting_hash(context, node, operand, match)
+    tag_words, variables = fixed(source, NodeField.TAG_WORDS), fixed(source, NodeField.VARIABLES)
+    return waits_already(context, number, hashed, match, tag_words, variables)
+
+
 @inlined
 def unrestricted_step(context: int, node: int, step: int) -> int:
     """Combine new matches with everything that fits."""
@@ -171,13 +187,17 @@ def unrestricted_step_behind(context: int, node: int, step: int) -> int:
     right_bytes = 8 * fixed(node_at(context, fixed(node, NodeField.RIGHT)), NodeField.WIDTH)
     for i in range(lefts):
         left = first_of(context, step, left_back) + i * left_bytes
+        if _is_repeated(context, node, 0, left):
+            continue
         if not _pair_with_all(context, node, left, True):
             return ARENA_FULL
         for j in range(rights):
             right = first_of(context, step, right_back) + j * right_bytes
-            if partners(context, node, left, right) and not make_pair(context, node, left, right):
+            fits = partners(context, node, left, right) and not _is_repeated(context, node, 1, right)
+            if fits and not make_pair(context, node, left, right):
                 return ARENA_FULL
     for j in range(rights):
-        if not _pair_with_all(context, node, first_of(context, step, right_back) + j * right_bytes, False):
+        right = first_of(context, step, right_back) + j * right_bytes
+        if not _is_repeated(context, node, 1, right) and not _pair_with_all(context, node, right, False):
             return ARENA_FULL
     return DONE

@@ -12,7 +12,7 @@ from typing import Protocol, assert_never
 
 from cepheus.core.time import MAX_TIME, MIN_TIME
 from cepheus.rules.interval.conditions import Conditions
-from cepheus.rules.interval.matches import Instance, Match, agree, binding_key, fits, relate
+from cepheus.rules.interval.matches import Instance, Key, Match, agree, binding_key, fits, relate
 from cepheus.rules.interval.model import (
     Absence,
     Atom,
@@ -175,7 +175,7 @@ class _Join:
         if self._policy.choice is Choice.UNRESTRICTED:
             left, right = _new(left, self._waiting_left), _new(right, self._waiting_right)
             pairs = [(one, other) for one in left for other in (*self._waiting_right, *right)]
-            pairs += [(one, other) for one in self._waiting_left for other in right]
+            pairs += [(one, other) for other in right for one in self._waiting_left]
             self._wait(left, right)
             return _once_each(made for one, other in pairs for made in self._combine(one, other))
         return self._arrive_restricted(left, right)
@@ -372,7 +372,10 @@ def _new(matches: Iterable[Match], store: Store) -> list[Match]:
 
 
 def _once_each(matches: Iterable[Match]) -> list[Match]:
-    return list({match.key: match for match in reversed(list(matches))}.values())[::-1]
+    found: dict[Key, Match] = {}
+    for match in matches:
+        found.setdefault(match.key, match)
+    return list(found.values())
 
 
 def _drop(store: Store, match: Match) -> None:

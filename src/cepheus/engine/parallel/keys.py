@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import pyarrow as pa
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.schema import TIME_ATTRIBUTE
 from cepheus.core.values import ValueType
-from cepheus.engine.columns.intake import BatchWords
+from cepheus.engine.columns.intake import BatchWords, type_in
 from cepheus.engine.columns.memory import address
 from cepheus.engine.parallel.route import KeyKind, hash_text
 from cepheus.plan.program import Words
@@ -46,26 +45,13 @@ class KeyWords:
         batch = self._given.batch
         if attribute == TIME_ATTRIBUTE:
             return np.ascontiguousarray(batch.times), KeyKind.INTEGER
-        value_type = self._type_of(attribute, code)
+        value_type = type_in(batch, attribute, code)
         if value_type is None:
             return np.zeros(len(batch), np.int64), KeyKind.INTEGER
         if value_type is ValueType.STRING:
             return self._hashed(attribute), KeyKind.TEXT
         kind = KeyKind.DOUBLE if value_type is ValueType.FLOAT else KeyKind.INTEGER
         return self._given.values(attribute, value_type), kind
-
-    def _type_of(self, attribute: str, code: int) -> ValueType | None:
-        """Find the type of an attribute of events of a type: other types may mean something else by its name."""
-        batch = self._given.batch
-        found = [value_type for name, value_type in batch.columns if name == attribute]
-        if len(found) > 1:
-            rows = pa.array(batch.codes == code)
-            found = [
-                kind
-                for kind in found
-                if (column := batch.columns[attribute, kind].filter(rows)).null_count < len(column)
-            ]
-        return found[0] if found else None
 
     def _hashed(self, attribute: str) -> Words:
         if attribute not in self._hashes:

@@ -28,6 +28,9 @@ def untold(schema: Schema) -> set[Key]:
     }
 
 
+_NUMBERS = {ValueType.INT, ValueType.FLOAT}
+
+
 def kinds_in(batch: EventBatch, wanted: Iterable[Key]) -> dict[Key, ValueType]:
     """Give the types that a batch has for some attributes, as far as it has values for them.
 
@@ -43,7 +46,8 @@ def kinds_in(batch: EventBatch, wanted: Iterable[Key]) -> dict[Key, ValueType]:
         rows = batch.codes == batch.types.index(event_type)
         for (column_name, kind), column in batch.columns.items():
             if column_name == name and np.any(column.is_valid().to_numpy(zero_copy_only=False) & rows):
-                found[event_type, name] = kind
+                before = found.get((event_type, name), kind)
+                found[event_type, name] = ValueType.FLOAT if {before, kind} == _NUMBERS else kind
     return found
 
 
