@@ -66,22 +66,22 @@ def make_case(seed: int, *, while_running: bool = False, undeclared: bool = Fals
         withdrawn = random.randint(places[0], len(stream))
     checked = check(parse(text, f"seed {seed}"))
     if undeclared:
-        stream = _as_expected(stream, checked)
+        stream = _as_expected(stream, checked, random)
     return Case(seed, text, checked, stream, tuple(places), withdrawn)
 
 
-def _as_expected(events: tuple[Event, ...], checked: Checked) -> tuple[Event, ...]:
-    """Give events with numbers of the types that rules expect where they expect one."""
+def _as_expected(events: tuple[Event, ...], checked: Checked, random: Random) -> tuple[Event, ...]:
+    """Give events with numbers of the types that rules expect where they expect one, and of any type elsewhere."""
+    blended = random.random() < 0.5
     expected = {
         (event_type.name, attribute.name): attribute.type
-        for event_type in checked.inputs.values()
+        for event_type in (*checked.inputs.values(), *checked.composites.values())
         for attribute in event_type.attributes
     }
     for alike in checked.equal_types:
         kinds = {_KINDS[name] for _, name in alike}
         if len(kinds) > 1 and not kinds <= {ValueType.INT, ValueType.FLOAT}:
             raise RuleError.of("case", "rules compare what this data has no one type for")
-        expected |= dict.fromkeys(alike, ValueType.FLOAT if ValueType.FLOAT in kinds else kinds.pop())
 
     def value(event: Event, name: str) -> Value | None:
         given = event.attributes[name]
@@ -90,6 +90,8 @@ def _as_expected(events: tuple[Event, ...], checked: Checked) -> tuple[Event, ..
                 return float(given)
             case ValueType.INT if isinstance(given, float):
                 return int(given) if abs(given) < 10 else 10
+            case None if blended and type(given) is int and name != "at" and random.random() < 0.5:
+                return float(given)
             case _:
                 return given
 
@@ -113,7 +115,7 @@ def _stream(random: Random, count: int, *, told_by_data: bool) -> list[Event]:
         if random.random() < 0.7 or told_by_data:
             attributes["o"] = random.choice(integers)
         name = random.choice(("A", "A", "B", "B", "C", "D", "P1"))
-        found.append(Event(name, time, attributes, id=random.choice((None, None, f"e{len(found)}"))))
+        found.append(Event(name, time, attributes, id=random.choice((None, None, f"e{len(found)}", -1 - len(found)))))
     return found
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from random import Random
+from typing import cast
 
 import numpy as np
 import pytest
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import EventError, LimitError, SnapshotError, UnsupportedError
-from cepheus.core.event import Event
+from cepheus.core.event import Event, EventId
 from cepheus.core.schema import Schema
 from cepheus.engine.columns.engine import ColumnsEngine
 from cepheus.engine.interface import Engine
@@ -89,6 +90,82 @@ def test_types_told_by_the_data() -> None:
         running.feed(EventBatch.from_events([Event("B", 4, {"k": 5})]))
 
 
+@pytest.mark.parametrize("name", ["columns", "automata"])
+@pytest.mark.parametrize("cut", [1, 2, 3, 100])
+def test_integers_that_meet_doubles_are_compared_as_doubles(name: str, cut: int) -> None:
+    """Which of the two comes first, and in which batch, is the stream's affair."""
+    text = (
+        "define P() from A(k=$k) and each B(k=$k) within 1 s from A\n"
+        "define Q() from B(k=$k) and last C(k=$k) within 1 s from B"
+    )
+    values = [
+        ("C", 1),
+        ("B", 1),
+        ("B", 2),
+        ("A", 1.0),
+        ("A", 2),
+        ("B", 0.5),
+        ("A", 0.5),
+        ("C", 0.5),
+        ("B", 1),
+        ("A", -0.0),
+    ]
+    values += [("B", 0), ("C", 0), ("A", 0), ("B", -0.0)]
+    events = [Event(kind, time, {"k": value}, id=time) for time, (kind, value) in enumerate(values)]
+    fast, expected = engine(text, name), engine(text, "reference").feed(EventBatch.from_events(events)).to_events()
+    found: list[Event] = []
+    for begin in range(0, len(events), cut):
+        found += fast.feed(EventBatch.from_events(events[begin : begin + cut])).to_events()
+    assert found == expected
+    one_by_one = engine(text, name)
+    assert [composite for event in events for composite in one_by_one.feed_event(event)] == expected
+    assert len(expected) == 7
+
+
+def test_one_attribute_in_two_columns_of_a_batch() -> None:
+    text = (
+        "event A(y: double) event B(y: double)\n"
+        "define P(y: double) from A() and each B(y > 0.5) within 1 s from A where y=B.y"
+    )
+    parts = [[Event("B", 1, {"y": 1})], [Event("B", 2, {"y": 2.5}), Event("A", 3, {"y": 0.0})]]
+    batch = EventBatch.concat([EventBatch.from_events(part) for part in parts])
+    assert len(batch.columns) == 2
+    assert [event.attributes["y"] for event in engine(text).feed(batch).to_events()] == [1.0, 2.5]
+
+
+def test_a_type_that_rules_do_not_expect_is_named() -> None:
+    running = engine("event A(x: int)\ndefine P() from A(x > 1)")
+    with pytest.raises(EventError, match=r"A\.x is double in the data, but rules take it for int"):
+        running.feed(EventBatch.from_events([Event("A", 1, {"x": 1.5})]))
+
+
+@pytest.mark.parametrize("name", ["columns", "automata"])
+@pytest.mark.parametrize("key", ["", "x=$k"])
+def test_one_event_may_enter_more_places_than_there_was_room_for(name: str, key: str) -> None:
+    own = f"{key} and " if key else ""
+    rules = [f"define P{n}() from A({key}) and last B({own}y > -{n}.5) within 1 s from A\n" for n in range(150)]
+    events = EventBatch.from_events(stream(Random(3), 40))
+    text = DECLARED + "".join(rules)
+    found = engine(text, name).feed(events).to_events()
+    assert found == engine(text, "reference").feed(events).to_events()
+    assert len(found) >= 150
+
+
+@pytest.mark.parametrize("name", ["columns", "automata"])
+def test_ids_below_zero_are_numbers(name: str) -> None:
+    text = DECLARED + "define P() from A() and each B() within 1 s from A"
+    ids: list[EventId] = [-5, "-5", -(2**63), "\0number:-5", 2**63 - 1]
+    events = [Event("B", n, {"x": 1, "y": 1.0, "s": ""}, id=each) for n, each in enumerate(ids)]
+    batch = EventBatch.from_events([*events, Event("A", 9, {"x": 1, "y": 1.0, "s": ""}, id=-1)])
+    running = engine(text, name)
+    running.feed(batch.slice(0, 3))
+    restored = create(name)
+    restored.restore(running.snapshot())
+    found = restored.feed(batch.slice(3, 6)).to_events()
+    assert found == engine(text, "reference").feed(batch).to_events()
+    assert [event.made_of[1] for event in found] == ids
+
+
 def test_what_it_cannot_run_is_refused_with_the_place() -> None:
     with pytest.raises(UnsupportedError) as refused:
         engine(DECLARED + "define P() from A(s=$s) and last B(contains(s, $s)) within 1 s from A")
@@ -102,8 +179,9 @@ def test_a_damaged_snapshot_is_refused() -> None:
     running.feed(EventBatch.from_events(stream(Random(2), 20)))
     saved = bytearray(running.snapshot())
     saved[len(saved) // 2] ^= 1
-    with pytest.raises(SnapshotError):
-        create("columns").restore(bytes(saved))
+    for damaged in (bytes(saved), b"", None):
+        with pytest.raises(SnapshotError):
+            create("columns").restore(cast(bytes, damaged))
 
 
 def test_windows_as_long_as_time_and_times_at_its_ends() -> None:

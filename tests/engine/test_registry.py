@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 
 from cepheus.core.errors import OptionError, UnsupportedError
@@ -38,3 +40,15 @@ def test_auto_takes_the_fastest_that_can_run_the_rules(monkeypatch: pytest.Monke
     assert type(registry.create("auto")).__name__ == "Unable"  # no rules, nothing that it could not run
     with pytest.raises(UnsupportedError, match="runs no rules"):
         registry.create("unable", RULES, Schema())
+
+
+@pytest.mark.parametrize("limit", [0, -1, True, 2**63, "10", None, 1.5])
+def test_a_limit_that_is_none_is_refused(limit: object) -> None:
+    with pytest.raises(OptionError, match="is not a number of composite events"):
+        registry.create("reference", limit=cast(int, limit))
+
+
+@pytest.mark.parametrize("threads", [0, -1, True, 5000, "2", None, 1.5])
+def test_a_number_of_threads_that_is_none_is_refused(threads: object) -> None:
+    with pytest.raises(OptionError, match="is not a number of threads"):
+        registry.create("columns", threads=cast(int, threads))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from cepheus.core.errors import OptionError, UnsupportedError, did_you_mean
 from cepheus.core.schema import Schema
+from cepheus.core.values import INT_MAX
 from cepheus.engine.interface import Engine
 from cepheus.engine.limits import DEFAULT_LIMIT
 from cepheus.rules.interval.model import IntervalRule
@@ -39,6 +40,9 @@ _ONLY_BY_NAME = ("automata",)
 
 _IN_THREADS = "columns"
 """The engine that can spread its work over threads."""
+
+_MOST_THREADS = 1024
+"""More than any machine has a use for."""
 
 _FOR_CERTAIN_EVENTS = ("columns", "automata")
 """Engines that give way to another as soon as there is something uncertain."""
@@ -75,6 +79,7 @@ def create(
     >>> create("reference").name
     'reference'
     """
+    _require_limit(limit)
     _require_threads(name, threads)
     schema = Schema() if schema is None else schema
     if "+" in name or name in _INTERVAL_ENGINES or any(isinstance(rule, IntervalRule) for rule in rules):
@@ -164,10 +169,22 @@ def threads_for(name: str, threads: int) -> int:
     return threads if name == _IN_THREADS or name.startswith(f"{_IN_THREADS}+") else 1
 
 
+def _require_limit(limit: int) -> None:
+    """Refuse a limit that is not a number of composite events."""
+    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= INT_MAX:
+        raise OptionError.of(
+            "limit",
+            f"{limit!r} is not a number of composite events",
+            hint=f"give a whole number from 1 to {INT_MAX}",
+        )
+
+
 def _require_threads(name: str, threads: int) -> None:
     """Refuse a number of threads that cannot be, or several for an engine that has but one."""
-    if threads < 1:
-        raise OptionError.of("threads", f"{threads} threads cannot do anything", hint="give a number from 1 up")
+    if not isinstance(threads, int) or isinstance(threads, bool) or not 1 <= threads <= _MOST_THREADS:
+        raise OptionError.of(
+            "threads", f"{threads!r} is not a number of threads", hint=f"give a whole number from 1 to {_MOST_THREADS}"
+        )
     if threads > 1 and name in _ENGINES and name != _IN_THREADS:
         raise OptionError.of(
             "threads", f"the engine {name} runs on one thread", hint=f"choose the engine {_IN_THREADS}"

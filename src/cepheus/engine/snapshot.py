@@ -31,7 +31,7 @@ def pack(kind: str, header: Mapping[str, Any], blobs: Mapping[str, bytes] | None
 
 def unpack(kind: str, data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
     """Open an envelope; SnapshotError if it is damaged or of another kind."""
-    if len(data) < _HEAD.size or data[:8] != _MAGIC:
+    if not isinstance(data, bytes | bytearray | memoryview) or len(data) < _HEAD.size or data[:8] != _MAGIC:
         raise SnapshotError.of("snapshot", "this is not a snapshot of Cepheus")
     _, version, name_length, digest, length = _HEAD.unpack_from(data)
     if version != _VERSION:

@@ -72,6 +72,7 @@ class SharedColumns:
         self.types: dict[str, TypeLayout] = {}
         self.columns: dict[ColumnKey, Column] = {}
         self.compared: dict[tuple[str, str], set[tuple[str, str]]] = {}
+        self.widened: set[tuple[str, str]] = set()
         self._free_columns: list[int] = []
         self._column_count = 0
         self._widths: list[int] = []
@@ -82,24 +83,33 @@ class SharedColumns:
         return self._column_count
 
     def fix_type(self, layout: TypeLayout, attribute: str, value_type: ValueType) -> None:
-        """Take the type of an attribute from the data, and with it that of all attributes compared with it."""
-        waiting = [(layout.name, attribute)]
+        """Take the type of an attribute from the data, and with it that of all attributes compared with it.
+
+        Integers that are compared with doubles become doubles. Where events were stored with integers by then, the
+        attribute is noted as ``widened``.
+        """
+        alike = self._alike((layout.name, attribute))
+        known = [self.types[type_name].types.get(name) for type_name, name in alike]
+        wide = ValueType.FLOAT if ValueType.FLOAT in (value_type, *known) and value_type.is_numeric else value_type
+        for (type_name, name), before in zip(alike, known, strict=True):
+            told = name in self.types[type_name].told_by_data
+            if before not in (None, wide) and not (told and before.is_numeric and wide.is_numeric):
+                raise _mismatch((layout.name, attribute), value_type, (type_name, name), before)
+        for (type_name, name), before in zip(alike, known, strict=True):
+            if before is None or before is not wide:
+                self.types[type_name].types[name] = wide
+                self.types[type_name].told_by_data.add(name)
+            if before is not None and before is not wide:
+                self.widened.add((type_name, name))
+
+    def _alike(self, start: tuple[str, str]) -> list[tuple[str, str]]:
+        """Give an attribute and all that are compared with it, directly or through others."""
+        found, waiting = {start: None}, [start]
         while waiting:
-            type_name, name = waiting.pop()
-            current = self.types[type_name]
-            known = current.types.get(name)
-            if known is value_type:
-                continue
-            if known is not None:
-                raise EventError.of(
-                    "type-mismatch",
-                    f"{layout.name}.{attribute} is of type {value_type.value} in the data, but rules compare it with "
-                    f"{type_name}.{name}, which is of type {known.value}",
-                    hint=f"declare both: event {layout.name}({attribute}: ..), event {type_name}({name}: ..)",
-                )
-            current.types[name] = value_type
-            current.told_by_data.add(name)
-            waiting += self.compared.get((type_name, name), ())
+            fresh = [other for other in self.compared.get(waiting.pop(), ()) if other not in found]
+            found |= dict.fromkeys(fresh)
+            waiting += fresh
+        return [(type_name, name) for type_name, name in found if name in self.types[type_name].slots]
 
     def stored_width(self, kind: int) -> int:
         """Give the width that rows of a type had when they were last laid out."""
@@ -149,3 +159,14 @@ class SharedColumns:
                 del self.columns[key]
         self._free_columns += dropped
         return dropped
+
+
+def _mismatch(found: tuple[str, str], in_data: ValueType, other: tuple[str, str], known: ValueType) -> EventError:
+    """Give the error for an attribute whose type in the data does not go with what is known of it or another one."""
+    one, two = ".".join(found), ".".join(other)
+    if found == other:
+        says, hint = f"rules take it for {known.value}", f"event {found[0]}({found[1]}: {in_data.value})"
+    else:
+        says = f"rules compare it with {two}, which is {known.value}"
+        hint = f"event {found[0]}({found[1]}: ..), event {other[0]}({other[1]}: ..)"
+    return EventError.of("type-mismatch", f"{one} is {in_data.value} in the data, but {says}", hint=f"declare {hint}")

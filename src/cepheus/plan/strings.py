@@ -1,4 +1,7 @@
-"""Strings as numbers: each distinct text has a code, and functions of one text are tables over the codes."""
+"""Strings as numbers: each distinct text has a code, and functions of one text are tables over the codes.
+
+Ids of events that are no plain words have codes, too: texts, and numbers below 0.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from threading import RLock
 import numpy as np
 from numpy.typing import NDArray
 
-from cepheus.core.event import id_word
+from cepheus.core.event import EventId, id_word
 from cepheus.core.values import Value
 from cepheus.plan.program import UNDEFINED_ENTRY, UNFILLED, Words
 
@@ -27,8 +30,8 @@ class StringTable:
     (0, 1, 0, 'B2')
     """
 
-    def __init__(self, texts: Iterable[str | None] = ()) -> None:
-        self._texts: list[str | None] = list(texts)
+    def __init__(self, texts: Iterable[EventId | None] = ()) -> None:
+        self._texts: list[EventId | None] = list(texts)
         self._codes = {text: code for code, text in enumerate(self._texts) if text is not None}
         self._free = [code for code, text in enumerate(self._texts) if text is None]
         self._constants: set[int] = set()
@@ -49,16 +52,16 @@ class StringTable:
         return len(self._codes)
 
     @property
-    def texts(self) -> tuple[str | None, ...]:
-        """All texts in order of their codes, None at those that are free."""
+    def texts(self) -> tuple[EventId | None, ...]:
+        """All texts, and ids that are numbers, in order of their codes; None at those that are free."""
         return tuple(self._texts)
 
-    def code(self, text: str) -> int:
-        """Give the code of a text, a new one if it has none."""
+    def code(self, text: EventId) -> int:
+        """Give the code of a text, or of an id that is a number; a new one if it has none."""
         code = self._codes.get(text)
         return self._new(text) if code is None else code
 
-    def _new(self, text: str) -> int:
+    def _new(self, text: EventId) -> int:
         with self._lock:
             if text in self._codes:  # another thread was faster
                 return self._codes[text]
@@ -80,6 +83,10 @@ class StringTable:
 
     def text(self, code: int) -> str:
         """Give the text of a code; empty if the code is free."""
+        return str(self._texts[code] or "")
+
+    def id(self, code: int) -> EventId:
+        """Give the id of a code."""
         return self._texts[code] or ""
 
     def function(self, key: Hashable, compute: Callable[[str], Value | None]) -> int:
@@ -127,7 +134,7 @@ class StringTable:
             if len(self._texts) > len(self._digests):
                 self._use_digests(np.resize(self._digests, 2 * len(self._texts)))
             for code in self._undigested:
-                self._digests[code] = id_word(self.text(code))
+                self._digests[code] = id_word(self.id(code))
             self._undigested = []
 
     def _use_digests(self, digests: NDArray[np.uint64]) -> None:

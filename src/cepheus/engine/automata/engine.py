@@ -104,14 +104,19 @@ class AutomataEngine(ColumnsEngine):
 
     def _kernel(self) -> int:
         """Run the kernel, with more room for instances as it is needed."""
+        swept_at = None
         while True:
             code = run(self._context.address)
             if code < Shortage.POOL_FULL:
                 return Status(code)
-            self._make_room(Shortage(code))
+            at = (self._context[At.INPUT_NEXT], self._context[At.QUEUE_FIRST])
+            self._make_room(Shortage(code), swept=at == swept_at)
+            if code == Shortage.LANES_FULL:
+                swept_at = at
 
-    def _make_room(self, shortage: Shortage) -> None:
-        if not grow_instances(shortage, self._table, self._instances, self._context[At.TIME], self._room):
+    def _make_room(self, shortage: Shortage, *, swept: bool = False) -> None:
+        now = self._context[At.TIME]
+        if not grow_instances(shortage, self._table, self._instances, now, self._room, swept=swept):
             self._abandon()
             raise self._too_many()
 
@@ -142,6 +147,12 @@ class AutomataEngine(ColumnsEngine):
         super().restore(events)
         for instances in saved:
             self._put_instances_back(instances)
+
+    def _widen(self) -> None:
+        instances = saved_instances(self._table, self._instances, self._states)
+        super()._widen()
+        for each in instances:
+            self._put_instances_back(each)
 
     def _put_instances_back(self, saved: SavedInstances) -> None:
         model = self._models.get(saved.rule)

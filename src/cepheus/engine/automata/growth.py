@@ -17,8 +17,13 @@ MAX_POOL_WORDS = 1 << 28
 """How many 64-bit words all instances together may take before an engine stops with a LimitError."""
 
 
-def grow_instances(shortage: Shortage, table: InstanceTable, instances: Instances, now: int, most: int) -> bool:
-    """Make more of what ran out; False if the instances already take as many words as they may at most."""
+def grow_instances(
+    shortage: Shortage, table: InstanceTable, instances: Instances, now: int, most: int, *, swept: bool
+) -> bool:
+    """Make more of what ran out; False if the instances already take as many words as they may at most.
+
+    Lanes are first freed of what has expired, unless they were ``swept`` for the same event before.
+    """
     match shortage:
         case Shortage.POOL_FULL:
             if 2 * len(instances.pool) > most:
@@ -27,8 +32,9 @@ def grow_instances(shortage: Shortage, table: InstanceTable, instances: Instance
         case Shortage.MADE_FULL:
             instances.made = _larger(instances.made)
         case Shortage.LANES_FULL:
-            sweep_instances(table.address, now)
-            if 2 * table[In.LANE_COUNT] > len(instances.lanes):
+            if not swept:
+                sweep_instances(table.address, now)
+            if swept or 2 * table[In.LANE_COUNT] > len(instances.lanes):
                 instances.lanes = _larger(instances.lanes)
                 instances.hash = np.full(2 * len(instances.hash), -1, np.int64)
                 table.use_instances(instances)

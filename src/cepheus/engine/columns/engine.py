@@ -147,6 +147,9 @@ class ColumnsEngine:
     def prepare(self, words: BatchWords) -> Input:
         """Give a batch as kernel input, all of its rows; it lives until the next call."""
         self._refresh()
+        self._intake.learn(words.batch, self._listening)
+        if self._lowering.widened:
+            self._widen()
         return self._intake.prepare(words, self._listening)
 
     def relevant_rows(self, batch: EventBatch, given: Input, begin: int = 0, end: int | None = None) -> Words | None:
@@ -252,6 +255,10 @@ class ColumnsEngine:
             self._single = self._single_input()
         if not self._single.load(event, position):
             return None
+        if self._lowering.widened:
+            self._widen()
+            self._single = self._single_input()
+            self._single.load(event, position)
         self._fit_strings()
         self._context.use_single(self._single.given)
         self._finish()
@@ -308,6 +315,10 @@ class ColumnsEngine:
         for stored in saved.types:
             self._put_back(stored)
         self._context[At.TIME] = saved.time
+
+    def _widen(self) -> None:
+        """Go on with doubles where stored events have integers that are now to be compared with doubles."""
+        self.take_over(self.saved().with_doubles(self._lowering.widened), self._lowering.strings)
 
     def _born(self) -> Words:
         """Give the first row that each column may hold."""

@@ -53,7 +53,7 @@ def grow(status: Status, context: Context, state: State, scratch: Scratch, progr
         case Status.ENTRIES_FULL:
             state.entries = _larger(state.entries)
         case Status.LANES_FULL:
-            _grow_lanes(context, state)
+            _grow_lanes(context, state, len(scratch.lanes))
         case Status.QUEUE_FULL:
             _grow_queue(context, state)
         case Status.MARKS_FULL:
@@ -95,14 +95,19 @@ def _grow_store(context: Context, state: State, program: Program) -> None:
     context[At.STORE_USED] = used
 
 
-def _grow_lanes(context: Context, state: State) -> None:
-    """Free the lanes of keys that are long gone; if most are alive, make room for more."""
+def _grow_lanes(context: Context, state: State, most: int) -> None:
+    """Free the lanes of keys that are long gone; if most are alive, make room for more.
+
+    There is room then for the lanes that one event may need, ``most`` of them.
+    """
     sweep_lanes(context, state)
-    if 2 * context[At.LANE_COUNT] <= len(state.lanes):
+    wanted = context[At.LANE_COUNT] + max(context[At.LANE_COUNT], most)
+    if wanted <= len(state.lanes):
         return
-    state.lanes = _larger(state.lanes)
-    state.sums = _larger(state.sums)
-    state.hash = np.full(2 * len(state.hash), -1, np.int64)
+    while len(state.lanes) < wanted:
+        state.lanes = _larger(state.lanes)
+        state.sums = _larger(state.sums)
+        state.hash = np.full(2 * len(state.hash), -1, np.int64)
     context.use_state(state)
     rebuild_hash(context.address)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import Enum
 
 import numpy as np
@@ -78,18 +78,12 @@ def id_word(event_id: EventId, strings: StringTable) -> int:
     """Give one id as a word: a number from 0 up is itself, anything else a code in the string table."""
     if not isinstance(event_id, str) and 0 <= event_id <= INT_MAX:
         return int(event_id)
-    return ~strings.code(event_id if isinstance(event_id, str) else f"{_NUMBER}{event_id}")
+    return ~strings.code(event_id if isinstance(event_id, str) else int(event_id))
 
 
 def id_of_word(word: int, strings: StringTable) -> EventId:
     """Give back the id of a primitive event."""
-    if word >= 0:
-        return word
-    text = strings.text(~word)
-    return int(text[len(_NUMBER) :]) if text.startswith(_NUMBER) else text
-
-
-_NUMBER = "\0number:"  # marks an id that is a number out of the range of plain words
+    return word if word >= 0 else strings.id(~word)
 
 
 _WORTH_A_LOOK = 4096
@@ -147,15 +141,15 @@ class BatchWords:
 
 
 def type_in(batch: EventBatch, attribute: str, code: int) -> ValueType | None:
-    """Give the type that an attribute of events of a type has in a batch, None if it has none.
+    """Give the type that an attribute of events of a type has in a batch, None if they have no values for it.
 
-    Other types may mean something else by its name. Of integers and floats it is the latter.
+    Other types may mean something else by its name. Of integers and doubles it is the latter.
     """
-    found = [value_type for name, value_type in batch.columns if name == attribute]
-    if len(found) > 1:
+    columns = {kind: column for (name, kind), column in batch.columns.items() if name == attribute}
+    if len(columns) > 1 or any(column.null_count for column in columns.values()):
         rows = batch.codes == code
-        found = [kind for kind in found if (validity(batch.columns[attribute, kind]) & rows).any()]
-    return ValueType.FLOAT if set(found) == {ValueType.INT, ValueType.FLOAT} else next(iter(found), None)
+        columns = {kind: column for kind, column in columns.items() if (validity(column) & rows).any()}
+    return ValueType.FLOAT if columns.keys() == {ValueType.INT, ValueType.FLOAT} else next(iter(columns), None)
 
 
 def _stored(batch: EventBatch, attribute: str, value_type: ValueType) -> pa.Array:
@@ -179,6 +173,14 @@ class Intake:
         self._lowering = lowering
         self._keep: list[Words] = []
 
+    def learn(self, batch: EventBatch, listening: Sequence[bool]) -> None:
+        """Take the types that only the data can tell from a batch."""
+        for code, name in enumerate(batch.types):
+            layout = self._lowering.types.get(name)
+            if layout is not None and listening[layout.index]:
+                for attribute in layout.read():
+                    self._learn_type(batch, layout, attribute, code)
+
     def prepare(self, given: BatchWords, listening: Sequence[bool]) -> Input:
         """Give the kernel's view of a batch; the arrays live until the next call."""
         batch = given.batch
@@ -194,8 +196,8 @@ class Intake:
                 kinds[code] = layout.index
                 for attribute in layout.read():
                     slot = layout.slots[attribute]
-                    value_type = self._value_type(batch, layout, attribute, code)
-                    if value_type is not None:
+                    value_type = layout.types[attribute]
+                    if value_type is not None and _has(batch, attribute, value_type):
                         view = _View.PLAIN_ZERO if attribute in layout.told_by_data else _View.VALUES
                         slots[begin + slot] = self._column(given, (attribute, value_type, view), words)
                         if attribute in layout.optional:
@@ -254,31 +256,27 @@ class Intake:
             self._keep.append(given.column(*key))
         return words[key]
 
-    def _value_type(self, batch: EventBatch, layout: TypeLayout, attribute: str, code: int) -> ValueType | None:
-        """Give the type of an attribute, from the data if no rule tells; None if the batch does not have it."""
+    def _learn_type(self, batch: EventBatch, layout: TypeLayout, attribute: str, code: int) -> None:
+        """Find the type of an attribute of events of a type, from the data if no rule tells."""
         known = layout.types[attribute]
-        if known is not None:
-            present: Mapping[tuple[str, ValueType], pa.Array] = batch.columns
-            if (attribute, known) in present:
-                return known
-            if known in _FROM_INTEGERS and (attribute, ValueType.INT) in present:
-                return known
-            if attribute not in layout.optional:
-                self._refuse_missing(batch, layout, attribute, code)
-            return None
+        doubles = known is ValueType.INT and (attribute, ValueType.FLOAT) in batch.columns
+        if known is not None and _has(batch, attribute, known) and not (doubles and attribute in layout.told_by_data):
+            return
         found = type_in(batch, attribute, code)
-        if found is None:
-            self._refuse_missing(batch, layout, attribute, code)
-            return None
-        self._lowering.fix_type(layout, attribute, found)
-        return found
-
-    @staticmethod
-    def _refuse_missing(batch: EventBatch, layout: TypeLayout, attribute: str, code: int) -> None:
-        if (batch.codes == code).any():
+        if found is not None:
+            self._lowering.fix_type(layout, attribute, found)
+        elif attribute not in layout.optional and (batch.codes == code).any():
             raise EventError.of(
-                "missing-attribute", f"events of type '{layout.name}' have no attribute '{attribute}', which rules read"
+                "missing-attribute",
+                f"events of type '{layout.name}' have no attribute '{attribute}', which rules read",
             )
+
+
+def _has(batch: EventBatch, attribute: str, value_type: ValueType) -> bool:
+    """Tell whether a batch has a column that can be read as an attribute of a type."""
+    if (attribute, value_type) in batch.columns:
+        return True
+    return value_type in _FROM_INTEGERS and (attribute, ValueType.INT) in batch.columns
 
 
 _COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)

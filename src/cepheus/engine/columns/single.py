@@ -80,6 +80,9 @@ class SingleInput:
                 self._floats[slot] = float(value) + 0.0 if name in layout.told_by_data else float(value)
             elif isinstance(value, str):
                 self._words[slot] = self._strings.code(value)
+            elif isinstance(value, float):
+                self._lowering.fix_type(layout, name, ValueType.FLOAT)
+                self._floats[slot] = value + 0.0
             else:
                 self._words[slot] = int(value)
             if name in layout.optional:

@@ -6,12 +6,14 @@ columns they have then, so a snapshot outlives changes of the kernel.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from cepheus.core.errors import SnapshotError
+from cepheus.core.event import EventId
 from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.values import TYPE_NAMES, ValueType
 from cepheus.engine.columns.state import TypeState
@@ -52,9 +54,19 @@ class Saved:
 
     rules: tuple[DeployedRule, ...]
     types: tuple[StoredType, ...]
-    texts: tuple[str | None, ...]
+    texts: tuple[EventId | None, ...]
     fed: int
     time: int
+
+    def with_doubles(self, attributes: Collection[tuple[str, str]]) -> Saved:
+        """Give the same with doubles in place of the integers of some attributes, each a type and a name."""
+        types = []
+        for stored in self.types:
+            places = [slot for name, slot in stored.slots.items() if (stored.name, name) in attributes]
+            rows = stored.rows.copy()
+            rows[:, places] = rows[:, places].astype(np.float64).view(np.int64)
+            types.append(replace(stored, rows=rows))
+        return replace(self, types=tuple(types))
 
 
 def stored_type(

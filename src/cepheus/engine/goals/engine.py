@@ -11,7 +11,7 @@ import numpy as np
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import OptionError, did_you_mean
-from cepheus.core.event import Event
+from cepheus.core.event import Event, EventId
 from cepheus.core.schema import Schema
 from cepheus.core.values import Value
 from cepheus.engine.columns.compiled import announce_compilation
@@ -68,7 +68,7 @@ class GoalsEngine:
         self._limit = limit
         self._begin(())
 
-    def _begin(self, texts: Iterable[str | None]) -> None:
+    def _begin(self, texts: Iterable[EventId | None]) -> None:
         """Start without rules and events."""
         self._texts = Texts(texts)
         self._texts.constant("")  # what stands where there is no text

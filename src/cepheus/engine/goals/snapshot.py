@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from cepheus.core.errors import RuleError, SnapshotError
+from cepheus.core.event import EventId
 from cepheus.core.schema import EventType
 from cepheus.engine.goals.flatten import Since
 from cepheus.engine.snapshot import pack, unpack
@@ -39,7 +40,7 @@ class Saved:
     types: tuple[SavedType, ...]
     goals: tuple[tuple[Words, ...], ...]
     instant: Words
-    texts: tuple[str | None, ...]
+    texts: tuple[EventId | None, ...]
     points: tuple[int, ...]
     factors: dict[str, float]
     fed: int

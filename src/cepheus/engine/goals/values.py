@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from cepheus.core.event import text_digest
+from cepheus.core.event import EventId, text_digest
 from cepheus.core.values import Value
 from cepheus.engine.goals.layout import Tag
 from cepheus.plan.program import Words
@@ -29,11 +29,11 @@ Tagged = tuple[int, int]
 class _NotedTable(StringTable):
     """A table that notes new codes, so that what is derived from their texts can be brought up to date."""
 
-    def __init__(self, texts: Iterable[str | None] = ()) -> None:
+    def __init__(self, texts: Iterable[EventId | None] = ()) -> None:
         super().__init__(texts)
         self.noted = list(range(len(self)))
 
-    def _new(self, text: str) -> int:
+    def _new(self, text: EventId) -> int:
         code = super()._new(text)
         self.noted.append(code)
         return code
@@ -47,7 +47,7 @@ class Texts:
     ((<Tag.STRING: 4>, 0), True, True)
     """
 
-    def __init__(self, texts: Iterable[str | None] = ()) -> None:
+    def __init__(self, texts: Iterable[EventId | None] = ()) -> None:
         self.table = _NotedTable(texts)
         self.ranks: Words = np.zeros(0, np.int64)
         self._digests = np.zeros(64, np.uint64)

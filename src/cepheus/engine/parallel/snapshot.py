@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cepheus.core.errors import SnapshotError
+from cepheus.core.event import EventId
 from cepheus.engine.columns import snapshot as columns
 from cepheus.engine.columns.engine import ColumnsEngine
 from cepheus.engine.columns.snapshot import Saved
@@ -29,7 +30,7 @@ class SavedGroups:
     shards: int | None
     fed: int
     order: tuple[str, ...]
-    texts: tuple[str | None, ...]
+    texts: tuple[EventId | None, ...]
     groups: tuple[SavedGroup, ...]
 
 

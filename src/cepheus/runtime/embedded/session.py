@@ -353,7 +353,8 @@ class Session:
         if until is not None:
             composites = EventBatch.concat([composites, self._guarded(self._engine.advance, until)])
         for name, count in zip(composites.types, np.bincount(composites.codes, minlength=0).tolist(), strict=False):
-            self._composite[name] += count
+            if count:
+                self._composite[name] += count
         self._late += len(late or ())
         calls: Iterable[tuple[Callback, Event]] = ()
         if self._on_late is not None:
