@@ -46,6 +46,20 @@ def aggregate(function: str, values: Sequence[Any]) -> Value | None:
     return result
 
 
+def is_aggregable(function: str, values: Sequence[Value]) -> bool:
+    """Tell whether an aggregate function has a meaning for values whose types only the data tells.
+
+    >>> is_aggregable("Sum", [1, "a"]), is_aggregable("Max", ["a", "b"]), is_aggregable("Max", [True, True])
+    (False, True, False)
+    """
+    if function in ("Count", "First", "Last"):
+        return True
+    are_numbers = {type(value) in (int, float) for value in values}
+    if False not in are_numbers:
+        return True
+    return function in ("Min", "Max") and {type(value) for value in values} == {str}
+
+
 def _exact_sum(numbers: Sequence[float]) -> float:
     if all(isinstance(number, int) for number in numbers):
         return sum(numbers)

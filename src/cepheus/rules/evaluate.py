@@ -1,8 +1,8 @@
 """What an expression is worth and when a constraint holds: the definition that every engine must meet.
 
 None stands for an undefined value: a missing optional attribute, an aggregate of nothing, a division by zero, an
-integer result that does not fit in 64 bits, a float result that is not finite. Whatever is computed from an undefined
-value is undefined (``coalesce`` aside), and a constraint that needs one does not hold.
+integer result that does not fit in 64 bits, a float result that is not finite, arithmetic on texts or truths. Whatever
+is computed from an undefined value is undefined (``coalesce`` aside), and a constraint that needs one does not hold.
 
 An expression is turned into a function once and called many times. What it is called with, the situation, gives the
 value of each attribute and computed value.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from types import NoneType
 from typing import Any, Protocol, assert_never
 
 from cepheus.core.values import Value, representable
@@ -107,10 +108,13 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 
 
+_NO_NUMBER = (NoneType, str, bool)
+
+
 def _arithmetic(symbol: str, left: Evaluator, right: Evaluator) -> Evaluator:
     def compute(situation: Situation) -> Value | None:
         a, b = left(situation), right(situation)
-        if a is None or b is None:
+        if isinstance(a, _NO_NUMBER) or isinstance(b, _NO_NUMBER):
             return None
         if symbol == "/":
             return None if b == 0 else representable(float(a) / float(b))
@@ -122,12 +126,5 @@ def _arithmetic(symbol: str, left: Evaluator, right: Evaluator) -> Evaluator:
 
 
 def _call(function: str, arguments: list[Evaluator]) -> Evaluator:
-    compute = FUNCTIONS[function].compute
-    if function == "coalesce":
-        return lambda situation: compute(*(argument(situation) for argument in arguments))
-
-    def call(situation: Situation) -> Value | None:
-        values = [argument(situation) for argument in arguments]
-        return None if None in values else compute(*values)
-
-    return call
+    apply = FUNCTIONS[function].apply
+    return lambda situation: apply([argument(situation) for argument in arguments])

@@ -1,14 +1,14 @@
 """The built-in functions of expressions: what they take, what they give, how they are computed.
 
-A function is never called with an undefined argument (except ``coalesce``): the result is undefined then. An
-implementation gives None where its result is undefined.
+The result is undefined if an argument is (``coalesce`` aside), or is not what the function takes; an implementation
+is never asked then. It gives None where its result is undefined.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
@@ -44,9 +44,34 @@ class Function:
         names = ", ".join(_WRITTEN[kind] for kind in self.arguments)
         return f"{self.name}({names}{', ..' if self.variadic else ''})"
 
+    def kind(self, position: int) -> Kind:
+        """Give what the argument at a position, counted from 0, must be."""
+        return self.arguments[min(position, len(self.arguments) - 1)]
+
+    def apply(self, values: Sequence[Value | None]) -> Value | None:
+        """Give the result for some arguments, None where it is undefined.
+
+        >>> FUNCTIONS["abs"].apply([-2]), FUNCTIONS["abs"].apply([True]), FUNCTIONS["upper"].apply([None])
+        (2, None, None)
+        """
+        fits = all(_is_of_kind(self.kind(position), value) for position, value in enumerate(values))
+        return self.compute(*values) if fits else None
+
 
 _WRITTEN = {Kind.NUMBER: "number", Kind.STRING: "string", Kind.TIMESTAMP: "time", Kind.SAME: "value"}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _is_of_kind(kind: Kind, value: Value | None) -> bool:
+    match kind:
+        case Kind.NUMBER:
+            return isinstance(value, int | float) and not isinstance(value, bool)
+        case Kind.STRING:
+            return isinstance(value, str)
+        case Kind.TIMESTAMP:
+            return isinstance(value, int) and not isinstance(value, bool)
+        case Kind.SAME:
+            return True
 
 
 def _widest(choose: Callable[..., float]) -> Callable[..., Value]:

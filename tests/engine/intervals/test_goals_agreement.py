@@ -186,6 +186,38 @@ def test_a_variable_without_a_value_gets_each_of_a_list(policy: str) -> None:
     assert run(rules, given, GoalsEngine()) == expected
 
 
+_OF_NUMBERS = (
+    "X / 2 > 1",
+    "X * 2 > 1",
+    "X + 1 > 0",
+    "-X < 1",
+    "X - X = 0",
+    "abs(X) > 0",
+    "sqrt(X) > 0",
+    "mod(X, 2) = 1",
+)
+_OF_MANY_NUMBERS = ("SUM(X, b(X) WITHIN 5) > 0", "AVG(X, b(X) WITHIN 5) > 0", "SUM(X + 0, b(X) WITHIN 5) != 0")
+_OF_ORDERED = ("MIN(X, b(X) WITHIN 5) = X", "MAX(X, b(X) WITHIN 5) = X")
+
+
+@pytest.mark.parametrize("condition", [*_OF_NUMBERS, *_OF_MANY_NUMBERS, *_OF_ORDERED, "year(X) = 1970"])
+def test_what_has_no_value_does_not_hold(condition: str) -> None:
+    rules = checked(f"p(X) <- b(X) WHERE {condition}.")
+    for value in (3, "3", "x", True, False):
+        expected: list[Found] = [("p", (3,), 1, 1)] if value == 3 else []
+        if condition in _OF_ORDERED and isinstance(value, str):
+            expected = [("p", (value,), 1, 1)]
+        for engine in (IntervalReferenceEngine(), GoalsEngine()):
+            assert run(rules, [event("b", [value], 1, 1)], engine) == expected, value
+
+
+@pytest.mark.parametrize(("fact", "holds"), [("k(2, 2).", True), ("k(1, 2).", False)])
+def test_a_condition_over_no_variable_of_the_pattern(fact: str, holds: bool) -> None:
+    rules = checked(f"{fact} p(Z) <- b(Z) WHERE NOT (k(Y, X) AND X != Y).")
+    for engine in (IntervalReferenceEngine(), GoalsEngine()):
+        assert bool(run(rules, stream("b(1)@1"), engine)) is holds
+
+
 Change = tuple[str, IntervalRule]
 """A rule that comes or goes."""
 

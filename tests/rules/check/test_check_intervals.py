@@ -41,6 +41,15 @@ REFUSED = [
     ("e <- a POLICY recent, least V.", "policy", "recent, least V"),
     ("event a(x: int). e <- b.", "unknown-type", "b"),
     ("LABEL r: e <- a. LABEL r: f <- a.", "duplicate-rule", None),
+    ("event a(x: string). e(X) <- a(X) WHERE X / 2 > 1.", "arithmetic", "X"),
+    ("event a(x: bool). e(Y) <- a(X) WHERE Y is 1 + X.", "arithmetic", "X"),
+    ("event a(x: string). e(-X) <- a(X).", "arithmetic", "X"),
+    ("event a(x: string). b(X) <- a(X). e <- b(X) WHERE X * 2 > 1.", "arithmetic", "X"),
+    ("event a(x: bool). e <- a(X) WHERE abs(X) > 0.", "argument-type", "X"),
+    ("event a(x: int). e <- a(X) WHERE upper(X) = 'A'.", "argument-type", "X"),
+    ("event a(x: double). e <- a(X) WHERE year(X) = 1970.", "argument-type", "X"),
+    ("event a(x: string). e(S) <- a(_) WHERE S = SUM(X, a(X) WITHIN 1 s).", "aggregate-type", "X"),
+    ("event a(x: bool). e(S) <- a(_) WHERE S = MAX(X, a(X) WITHIN 1 s).", "aggregate-type", "X"),
 ]
 
 
@@ -54,10 +63,22 @@ def test_refused(text: str, code: str, place: str | None) -> None:
         assert (code, place) in found
 
 
-def test_rules_that_count_up_without_an_end_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cepheus.rules.check.intervals.knowledge.MAX_ROWS", 50)
-    with pytest.raises(RuleError, match="more than 50 rows"):
-        _checked("n(1). n(Y) :- n(X), Y is X + 1.")
+@pytest.mark.parametrize("rule", ["n(Y) :- n(X), Y is X + 1.", "n(X + 1) :- n(X).", "n(X + 1) :- m(X). m(X) :- n(X)."])
+def test_rules_that_count_up_without_an_end_are_refused(rule: str) -> None:
+    with pytest.raises(RuleError, match="more than 50 facts are derived") as raised:
+        _checked(f"limit 50. n(1). {rule}")
+    (finding,) = raised.value.diagnostics
+    assert finding.code == "too-many-facts"
+    assert finding.span is not None
+    assert finding.span.text in rule
+
+
+def test_the_limit_of_facts_is_that_of_derived_ones() -> None:
+    text = "n(0). n(1). n(2). m(X) :- n(X). e <- a(X) WHERE m(X)."
+    assert len(_checked(f"limit 3. {text}").rules.interval_rules[0].relations[0].rows) == 3
+    with pytest.raises(RuleError, match="more than 2 facts"):
+        _checked(f"limit 2. {text}")
+    assert from_json(to_json(parse(f"limit 3. {text}"))).knowledge.most_facts == 3
 
 
 @pytest.mark.parametrize(

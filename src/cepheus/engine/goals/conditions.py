@@ -30,7 +30,7 @@ _MATCH_BYTES = 8 * ROW_HEADER
 NO_ROOM = -1
 _PARTIALS = 64
 _LESS, _GREATER = 2, 4  # operator codes of the expression machine
-_INT, _FLOAT = int(Tag.INT), int(Tag.FLOAT)
+_BOOL, _INT, _FLOAT = int(Tag.BOOL), int(Tag.INT), int(Tag.FLOAT)
 
 
 @inlined
@@ -182,7 +182,7 @@ def _aggregate(context: int, condition: int) -> int:
                 count += 1
                 if function >= FunctionCode.MIN and function != FunctionCode.STDDEV:
                     start, end = peek(match, Match.START), peek(match, Match.END)
-                    mixed = mixed or (count > 1 and is_number(tag) != is_number(best_tag))
+                    mixed = mixed or tag == _BOOL or (count > 1 and is_number(tag) != is_number(best_tag))
                     if function == FunctionCode.FIRST:
                         better = end < best_end or (end == best_end and start < best_start)
                     elif function == FunctionCode.LAST:

@@ -40,29 +40,24 @@ class FunctionTable:
 
     def built_in(self, name: str) -> int:
         """Give the number of a built-in function."""
-        function = FUNCTIONS[name].compute
-
-        def compute(arguments: Sequence[Value | None]) -> Value | None:
-            return function(*arguments) if name == "coalesce" or None not in arguments else None
-
-        return self._number(name, compute)
+        return self._number(name, FUNCTIONS[name].apply)
 
     def condition(self, condition: Condition, conditions: Conditions, names: tuple[str, ...]) -> int:
-        """Give the number of the function that tells whether a condition holds for values of the named variables."""
+        """Give the number of the function that tells whether a condition holds for values of the named variables.
+
+        Of no variables it is a function of one argument, which means nothing: the answer takes its place.
+        """
 
         def compute(arguments: Sequence[Value | None]) -> Value | None:
-            pairs = zip(names, arguments, strict=True)
+            pairs = zip(names, arguments[: len(names)], strict=True)
             binding: Mapping[str, Value] = {name: value for name, value in pairs if value is not None}
             return next(conditions.bindings((condition,), binding), None) is not None
 
         return self._number((condition, id(conditions), names), compute)
 
     def compute(self, number: int, arguments: Sequence[Value | None]) -> Value | None:
-        """Compute a function; whatever its arguments do not allow is undefined."""
-        try:
-            value = self._functions[number](arguments)
-        except (TypeError, AttributeError):
-            return None
+        """Compute a function; an integer beyond 64 bits is undefined."""
+        value = self._functions[number](arguments)
         if isinstance(value, int) and not INT_MIN <= value <= INT_MAX:
             return None
         return value

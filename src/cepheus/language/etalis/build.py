@@ -68,7 +68,15 @@ class FileUnit:
     span: Span
 
 
-Statement = IntervalRule | Fact | Deduction | EventType | FilePolicy | FileUnit
+@dataclass(frozen=True, slots=True)
+class FileLimit:
+    """``limit 2000000.``: how many facts the rules of the background knowledge may derive."""
+
+    facts: int
+    span: Span
+
+
+Statement = IntervalRule | Fact | Deduction | EventType | FilePolicy | FileUnit | FileLimit
 
 
 class Builder(Transformer[Token, Any]):
@@ -205,6 +213,15 @@ class Builder(Transformer[Token, Any]):
             hint = did_you_mean(name.lower(), UNITS) or "write one of us, ms, s, min, h, day, week"
             self._error("unit", f"there is no unit of time '{name}'", self._span(name), hint)
         return FileUnit(length or 1, str(name), self._span(word, end))
+
+    def limit_of_file(self, children: Children) -> FileLimit:
+        """``limit 2000000.``."""
+        word, number, end = children
+        if not number.isdecimal():
+            self._error(
+                "limit", f"a limit of {number} facts makes no sense", self._span(number), "write a whole number"
+            )
+        return FileLimit(int(float(number)), self._span(word, end))
 
     # ---- Patterns ------------------------------------------------------------------------------------------------
 

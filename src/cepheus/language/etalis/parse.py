@@ -11,7 +11,7 @@ from cepheus.core.errors import Diagnostic, RuleError
 from cepheus.core.schema import EventType
 from cepheus.core.source import Source
 from cepheus.core.time import TimeUnit
-from cepheus.language.etalis.build import FilePolicy, FileUnit, Statement
+from cepheus.language.etalis.build import FileLimit, FilePolicy, FileUnit, Statement
 from cepheus.language.etalis.explain import explain
 from cepheus.language.etalis.grammar import grammar
 from cepheus.language.etalis.scan import Scan, scan
@@ -44,6 +44,7 @@ def parse(text: str, name: str = "<rules>", unit: TimeUnit = TimeUnit.US) -> Rul
     facts: list[Fact] = []
     deductions: list[Deduction] = []
     declarations: list[EventType] = []
+    most_facts: int | None = None
     for statement in statements:
         match statement:
             case IntervalRule():
@@ -54,12 +55,14 @@ def parse(text: str, name: str = "<rules>", unit: TimeUnit = TimeUnit.US) -> Rul
                 deductions.append(statement)
             case EventType():
                 declarations.append(statement)
+            case FileLimit(facts=facts_allowed):
+                most_facts = facts_allowed
             case FilePolicy() | FileUnit():
                 pass
     return RuleSet(
         tuple(declarations),
         interval_rules=tuple(rules),
-        knowledge=Knowledge(tuple(facts), tuple(deductions)),
+        knowledge=Knowledge(tuple(facts), tuple(deductions), most_facts=most_facts),
     )
 
 
@@ -112,7 +115,7 @@ def _unit(scanned: Scan) -> str | None:
 
 def _repeated(statements: list[Statement]) -> list[Diagnostic]:
     errors = []
-    for kind, word in ((FilePolicy, "policy"), (FileUnit, "unit")):
+    for kind, word in ((FilePolicy, "policy"), (FileUnit, "unit"), (FileLimit, "limit")):
         said = [statement for statement in statements if isinstance(statement, kind)]
         errors += [
             Diagnostic("repeated", f"the {word} of this file is said twice", statement.span, "keep one of the two")

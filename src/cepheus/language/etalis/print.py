@@ -65,6 +65,7 @@ def format_rules(rules: RuleSet) -> str:
     """
     blocks = [
         [format_declaration(event_type) for event_type in rules.declarations],
+        [] if rules.knowledge.most_facts is None else [format_limit(rules.knowledge.most_facts)],
         [format_fact(fact) for fact in rules.knowledge.facts],
         [format_deduction(deduction) for deduction in rules.knowledge.deductions],
         [format_rule(rule) for rule in rules.interval_rules],
@@ -75,6 +76,11 @@ def format_rules(rules: RuleSet) -> str:
 def format_declaration(event_type: EventType) -> str:
     """Write a declaration of an event type."""
     return f"event {event_type}."
+
+
+def format_limit(most_facts: int) -> str:
+    """Write how many facts may be derived."""
+    return f"limit {most_facts}."
 
 
 def format_fact(fact: Fact) -> str:

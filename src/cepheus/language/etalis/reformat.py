@@ -7,12 +7,13 @@ from typing import assert_never
 from cepheus.core.schema import EventType
 from cepheus.core.source import Source
 from cepheus.core.time import TimeUnit
-from cepheus.language.etalis.build import FilePolicy, FileUnit, Statement
+from cepheus.language.etalis.build import FileLimit, FilePolicy, FileUnit, Statement
 from cepheus.language.etalis.parse import read_statements
 from cepheus.language.etalis.print import (
     format_declaration,
     format_deduction,
     format_fact,
+    format_limit,
     format_policy_of_file,
     format_rule,
 )
@@ -20,7 +21,7 @@ from cepheus.language.etalis.scan import scan
 from cepheus.language.tesla.comments import belongs, lay_out
 from cepheus.rules.interval.model import Deduction, Fact, IntervalRule
 
-_SHORT = (Fact, EventType, FilePolicy, FileUnit, Deduction)
+_SHORT = (Fact, EventType, FilePolicy, FileUnit, FileLimit, Deduction)
 
 
 def reformat(text: str, name: str = "<rules>") -> str:
@@ -75,5 +76,7 @@ def _written(statement: Statement) -> str:
             return format_policy_of_file(policy)
         case FileUnit(name=name):
             return f"unit {name.lower()}."
+        case FileLimit(facts=facts):
+            return format_limit(facts)
         case _:
             assert_never(statement)

@@ -37,7 +37,7 @@ _KEYWORDS = {
     word: word.upper()
     for word in ("seq", "and", "or", "cnot", "not", "where", "policy", "timestamp", "is", "in", "within", "true")
 } | {"false": "FALSE"}
-_STARTERS = {"label": "LABEL", "event": "EVENT", "unit": "UNIT"}
+_STARTERS = {"label": "LABEL", "event": "EVENT", "unit": "UNIT", "limit": "LIMIT"}
 _BEFORE_VALUES = frozenset({"WHERE", "AND", "OR", "NOT", "COMMA", "LPAR", "IF", "IS", "EQUALS", "COMPARATOR"})
 
 _TOKEN = re.compile(

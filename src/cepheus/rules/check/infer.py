@@ -176,7 +176,7 @@ class RuleInference:
             return Slot()
         last = function.arguments[-1]
         for position, (argument, slot) in enumerate(zip(node.arguments, slots, strict=True)):
-            kind = function.arguments[position] if position < len(function.arguments) else last
+            kind = function.kind(position)
             if kind is Kind.SAME:
                 if position:
                     self._alike(node.arguments[0], slots[0], argument, slot, own)

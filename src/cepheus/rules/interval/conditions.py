@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from cepheus.core.values import Value
-from cepheus.rules.aggregates import aggregate
+from cepheus.rules.aggregates import aggregate, is_aggregable
 from cepheus.rules.evaluate import Evaluator, Test, compare, evaluator, tester
 from cepheus.rules.expressions import Constant, Constraint, Expression, Parameter
 from cepheus.rules.interval.matches import Binding, Instance, Key, Match, distinct, fits, unify, value_key
@@ -62,10 +62,7 @@ class Conditions:
         """Give the value of an expression, None if it is undefined."""
         if expression not in self._evaluators:
             self._evaluators[expression] = evaluator(expression)
-        try:
-            return self._evaluators[expression](_Values(binding))
-        except (TypeError, AttributeError):  # types that only data tells: "a" + 1 is undefined
-            return None
+        return self._evaluators[expression](_Values(binding))
 
     def satisfy(self, conditions: Sequence[Condition], match: Match) -> Iterator[Match]:
         """Give the match with each way to bind the variables of the conditions that makes all of them hold."""
@@ -137,10 +134,7 @@ class Conditions:
     def _test(self, constraint: Constraint, binding: Binding) -> bool:
         if constraint not in self._tests:
             self._tests[constraint] = tester(constraint)
-        try:
-            return self._tests[constraint](_Values(binding))
-        except (TypeError, AttributeError):
-            return False
+        return self._tests[constraint](_Values(binding))
 
     def _holds(self, alternative: AllOf, binding: Binding, end: int) -> bool:
         return next(self.bindings(alternative.conditions, binding, end), None) is not None
@@ -155,10 +149,7 @@ class Conditions:
             value = 1 if condition.value is None else self.value(condition.value, fitting)
             if value is not None:
                 members.append(value)
-        try:
-            return aggregate(condition.function, members)
-        except (TypeError, AttributeError):
-            return None
+        return aggregate(condition.function, members) if is_aggregable(condition.function, members) else None
 
 
 def _bound(variable: str, value: Value | None, binding: Binding) -> Iterator[Binding]:

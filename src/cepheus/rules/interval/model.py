@@ -389,13 +389,27 @@ class Deduction:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+DEFAULT_MOST_FACTS = 1_000_000
+"""How many facts the rules of the background knowledge may derive if nobody says otherwise."""
+
+
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """The background knowledge of a rule set: facts and rules as written, and tables from elsewhere."""
+    """The background knowledge of a rule set: facts and rules as written, and tables from elsewhere.
+
+    ``most_facts`` is how many facts the rules may derive, None for what is usual.
+    """
 
     facts: tuple[Fact, ...] = ()
     deductions: tuple[Deduction, ...] = ()
     tables: tuple[Relation, ...] = ()
+    most_facts: int | None = None
 
     def __add__(self, other: Knowledge) -> Knowledge:
-        return Knowledge(self.facts + other.facts, self.deductions + other.deductions, self.tables + other.tables)
+        limits = [limit for limit in (self.most_facts, other.most_facts) if limit is not None]
+        return Knowledge(
+            self.facts + other.facts,
+            self.deductions + other.deductions,
+            self.tables + other.tables,
+            max(limits, default=None),
+        )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from cepheus.core.schema import EventType
 from cepheus.rules.check.findings import Findings
+from cepheus.rules.check.intervals.expressions import check_expressions
 from cepheus.rules.check.intervals.guards import with_guards
 from cepheus.rules.check.intervals.kinds import with_types
 from cepheus.rules.check.intervals.knowledge import check_uses, relations, used_relations
@@ -50,10 +51,11 @@ def check_intervals(rules: RuleSet, known: KnownTypes, findings: Findings) -> Ch
     typed = with_types(informed, signatures.types)
     # A composite event of another family lasts from its first event to its terminator.
     staged = stratify(typed, known.composites, findings)
+    heads = {rule.head.name: rule.head for rule in staged}
     for rule in staged:
+        check_expressions(rule, {**signatures.types, **heads}, findings)
         warn_of_unbounded_state(rule, findings)
         warn_of_bare_durations(rule, findings)
-    heads = {rule.head.name: rule.head for rule in staged}
     reads = {node.type: heads.get(node.type) or signatures.types[node.type] for rule in staged for node in _atoms(rule)}
     return CheckedIntervals(tuple(staged), reads, heads)
 

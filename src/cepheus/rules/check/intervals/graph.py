@@ -12,15 +12,15 @@ def components(edges: Mapping[str, Sequence[str]]) -> list[list[str]]:
 
     >>> components({"a": ["b"], "b": ["a", "c"], "c": []})
     [['c'], ['a', 'b']]
+    >>> components({"a": ["b"], "b": ["b"]})
+    [['b'], ['a']]
     """
-    reached = {name: _reachable(name, edges) for name in edges}
+    reached = {name: {name} | _reachable(name, edges) for name in edges}
     found: list[list[str]] = []
     placed: set[str] = set()
     for name in sorted(edges, key=lambda name: len(reached[name])):
         if name not in placed:
-            together = [
-                other for other in edges if other == name or (other in reached[name] and name in reached[other])
-            ]
+            together = [other for other in edges if other in reached[name] and name in reached[other]]
             placed.update(together)
             found.append(together)
     return found

@@ -85,10 +85,11 @@ def _common(kinds: set[ValueType | None]) -> ValueType | None:
 
 
 def _kind(rule: IntervalRule, place: int, known: Mapping[str, EventType]) -> ValueType | None:
-    return _of(rule.values[place], _variables(rule, known)) if place < len(rule.values) else None
+    return kind_of(rule.values[place], variable_kinds(rule, known)) if place < len(rule.values) else None
 
 
-def _variables(rule: IntervalRule, known: Mapping[str, EventType]) -> Kinds:
+def variable_kinds(rule: IntervalRule, known: Mapping[str, EventType]) -> Kinds:
+    """Give the types of a rule's variables, as far as the types of events and background knowledge tell them."""
     found: Kinds = {}
     relations = {relation.name: relation for relation in rule.relations}
     for node in walk(rule.pattern):
@@ -108,7 +109,7 @@ def _variables(rule: IntervalRule, known: Mapping[str, EventType]) -> Kinds:
     for node in walk(rule.pattern):
         match node:
             case Bind(variable=variable, value=value):
-                _settle(found, variable, _of(value, found))
+                _settle(found, variable, kind_of(value, found))
             case Aggregated(variable=variable, function=function, value=value):
                 _settle(found, variable, _of_aggregate(function, value, found))
             case _:
@@ -126,29 +127,30 @@ def _of_aggregate(function: str, value: Expression | None, found: Kinds) -> Valu
         return ValueType.INT
     if function in ("Avg", "Stddev"):
         return ValueType.FLOAT
-    return None if value is None else _of(value, found)
+    return None if value is None else kind_of(value, found)
 
 
 def _of_column(relation: Relation, place: int) -> ValueType | None:
-    values: list[Value] = [row[place] for row in relation.rows if place < len(row)]
-    return _common({type_of(value) for value in values})
+    samples: dict[type, Value] = {type(row[place]): row[place] for row in relation.rows if place < len(row)}
+    return _common({type_of(value) for value in samples.values()})
 
 
-def _of(expression: Expression, found: Kinds) -> ValueType | None:
+def kind_of(expression: Expression, found: Kinds) -> ValueType | None:
+    """Give the type of an expression over variables, None if it is not known."""
     match expression:
         case Constant(type=kind):
             return kind
         case Parameter(name=name):
             return found.get(name)
         case Negative(operand=operand):
-            return _of(operand, found)
+            return kind_of(operand, found)
         case Arithmetic(operator="/"):
             return ValueType.FLOAT
         case Arithmetic(left=left, right=right):
-            kinds = {_of(left, found), _of(right, found)}
+            kinds = {kind_of(left, found), kind_of(right, found)}
             return ValueType.FLOAT if ValueType.FLOAT in kinds and None not in kinds else _common(kinds)
         case Call(function=function, arguments=arguments) if function in FUNCTIONS:
             result = FUNCTIONS[function].result
-            return result if result is not None else _common({_of(argument, found) for argument in arguments})
+            return result if result is not None else _common({kind_of(argument, found) for argument in arguments})
         case _:
             return None

@@ -7,17 +7,20 @@ from collections.abc import Iterator, Sequence
 from cepheus.core.source import Span
 from cepheus.core.values import Value
 from cepheus.rules.check.findings import Findings
+from cepheus.rules.check.intervals.deduce import Store, TooManyFactsError, complete
 from cepheus.rules.check.intervals.graph import components
 from cepheus.rules.check.intervals.variables import check_deduction
-from cepheus.rules.interval.conditions import Conditions
-from cepheus.rules.interval.matches import Key, value_key
-from cepheus.rules.interval.model import AnyOf, Condition, Deduction, Knowledge, Known, NoneOf, Relation, Unknown
-
-MAX_ROWS = 1_000_000
-"""How many rows the rules of the background knowledge may derive."""
-
-Row = tuple[Value, ...]
-Rows = dict[Key, Row]
+from cepheus.rules.interval.model import (
+    DEFAULT_MOST_FACTS,
+    AnyOf,
+    Condition,
+    Deduction,
+    Knowledge,
+    Known,
+    NoneOf,
+    Relation,
+    Unknown,
+)
 
 
 def relations(knowledge: Knowledge, findings: Findings) -> dict[str, Relation]:
@@ -28,15 +31,30 @@ def relations(knowledge: Knowledge, findings: Findings) -> dict[str, Relation]:
     strata = _strata(knowledge.deductions, findings)
     if findings.errors():
         return {name: Relation(name, arity, ()) for name, arity in arities.items()}
-    rows: dict[str, Rows] = {name: {} for name in arities}
+    given: dict[str, list[tuple[Value, ...]]] = {name: [] for name in arities}
     for table in knowledge.tables:
-        rows[table.name] |= {tuple(map(value_key, row)): row for row in table.rows}
+        given[table.name] += table.rows
     for fact in knowledge.facts:
-        row = tuple(constant.value for constant in fact.values)
-        rows[fact.relation][tuple(map(value_key, row))] = row
-    for stratum in strata:
-        _complete(rows, arities, stratum, findings)
-    return _relations(rows, arities)
+        given[fact.relation].append(tuple(constant.value for constant in fact.values))
+    stores = {name: Store(rows) for name, rows in given.items()}
+    limit = DEFAULT_MOST_FACTS if knowledge.most_facts is None else knowledge.most_facts
+    room = limit
+    try:
+        for stratum in strata:
+            room -= complete(stores, stratum, room)
+    except TooManyFactsError as error:
+        _too_many(error.rule, limit, findings)
+        return {name: Relation(name, arity, ()) for name, arity in arities.items()}
+    return {name: Relation(name, arities[name], store.values()) for name, store in stores.items()}
+
+
+def _too_many(rule: Deduction, limit: int, findings: Findings) -> None:
+    findings.error(
+        "too-many-facts",
+        f"more than {limit:,} facts are derived, the last of them for '{rule.relation}' by this rule",
+        rule.span,
+        f"does the rule count up without an end? If not, allow more facts: limit {10 * limit}.",
+    )
 
 
 def used_relations(conditions: Sequence[Condition]) -> Iterator[tuple[str, int, bool, Span | None]]:
@@ -113,26 +131,3 @@ def _strata(deductions: Sequence[Deduction], findings: Findings) -> list[list[De
                     )
         strata.append(rules)
     return strata
-
-
-def _complete(rows: dict[str, Rows], arities: dict[str, int], rules: list[Deduction], findings: Findings) -> None:
-    grown = True
-    while grown:
-        grown = False
-        conditions = Conditions(list(_relations(rows, arities).values()))
-        for rule in rules:
-            for binding in conditions.bindings(rule.body, {}):
-                values = tuple(conditions.value(argument, binding) for argument in rule.arguments)
-                row = tuple(value for value in values if value is not None)
-                key = tuple(map(value_key, row))
-                if len(row) == len(values) and key not in rows[rule.relation]:
-                    rows[rule.relation][key] = row
-                    grown = True
-            if len(rows[rule.relation]) > MAX_ROWS:
-                message = f"'{rule.relation}' has more than {MAX_ROWS} rows"
-                findings.error("too-many-facts", message, rule.span, "a rule that counts up without an end?")
-                return
-
-
-def _relations(rows: dict[str, Rows], arities: dict[str, int]) -> dict[str, Relation]:
-    return {name: Relation(name, arities[name], tuple(found.values())) for name, found in rows.items()}
