@@ -30,7 +30,9 @@ class Source:
     def bound(self, tree: str) -> int:
         """Give the time up to which everything that the source has for a tree is known."""
         since = self.since[tree]
-        return since if tree in self.holding else max(self.through, since - 1)
+        if tree in self.holding:
+            return since
+        return since - 1 if since > self.through else self.through
 
 
 @dataclass(slots=True)

@@ -315,8 +315,10 @@ class Evaluation:
     def _send(self, records: Iterable[Record], at: int) -> None:
         """Let events through, with all that they look at."""
         waiting = list(records)
+        timely = self.timely
         for record in waiting:
-            if record.sent is not None and (record.sent <= at or not self.timely):
+            sent = record.sent
+            if sent is not None and (sent <= at or not timely):
                 continue  # sent again only if the father must know it from an earlier moment on
             record.sent = at
             self.sent.append((at, record))

@@ -85,9 +85,8 @@ class PartialFilter:
             return [record]
         looked: list[Record] = []
         if not self.exact:
-            matches = self.matcher.matches(record, store)
-            return [event for match in matches for event in match.events.values()]
-        alive = bool(self.matcher.matches(record, store, looked))
+            return self.matcher.partakers(record, store)
+        alive = self.matcher.leads_on(record, store, looked)
         found = [record, *looked]
         if not self._drops or (self.pull and self._policy not in (None, Policy.EACH)):
             return found
@@ -118,7 +117,7 @@ class PartialFilter:
                 break
             if self.matcher.accepts(other):
                 looked: list[Record] = []
-                if not self.matcher.matches(other, store, looked):
+                if not self.matcher.leads_on(other, store, looked):
                     found += [other, *looked]
                 if not self._joined:
                     break
@@ -129,7 +128,7 @@ class PartialFilter:
         if self.matcher.is_leaf or self.pull or not self.exact or not self.matcher.accepts(record):
             return []
         looked: list[Record] = []
-        self.matcher.matches(record, store, looked)
+        self.matcher.leads_on(record, store, looked)
         return looked
 
     def close_openings(self, before: int) -> None:

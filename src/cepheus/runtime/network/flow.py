@@ -146,17 +146,32 @@ class Flow(Rulebook):
             self._retained = []
 
     def _on_tick(self, message: Tick) -> None:
-        if message.through is not None:
+        through = message.through
+        if through is not None:
             for source in self._sources.values():
-                source.through = max(source.through, message.through)
-        self._dirty.update(self.trees)
+                source.through = max(source.through, through)
+        for name, tree in self.trees.items():
+            if tree.children_through() > tree.evaluation.done:  # otherwise it waits for children, not for sources
+                self._dirty.add(name)
 
     def _sources_through(self, tree: Tree) -> int:
-        bound = MAX_TIME
+        bound, name = MAX_TIME, tree.name
         for source in self._sources.values():
-            if not source.gone and tree.name in source.since:
-                bound = min(bound, source.bound(tree.name))
+            if not source.gone and name in source.since:
+                through = source.bound(name)
+                bound = min(bound, through)
         return bound
+
+    def _limit(self, tree: Tree) -> int:
+        """Give the time up to which nothing more will come; MAX_TIME if nobody has anything to send.
+
+        If that has been evaluated, sources are not asked: they can only make it earlier.
+        """
+        children = tree.children_through()
+        if children <= tree.evaluation.done:
+            return children
+        sources = self._sources_through(tree)
+        return children if children < sources else sources
 
     def _admit(self, name: str, source: Source, since: int) -> None:
         if not source.admitted and not source.gone:
@@ -197,21 +212,38 @@ class Flow(Rulebook):
         if self.options.order is Order.ARRIVAL:
             evaluation.advance(min(self._now, tree.pulling.holds - 1))
         elif tree.wave is None or not tree.wave.switched:
-            limit = min(tree.children_through(), self._sources_through(tree))
+            limit = self._limit(tree)
+            if self._is_idle(tree, limit):
+                self._dirty.discard(tree.name)
+                return
             if limit < MAX_TIME:
                 evaluation.advance(min(limit, tree.pulling.holds - 1))
             elif evaluation.waits_for is not None:
                 self._drain(tree)
         self._take_sent(tree)
-        if self.options.strategy.pulls:
+        if self._pulls:
             self._release(tree)
+
+    def _is_idle(self, tree: Tree, limit: int) -> bool:
+        """Tell whether a tree has nothing to evaluate, to send or to promise, as at most heartbeats."""
+        evaluation = tree.evaluation
+        done = evaluation.done
+        if limit > done or evaluation.sent or evaluation.made or self._pulls or tree.wave is not None:
+            return False
+        waits_for = evaluation.waits_for
+        return (waits_for is None or waits_for > limit) and (
+            tree.father is None or not tree.was_active or tree.promised == done
+        )
 
     def _drain(self, tree: Tree) -> None:
         """Nobody has anything more to send: evaluate what waits."""
         tree.evaluation.advance(min(tree.evaluation.last_pending, tree.pulling.holds - 1))
 
     def _has_inputs(self, tree: Tree) -> bool:
-        return min(tree.children_through(), self._sources_through(tree)) < MAX_TIME
+        name = tree.name
+        return tree.children_through() < MAX_TIME or any(
+            name in source.since and not source.gone for source in self._sources.values()
+        )
 
     def _take_sent(self, tree: Tree) -> None:
         """Put composite events on their way."""
@@ -224,7 +256,7 @@ class Flow(Rulebook):
 
     def _flush_events(self) -> None:
         """Send to each father what was let through and promised since the last time, each event once."""
-        entries: dict[str, dict[tuple[str, int, int], Entry]] = {}
+        entries: dict[str, dict[tuple[str, int, int], tuple[Event, list[str]]]] = {}
         promises: dict[str, list[tuple[str, int | None]]] = {}
         for name in sorted(self._dirty):
             tree = self.trees[name]
@@ -232,20 +264,22 @@ class Flow(Rulebook):
             if father is None:
                 continue
             evaluation = tree.evaluation
-            for at, record in evaluation.sent:
-                key = (record.source, record.counter, at)
-                found = entries.setdefault(father, {}).get(key)
-                trees = (tree.name,) if found is None else (*found.trees, tree.name)
-                entries[father][key] = Entry(at, record.source, record.counter, record.event, trees)
-            evaluation.sent.clear()
+            if evaluation.sent:
+                labelled = entries.setdefault(father, {})
+                for at, record in evaluation.sent:
+                    labelled.setdefault((record.source, record.counter, at), (record.event, []))[1].append(name)
+                evaluation.sent.clear()
             if tree.was_active and tree.wave is None and self.options.order is Order.PROGRESS:
                 promise = evaluation.done if self._has_inputs(tree) else None
                 if promise != tree.promised:
                     tree.promised = promise
                     promises.setdefault(father, []).append((tree.name, promise))
         for father in dict.fromkeys([*entries, *promises]):
-            found_entries = tuple(entries.get(father, {}).values())
-            self._send(father, Events(found_entries, tuple(promises.get(father, ()))))
+            sent = tuple(
+                Entry(at, source, counter, event, tuple(trees))
+                for (source, counter, at), (event, trees) in entries.get(father, {}).items()
+            )
+            self._send(father, Events(sent, tuple(promises.get(father, ()))))
 
     def _on_pull(self, message: Awaken | Pulled | Release) -> None:
         match message:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from cepheus.core.event import Event, composite_id
+from cepheus.core.event import Event, composite_event, composite_id
 from cepheus.core.schema import TIME_ATTRIBUTE, EventType
 from cepheus.core.time import MIN_TIME
 from cepheus.core.values import Value, ValueType
@@ -71,6 +71,9 @@ class Matcher:
         self._absences = [_prepare(absent) for absent in self.resolved.absences]
         self._values = [(a.attribute, evaluator(a.value)) for a in self.resolved.assignments]
         self.is_leaf = not self._steps and not self._absences
+        ends_with_choice = bool(self._steps) and isinstance(self._steps[-1].step, Choose) and not self._absences
+        self._last = self._steps[-1] if ends_with_choice else None
+        self._before_last = self._steps[:-1]
 
     @classmethod
     def of_pattern(cls, pattern: Pattern, since: int | None = MIN_TIME) -> Matcher:
@@ -88,8 +91,44 @@ class Matcher:
 
     def matches(self, top: Record, store: Store, looked: Looked | None = None) -> list[Match]:
         """Give the combinations for an accepted event; ``looked`` collects what other choices it depends on."""
+        found = self._follow(self._steps, top, store, looked)
+        for step in self._absences:
+            found = [match for match in found if not self._occurred(step, match, store, looked)]
+        return found
+
+    def leads_on(self, top: Record, store: Store, looked: Looked) -> bool:
+        """Tell whether there are combinations for an accepted event; ``looked`` is as for ``matches``."""
+        if self._last is None:
+            return bool(self.matches(top, store, looked))
+        found = False
+        for _, chosen in self._nearly(self._last, top, store, looked):
+            found = found or bool(chosen)
+            looked += chosen
+        return found
+
+    def partakers(self, top: Record, store: Store) -> list[Record]:
+        """Give the events of all combinations for an accepted event, that event first."""
+        if self._last is None:
+            return [record for match in self.matches(top, store) for record in match.events.values()]
+        found: list[Record] = []
+        for match, chosen in self._nearly(self._last, top, store, None):
+            if chosen:
+                found += match.events.values()
+                found += chosen
+        return found
+
+    def _nearly(
+        self, last: _Step, top: Record, store: Store, looked: Looked | None
+    ) -> Iterator[tuple[Match, Sequence[Record]]]:
+        """Give what comes before the last choice, with all that it chooses: far fewer than the combinations."""
+        choose = last.step
+        assert isinstance(choose, Choose)
+        for match in self._follow(self._before_last, top, store, looked):
+            yield match, self._choose(last, choose, match, store)
+
+    def _follow(self, steps: Sequence[_Step], top: Record, store: Store, looked: Looked | None) -> list[Match]:
         found = [Match({self._name: top}, {})]
-        for step in self._steps:
+        for step in steps:
             if not found:
                 return found
             match step.step:
@@ -105,8 +144,6 @@ class Matcher:
                     raise AssertionError("negations come after all steps")
                 case other:
                     assert_never(other)
-        for step in self._absences:
-            found = [match for match in found if not self._occurred(step, match, store, looked)]
         return found
 
     def fire(self, top: Record, store: Store) -> list[Event]:
@@ -162,9 +199,12 @@ class Matcher:
         return extended
 
     def _choose(self, step: _Step, choose: Choose, match: Match, store: Store) -> Sequence[Record]:
-        if not step.tests and choose.policy is Policy.LAST and choose.count is None and not self.resolved.consuming:
+        if not step.tests and choose.count is None and not self.resolved.consuming:
             records, low, high = self._places(choose.type, choose.window, match, store)
-            return records[high - 1 : high] if high > low else []
+            if choose.policy is Policy.EACH:
+                return records[low:high]
+            place = high - 1 if choose.policy is Policy.LAST else low
+            return records[place : place + 1] if high > low else []
         latest_first = choose.policy is Policy.LAST
         wanted = -1 if choose.policy is Policy.EACH else 1 if choose.count is None else choose.count
         chosen: list[Record] = []
@@ -218,14 +258,14 @@ class Matcher:
             attributes[name] = float(value) if declared.type is ValueType.FLOAT and value is not None else value
         parts = [match.events[position.name].event for position in rule.positions]
         made_of = tuple(part.id for part in parts if part.id is not None)
-        return Event(
+        return composite_event(
             rule.composite.name,
             parts[0].time,
             attributes,
-            id=composite_id(rule.composite.name, rule.name, made_of),
-            start=min(part.time if part.start is None else part.start for part in parts),
-            rule=rule.name,
-            made_of=made_of,
+            composite_id(rule.composite.name, rule.name, made_of),
+            min(part.time if part.start is None else part.start for part in parts),
+            rule.name,
+            made_of,
         )
 
 

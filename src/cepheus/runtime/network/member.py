@@ -48,7 +48,8 @@ class Member(ABC):
         self._out: list[Outgoing] = []
         self._dirty: set[str] = set()
         self._now = 0
-        self._adapts = self.options.strategy.pulls and self.options.masters is Masters.ADAPTIVE
+        self._pulls = self.options.strategy.pulls
+        self._adapts = self._pulls and self.options.masters is Masters.ADAPTIVE
         self._next_adaption: int | None = None
         self._local_counts: dict[str, int] = {}
         self._local_rates: dict[str, float] = {}

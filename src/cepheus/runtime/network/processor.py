@@ -62,15 +62,17 @@ class Processor(Renewal):
     def handle(self, message: Message, now: int, sender: str = "") -> list[Outgoing]:
         """Take one message and give the messages it leads to; ``now`` is the host's time, in microseconds."""
         self._now = max(self._now, now)
-        if self._is_of_the_past(message, sender):
+        if self._behind and self._is_of_the_past(message, sender):
             return []
         self._dispatch(message, sender)
-        for name in sorted(self._dirty):
-            self._progress(self.trees[name])
+        if self._dirty:
+            for name in sorted(self._dirty):
+                self._progress(self.trees[name])
         if self._adapts and isinstance(message, Events | Publish | Tick):
             self._adapt()
-        self._flush_events()
-        self._dirty.clear()
+        if self._dirty:
+            self._flush_events()
+            self._dirty.clear()
         out, self._out = self._out, []
         return out
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from cepheus.core.event import Event
 from cepheus.runtime.network.messages import (
     Awaken,
     Deliver,
@@ -18,23 +17,23 @@ _HEADER = 24
 _EVENT = 32
 _VALUE = 8
 _ENTRY = 16
+_PROMISE = 12
 
 
 def size_of(message: Message) -> int:
     """Give the size of a message in bytes, as a compact binary encoding would have it."""
     match message:
         case Events(entries=entries, through=through):
-            return _HEADER + sum(_ENTRY + _event_size(entry.event) for entry in entries) + 12 * len(through)
+            size = _HEADER + _PROMISE * len(through)
+            for entry in entries:
+                size += _ENTRY + _EVENT + _VALUE * len(entry.event.attributes)
+            return size
         case Deliver(events=events):
-            return _HEADER + sum(map(_event_size, events))
+            return _HEADER + sum(_EVENT + _VALUE * len(event.attributes) for event in events)
         case Awaken(values=values):
             return _HEADER + 24 + 16 * len(values)
         case _:
             return _HEADER + 8
-
-
-def _event_size(event: Event) -> int:
-    return _EVENT + _VALUE * len(event.attributes)
 
 
 @dataclass(slots=True)

@@ -146,9 +146,9 @@ class Tree:
         """Give the time up to which all children have sent what they have; MAX_TIME if none has anything to send."""
         bound = MAX_TIME
         for child in self.children.values():
-            needed = child.program.parts or self._lingers(child)
-            if needed and child.through is not None and child.through < bound:
-                bound = child.through
+            through = child.through
+            if through is not None and through < bound and (child.program.parts or self._lingers(child)):
+                bound = through
         return bound
 
     def _lingers(self, child: Child) -> bool:
