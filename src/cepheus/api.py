@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -31,7 +31,8 @@ from cepheus.runtime.embedded.subscriptions import Callback
 from cepheus.uncertainty.bayes.network import RuleNetwork
 from cepheus.uncertainty.bayes.networks import networks_of
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
-from cepheus.uncertainty.verdict import Observer, Verdict
+from cepheus.uncertainty.estimate import Estimate
+from cepheus.uncertainty.verdict import Factor, Observer, Reason, Verdict
 
 Duration = int | str | timedelta
 """Microseconds, a text such as ``10s`` or ``5 min``, or a timedelta."""
@@ -157,6 +158,8 @@ class Program:
     ) -> Verdict:
         """Tell why a composite event, given by its id, has its probability: every constraint, negation and so on.
 
+        A rule of ETALIS takes events as certain: what it makes has the probability of the rule itself.
+
         The events and options are those of ``detect``, which is run again. OptionError if there is no such event.
 
         >>> rule = "define Hot() from Temp(value > 30)"
@@ -173,7 +176,9 @@ class Program:
                 told[event.id] = verdict
 
         options = _Options("reference", lateness, time_unit, sequence, DEFAULT_LIMIT, uncertain, calculus, observe)
-        self._detect(events, options)
+        found = self._detect(events, options)
+        if composite not in told:
+            told |= _over_intervals(found, {str(rule.name) for rule in self.rules.interval_rules})
         if composite not in told:
             hint = did_you_mean(str(composite), map(str, told)) or "its id is in the field id of what detect gives"
             raise OptionError.of("why", f"there is no composite event '{composite}' in these events", hint=hint)
@@ -302,6 +307,16 @@ def compile(
     checked = check(rules, schema=known, closed=_CLOSED[undeclared])
     networks_of(checked.rules)  # a network in which what a match observes cannot be is wrong, too
     return Program(checked, known)
+
+
+def _over_intervals(found: EventBatch, rules: Collection[str]) -> dict[EventId, Verdict]:
+    """Tell why complex events of some interval rules have their probability: they are as certain as their rule."""
+    told: dict[EventId, Verdict] = {}
+    for event in found.to_events():
+        if event.id is not None and event.rule in rules:
+            text = f"{event.rule} found it in {', '.join(map(str, event.made_of)) or 'a point in time'}"
+            told[event.id] = Verdict((Factor(Reason.RULE, text, Estimate(event.probability)),))
+    return told
 
 
 def _is_paths(events: object) -> TypeGuard[EventPath | Sequence[EventPath]]:

@@ -175,7 +175,49 @@ def test_the_data_decides_what_undeclared_arguments_are() -> None:
     program = cepheus.compile("e(X) <- a(X, _).")
     (made,) = program.detect([{"type": "a", "time": 1, "first": 7, "second": 8}], engine="figure2").to_events()
     assert made["arg1"] == 7
-    with pytest.raises(EventError, match="rules use 2 arguments of 'a', and the data has 1 attributes: first"):
+    with pytest.raises(
+        EventError, match="rules use 2 arguments of 'a', and the data has values of 1 attributes: first"
+    ):
         program.detect([{"type": "a", "time": 1, "first": 7}], engine="figure2")
     with pytest.raises(EventError, match="2 attributes, not 1"):
         program.detect([{"type": "a", "time": 1, "args": [7]}], engine="figure2")
+
+
+def test_a_null_argument_is_named(cli: Command) -> None:
+    _jsonl("null.jsonl", [{"type": "a", "time": 1, "args": ["GO", None]}, {"type": "b", "time": 2, "args": [None, 1]}])
+    outcome = cli("detect", "pair.etalis", "--events", "null.jsonl", "--engine", "figure2")
+    assert outcome.code != 0
+    assert "null.jsonl:1: error[attribute]: argument 2 of a is null or missing" in outcome.err
+    assert "event a(x: int?)" in outcome.err
+
+
+def test_why_tells_which_rule_found_a_complex_event(cli: Command) -> None:
+    _jsonl("events.jsonl", NAMED)
+    options = ("--events", "events.jsonl", "--time-unit", "s")
+    assert cli("detect", "pair.etalis", *options, "--engine", "figure2", "--out", "out.jsonl").code == 0
+    (identity,) = (json.loads(line)["id"] for line in Path("out.jsonl").read_text().splitlines())
+    outcome = cli("explain", "pair.etalis", "--why", identity, *options)
+    assert outcome.code == 0
+    assert "1.000000  rule: pair found it in 0, 2" in outcome.out
+
+
+@pytest.mark.parametrize("engine", ["figure2", "goals"])
+def test_uncertain_events_are_refused(engine: str) -> None:
+    program = cepheus.compile("event temp(value: double, at: double). hot(V) <- temp(V, _).")
+    off = {"value": 1.5, "error": "N(0, 1)"}
+    with pytest.raises(EventError, match=r"but temp\.value, which they read, has an error"):
+        program.detect([{"type": "temp", "time": 1, "value": off, "at": 2}], engine=engine)
+    with pytest.raises(EventError, match="an event temp has a probability"):
+        program.detect([{"type": "temp", "time": 1, "value": 1, "at": 2, "probability": 0.5}], engine=engine)
+    (made,) = program.detect([{"type": "temp", "time": 1, "value": 1, "at": off}], engine=engine).to_events()
+    assert made["arg1"] == 1.0
+
+
+def test_a_declared_error_of_what_a_rule_reads_is_refused(cli: Command) -> None:
+    Path("temp.tesla").write_text("event temp(value: double, at: double) error temp.value ~ N(0, 1)")
+    Path("hot.etalis").write_text("hot(V) <- temp(V, _).")
+    outcome = cli("check", "temp.tesla", "hot.etalis")
+    assert outcome.code != 0
+    assert "hot.etalis:1:16: error[uncertain-argument]" in outcome.err
+    Path("hot.etalis").write_text("hot(A) <- temp(_, A).")
+    assert cli("check", "temp.tesla", "hot.etalis").code == 0

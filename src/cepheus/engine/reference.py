@@ -360,7 +360,7 @@ class ReferenceEngine:
             computed = match.values[name]
             if computed.defined < 1.0:
                 estimate = Estimate(computed.defined, Method.CLOSED, computed.bound)
-                factors.append(Factor(Reason.AGGREGATE, f"${name} is defined", estimate))
+                factors.append(Factor(Reason.AGGREGATE, f"{deployed.resolved.called(name)} is defined", estimate))
         for absent in deployed.resolved.absences:
             if any(factor.estimate.probability == 0.0 for factor in factors):
                 return None

@@ -103,6 +103,11 @@ class ResolvedRule:
         """The events a composite event is made of: the terminator, then the chosen ones in text order."""
         return (self.terminator, *(step for step in self.steps if isinstance(step, Choose)))
 
+    def called(self, aggregate: str) -> str:
+        """Give what people call an aggregate: its parameter, or what it is if the rule does not give it one."""
+        steps = {step.name: step for step in self.steps if isinstance(step, Compute)}
+        return f"{steps[aggregate].function}({steps[aggregate].type})" if aggregate.startswith("#") else f"${aggregate}"
+
 
 def resolve(rule: Rule) -> ResolvedRule:
     """Resolve a rule that has passed the checks and has a name."""

@@ -20,6 +20,7 @@ class Reason(Enum):
     NEGATION = "negation"
     AGGREGATE = "aggregate"
     NETWORK = "network"
+    RULE = "rule"
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,11 +41,11 @@ def data_names(event_type: EventType, names: Iterable[str], sequence: str | None
     if len(found) == arity - 1 and ID_FIELD in names:
         found = [name for name in names if name in found or name == ID_FIELD]
     if len(found) != arity:
-        has = ", ".join(found) or "none"
+        has = f"{len(found)} attributes: {', '.join(found) or 'none'}"
         raise EventError.of(
             "args",
-            f"rules use {arity} arguments of '{event_type.name}', and the data has {len(found)} attributes: {has}",
-            hint=f"declare the ones that are meant: event {event_type.name}(..).",
+            f"rules use {arity} arguments of '{event_type.name}', and the data has values of {has}",
+            hint=f"declare the ones that are meant: event {event_type.name}(..). A null is no value",
         )
     return tuple(found)
 
@@ -68,8 +68,16 @@ class ArgumentNames:
         for name in fresh:
             rows = events.of_type(list(events.types).index(name))
             if rows is None or rows.any():
-                self._found[name] = data_names(self._schema[name], _present(events, rows), self._sequence)
+                self._found[name] = self._names(self._schema[name], events, rows)
         return any(name in self._found for name in fresh)
+
+    def _names(self, event_type: EventType, events: TypedRows, rows: np.ndarray | None) -> tuple[str, ...]:
+        """Give the names of a type's arguments; those of ``args`` are there even if all their values are null."""
+        present = _present(events, rows)
+        own = tuple(attribute.name for attribute in event_type.attributes)
+        if set(own) <= set(events.rows.names()) and not set(present) - _OWN - {*own, self._sequence}:
+            return own
+        return data_names(event_type, present, self._sequence)
 
     def reading(self) -> Schema:
         """Give the schema with the names that the data has."""

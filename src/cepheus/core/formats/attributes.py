@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -15,6 +15,7 @@ from cepheus.core.errors import EventError, did_you_mean
 from cepheus.core.formats.arrays import BoolArray, rows_with
 from cepheus.core.formats.cells import Uncertain
 from cepheus.core.formats.columns import Column
+from cepheus.core.formats.intervals import argument_place
 from cepheus.core.formats.rows import Rows
 from cepheus.core.schema import RESERVED, TIME_ATTRIBUTE, Attribute, Schema
 from cepheus.core.time import TimeUnit
@@ -110,7 +111,7 @@ class AttributeReader:
                 rows = events.of_type(code)
                 missing = np.flatnonzero(absent if rows is None else absent & rows).tolist()
                 if missing:
-                    error = _missing(event_type, name, events.rows.names())
+                    error = missing_value(event_type, name, events.rows.names())
                     for row in missing:
                         faults.setdefault(row, error)
 
@@ -194,7 +195,15 @@ def coerce(
     return Coerced(array, errors if any(error is not None for error in errors) else None)
 
 
-def _missing(event_type: str, name: str, names: Sequence[str]) -> EventError:
+def missing_value(event_type: str, name: str, names: Iterable[str]) -> EventError:
+    """Tell that an event lacks an attribute; ``names`` are those that events have."""
+    place = argument_place(name)
+    if place is not None:
+        return EventError.of(
+            "attribute",
+            f"argument {place} of {event_type} is null or missing",
+            hint=f"if events may lack it, declare it so, with a question mark: event {event_type}(x: int?).",
+        )
     others = [other for other in names if other not in RESERVED and other != name]
     return EventError.of(
         "attribute", f"{event_type} has no value for its attribute '{name}'", hint=did_you_mean(name, others)

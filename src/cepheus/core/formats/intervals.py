@@ -28,6 +28,16 @@ def argument_name(place: int) -> str:
     return f"arg{place}"
 
 
+def argument_place(name: str) -> int | None:
+    """Give which argument a name is that ``argument_name`` gives, None if it is another.
+
+    >>> argument_place("arg2"), argument_place("value")
+    (2, None)
+    """
+    found = _ARGUMENT.fullmatch(name)
+    return None if found is None else int(found[1])
+
+
 def named(record: Mapping[str, object], event_type: EventType | None) -> dict[str, object]:
     """Give a record with its ``args`` under the names of the type's attributes, and its ``end`` as its time.
 

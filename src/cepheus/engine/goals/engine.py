@@ -46,6 +46,7 @@ from cepheus.engine.goals.store import NOWHERE, remove_row
 from cepheus.engine.goals.texts import mark_matches, mark_records
 from cepheus.engine.goals.upkeep import put_back, put_facts, sweep
 from cepheus.engine.goals.values import Texts
+from cepheus.engine.intervals.certain import Reads, reads_of, refuse_uncertain, refuse_uncertain_event
 from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites, too_much_state
 from cepheus.plan.program import Words
 from cepheus.rules.interval.model import Atom, IntervalRule, TimePoint
@@ -80,6 +81,7 @@ class GoalsEngine:
         self._layouts: dict[str, Layout] = {}
         self._points: list[int] = []
         self._factors: dict[str, float] = {}
+        self._reads: Reads = {}
         self._fed = 0
         self._stale = True
         self._program: FlatProgram | None = None
@@ -144,6 +146,8 @@ class GoalsEngine:
         """Let new groups be run."""
         for group in groups:
             self._add_types(group)
+        names = {event_type.name: [a.name for a in event_type.attributes] for event_type in self._schema.values()}
+        self._reads = reads_of(self.rules, names)
         self._stale = True
         self._refresh()
         for group in groups:
@@ -264,6 +268,7 @@ class GoalsEngine:
         self._refresh()
         if not len(batch):
             return EventBatch.empty()
+        refuse_uncertain(batch, self._reads)
         found: list[EventBatch] = []
         begin = 0
         while self._points and self._points[0] <= batch.times[-1]:
@@ -285,6 +290,7 @@ class GoalsEngine:
     def feed_event(self, event: Event) -> list[Event]:
         """Process one event."""
         self._refresh()
+        refuse_uncertain_event(event, self._reads)
         found: list[EventBatch] = []
         if self._points and self._points[0] <= event.time:
             found = self._reach(event.time)

@@ -17,6 +17,7 @@ from cepheus.core.time import MIN_TIME
 from cepheus.core.values import Value, ValueType
 from cepheus.engine.factors import require_factor
 from cepheus.engine.families import interval_rules
+from cepheus.engine.intervals.certain import Reads, reads_of, refuse_uncertain_event
 from cepheus.engine.intervals.tree import POINT, Node, build
 from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites, too_much_state
 from cepheus.engine.snapshot import pack, unpack
@@ -101,6 +102,7 @@ class IntervalReferenceEngine:
         self._fed = 0
         self._points: list[int] = []
         self._looked_at: set[str] = set()
+        self._reads: Reads = {}
         self._known: set[Key] = set()
         self._instant: list[Instance] = []
 
@@ -120,6 +122,7 @@ class IntervalReferenceEngine:
             for point in sorted(deployed.points):
                 if point >= self._time and point not in self._points:
                     insort(self._points, point)
+        self._reads = reads_of([deployed.rule for deployed in self._rules.values()], self._arguments)
 
     def withdraw(self, name: str) -> None:
         """Remove a rule and all that waits in it."""
@@ -140,6 +143,7 @@ class IntervalReferenceEngine:
 
     def feed_event(self, event: Event) -> list[Event]:
         """Process the next event, after what time alone has decided up to it."""
+        refuse_uncertain_event(event, self._reads)
         made = self._reach(event.time)
         instance = self._instance(event, self._fed)
         self._fed += 1
@@ -268,6 +272,7 @@ class IntervalReferenceEngine:
         for name, factor in header["factors"].items():
             self.set_factor(name, factor)
         self._arguments = {name: tuple(names) for name, names in header["arguments"].items()}
+        self._reads = reads_of([deployed.rule for deployed in self._rules.values()], self._arguments)
         self._time, self._fed, self._points = header["time"], header["fed"], header["points"]
         self._instant = [_instance_of(item) for item in header["instant"]]
         self._known = {instance.key for instance in self._instant}

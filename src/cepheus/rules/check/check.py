@@ -15,6 +15,7 @@ from cepheus.rules.check.findings import Findings
 from cepheus.rules.check.inputs import composites, inputs, with_positional
 from cepheus.rules.check.intervals.check import check_intervals
 from cepheus.rules.check.intervals.mixing import mixing
+from cepheus.rules.check.intervals.uncertain import refuse_declared_errors
 from cepheus.rules.check.known import known_types
 from cepheus.rules.check.names import names
 from cepheus.rules.check.networks import networks
@@ -89,6 +90,7 @@ def _check(rules: RuleSet, schema: Schema | None, closed: bool | None) -> Checke
     cycles(named, findings)
     mixing(named, findings)
     declared_errors = errors(named, known, inferred, findings)
+    refuse_declared_errors(intervals, declared_errors, findings)
     networks(named, findings)
     mistakes = findings.errors()
     if mistakes:

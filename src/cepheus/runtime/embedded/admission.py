@@ -17,6 +17,7 @@ from cepheus.core.distribution import Distribution, as_distribution
 from cepheus.core.errors import EventError, Place, did_you_mean
 from cepheus.core.event import Event, EventId
 from cepheus.core.formats.arguments import data_names, is_unnamed
+from cepheus.core.formats.attributes import missing_value
 from cepheus.core.formats.cells import (
     Uncertain,
     coerce_id,
@@ -29,7 +30,7 @@ from cepheus.core.formats.conform import conform
 from cepheus.core.formats.intake import Intake, IntakeOptions
 from cepheus.core.formats.intervals import ARGUMENTS, END, START, argument_name, named
 from cepheus.core.formats.problems import BadEvents, placed, shown
-from cepheus.core.schema import RESERVED, Attribute, EventType, Schema
+from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType
 from cepheus.runtime.embedded.settle import Key, kinds_in, refuse_conflicts, untold
@@ -240,7 +241,7 @@ class Admission:
                 else:
                     values[name] = value
             elif not optional:
-                raise _missing(plan.event_type.name, name, given)
+                raise missing_value(plan.event_type.name, name, given)
         for name, companion in self._uncertain.items():
             if name not in errors and isinstance(values.get(name), int | float):
                 try:
@@ -379,11 +380,6 @@ def _array(values: list[Value | None], kind: ValueType) -> pa.Array:
 def _prefixed(error: EventError, prefix: str, hint: str | None = None) -> EventError:
     finding = error.diagnostics[0]
     return EventError([replace(finding, message=prefix + finding.message, hint=finding.hint or hint)])
-
-
-def _missing(event_type: str, name: str, given: Mapping[str, object]) -> EventError:
-    hint = did_you_mean(name, [other for other in given if other not in RESERVED])
-    return EventError.of("attribute", f"{event_type} has no value for its attribute '{name}'", hint=hint)
 
 
 def _from_datetime(moment: datetime) -> int:
