@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,6 +27,7 @@ _FENCE = re.compile(
 )
 _SPEED = re.compile(r"[\d,]+ events/s")
 _ENGINE = re.compile(r"engine (?:columns|reference)\b")
+_PORT = re.compile(r"127\.0\.0\.1:(76\d\d)\b")
 _PROMPT = "$ "
 
 
@@ -75,8 +78,25 @@ def steps(block: Block) -> list[Step]:
 
 
 def prepare(folder: Path) -> None:
-    """Make the folder that commands run in: the examples are there, links followed."""
+    """Make the folder that commands run in: the examples are there, links followed, nodes with ports that are free."""
     shutil.copytree(ROOT / "examples", folder / "examples", dirs_exist_ok=True)
+    for path in (folder / "examples").rglob("*.toml"):
+        path.write_text(_with_free_ports(path.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def _with_free_ports(text: str) -> str:
+    """Put ports that are free in place of those that the pages show."""
+    return _PORT.sub(lambda found: f"127.0.0.1:{_free_port(found[1])}", text)
+
+
+@cache
+def _free_port(shown: str) -> int:
+    """Give a port that is free, the same each time for one that is shown."""
+    del shown
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 def run(command: str, folder: Path) -> str:
@@ -91,7 +111,7 @@ def run(command: str, folder: Path) -> str:
     }
     # Standard error is put behind standard output, as the two come in no certain order through pipes.
     done = subprocess.run(
-        ["bash", "-c", command],
+        ["bash", "-c", _with_free_ports(command)],
         cwd=folder,
         env=environment,
         capture_output=True,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,30 +16,45 @@ if TYPE_CHECKING:
     from cepheus.runtime.network.transport.client import Access
 
 To = Annotated[str, typer.Option("--to", metavar="HOST:PORT", help="The node to talk to.")]
-Authority = Annotated[
-    Path | None, typer.Option("--ca", metavar="PEM", help="The authority that signed the node's certificate.")
-]
-Certificate = Annotated[Path | None, typer.Option("--cert", metavar="PEM", help="One's own certificate.")]
-Key = Annotated[Path | None, typer.Option("--key", metavar="PEM", help="The key of one's own certificate.")]
-TokenFile = Annotated[Path | None, typer.Option("--token-file", metavar="FILE", help="A file with one's token.")]
-ServerName = Annotated[
-    str | None, typer.Option("--server-name", metavar="NAME", help="The name on the node's certificate.")
-]
-Patience = Annotated[
-    str, typer.Option("--patience", metavar="DURATION", help="How long the node may be away before giving up.")
-]
-DEFAULT_PATIENCE = "10s"
+Reach = Callable[[str], "Access"]
+"""From the address of a node to what a client needs to talk to it."""
 
 
-def access(
-    to: str,
-    authority: Path | None,
-    certificate: Path | None,
-    key: Path | None,
-    token_file: Path | None,
-    server_name: str | None,
-    patience: str,
-) -> Access:
+def reaching(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say how to reach nodes; it takes what they amount to as ``reach``.
+
+    Whatever talks to a node has the same options, so they are written once and added to the command's own.
+    """
+    own = [each for each in inspect.signature(command, eval_str=True).parameters.values() if each.name != "reach"]
+    options = list(inspect.signature(_reach, eval_str=True).parameters.values())
+
+    @functools.wraps(command)
+    def with_options(**given: Any) -> None:
+        reach = _reach(**{each.name: given.pop(each.name) for each in options})
+        command(**given, reach=reach)
+
+    everything = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*own, *options)]
+    with_options.__signature__ = inspect.Signature(everything)  # type: ignore[attr-defined]  # where Typer looks
+    with_options.__annotations__ = {each.name: each.annotation for each in everything}
+    return with_options
+
+
+def _reach(
+    authority: Annotated[
+        Path | None, typer.Option("--ca", metavar="PEM", help="The authority that signed the node's certificate.")
+    ] = None,
+    certificate: Annotated[Path | None, typer.Option("--cert", metavar="PEM", help="One's own certificate.")] = None,
+    key: Annotated[Path | None, typer.Option("--key", metavar="PEM", help="The key of one's own certificate.")] = None,
+    token_file: Annotated[
+        Path | None, typer.Option("--token-file", metavar="FILE", help="A file with one's token.")
+    ] = None,
+    server_name: Annotated[
+        str | None, typer.Option("--server-name", metavar="NAME", help="The name on the node's certificate.")
+    ] = None,
+    patience: Annotated[
+        str, typer.Option("--patience", metavar="DURATION", help="How long the node may be away before giving up.")
+    ] = "10s",
+) -> Reach:
     """Put the options together; OptionError if they do not make sense."""
     from cepheus.core.time import parse_duration
     from cepheus.runtime.network.transport.address import AddressError, parse_address
@@ -44,12 +62,17 @@ def access(
     from cepheus.runtime.network.transport.config import TlsConfig
     from cepheus.runtime.network.transport.security import read_token
 
-    try:
-        address = str(parse_address(to))
-    except AddressError as error:
-        raise OptionError.of("address", str(error), hint="write host:port, such as 127.0.0.1:7600") from None
     if (certificate is None) != (key is None):
         raise OptionError.of("certificate", "a certificate and its key go together", hint="give both --cert and --key")
     token = read_token(token_file) if token_file is not None else ""
     seconds = parse_duration(patience) / 1_000_000
-    return Access(address, TlsConfig(certificate, key, authority), token, server_name, seconds)
+    tls = TlsConfig(certificate, key, authority)
+
+    def reach(to: str) -> Access:
+        try:
+            address = str(parse_address(to))
+        except AddressError as error:
+            raise OptionError.of("address", str(error), hint="write host:port, such as 127.0.0.1:7600") from None
+        return Access(address, tls, token, server_name, seconds)
+
+    return reach

@@ -7,17 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cepheus.cli.access import (
-    DEFAULT_PATIENCE,
-    Authority,
-    Certificate,
-    Key,
-    Patience,
-    ServerName,
-    To,
-    TokenFile,
-    access,
-)
+from cepheus.cli.access import Reach, To, reaching
 from cepheus.cli.check import Rules, read_all
 from cepheus.cli.console import note, report
 from cepheus.core.errors import Diagnostic, RuleError
@@ -28,20 +18,17 @@ if TYPE_CHECKING:
     from cepheus.runtime.network.transport.client import Access, AsyncClient
 
 
+@reaching
 def deploy(
     rules: Rules,
     to: To,
-    authority: Authority = None,
-    certificate: Certificate = None,
-    key: Key = None,
-    token_file: TokenFile = None,
-    server_name: ServerName = None,
-    patience: Patience = DEFAULT_PATIENCE,
+    *,
+    reach: Reach,
 ) -> None:
     """Deploy rules in a network: they are split over its processors, and hold everywhere from one moment on."""
     from cepheus.rules.check import check
 
-    given = access(to, authority, certificate, key, token_file, server_name, patience)
+    given = reach(to)
     errors: list[Diagnostic] = []
     found = read_all(rules, errors)
     if errors:
@@ -53,18 +40,15 @@ def deploy(
     note(f"deployed: {names}; {_from(since)}")
 
 
+@reaching
 def withdraw(
     names: Annotated[list[str], typer.Argument(help="Names of deployed rules.", metavar="NAME...")],
     to: To,
-    authority: Authority = None,
-    certificate: Certificate = None,
-    key: Key = None,
-    token_file: TokenFile = None,
-    server_name: ServerName = None,
-    patience: Patience = DEFAULT_PATIENCE,
+    *,
+    reach: Reach,
 ) -> None:
     """Withdraw rules from a network by name."""
-    given = access(to, authority, certificate, key, token_file, server_name, patience)
+    given = reach(to)
     since = _at(given, lambda client: client.withdraw(names))
     note(f"withdrawn: {', '.join(names)}; {_from(since)}")
 

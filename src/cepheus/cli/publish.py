@@ -9,17 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cepheus.cli.access import (
-    DEFAULT_PATIENCE,
-    Authority,
-    Certificate,
-    Key,
-    Patience,
-    ServerName,
-    To,
-    TokenFile,
-    access,
-)
+from cepheus.cli.access import Reach, To, reaching
 from cepheus.cli.console import note
 from cepheus.cli.detect import Unit
 from cepheus.core.errors import OptionError
@@ -33,6 +23,7 @@ if TYPE_CHECKING:
 _STDIN = Path("-")
 
 
+@reaching
 def publish(
     files: Annotated[
         list[Path], typer.Argument(help="Files of events; - for JSON lines from standard input.", metavar="FILE...")
@@ -49,18 +40,14 @@ def publish(
     ] = None,
     now: Annotated[bool, typer.Option("--now", help="Give events the time at which they are published.")] = False,
     time_unit: Annotated[Unit, typer.Option(help="The unit of integer times.")] = Unit.US,
-    authority: Authority = None,
-    certificate: Certificate = None,
-    key: Key = None,
-    token_file: TokenFile = None,
-    server_name: ServerName = None,
-    patience: Patience = DEFAULT_PATIENCE,
+    *,
+    reach: Reach,
 ) -> None:
     """Publish events to a network, in order of time, at a chosen pace."""
     from cepheus.core.time import TimeUnit
     from cepheus.runtime.network.transport.publishing import Pacing
 
-    given = access(to, authority, certificate, key, token_file, server_name, patience)
+    given = reach(to)
     if rate is not None and speed is not None:
         raise OptionError.of("pace", "a rate and a speed exclude one another", hint="give --rate or --speed")
     pacing = Pacing(rate, speed, now)

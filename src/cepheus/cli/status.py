@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cepheus.cli.access import DEFAULT_PATIENCE, Authority, Certificate, Key, Patience, ServerName, TokenFile, access
+from cepheus.cli.access import Reach, reaching
 from cepheus.cli.console import note
 from cepheus.cli.files import write_file
 
@@ -22,23 +22,20 @@ _PIPE_WIDTH = 120
 Status = dict[str, Any]
 
 
+@reaching
 def status(
     addresses: Annotated[list[str], typer.Argument(help="Nodes to ask.", metavar="HOST:PORT...")],
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as a JSON array.")] = False,
     svg: Annotated[Path | None, typer.Option("--svg", help="Also draw the network with its traffic so far.")] = None,
-    authority: Authority = None,
-    certificate: Certificate = None,
-    key: Key = None,
-    token_file: TokenFile = None,
-    server_name: ServerName = None,
-    patience: Patience = DEFAULT_PATIENCE,
+    *,
+    reach: Reach,
 ) -> None:
     """Show the trees, rules, links and clients of nodes."""
     from rich.console import Console
 
     from cepheus.runtime.network.transport.client import status as ask
 
-    given = [access(to, authority, certificate, key, token_file, server_name, patience) for to in addresses]
+    given = [reach(to) for to in addresses]
 
     async def ask_all() -> list[Status]:
         return list(await asyncio.gather(*(ask(each, timeout=each.patience) for each in given)))

@@ -8,23 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cepheus.cli.access import (
-    DEFAULT_PATIENCE,
-    Authority,
-    Certificate,
-    Key,
-    Patience,
-    ServerName,
-    To,
-    TokenFile,
-    access,
-)
+from cepheus.cli.access import Reach, To, reaching
 from cepheus.cli.console import note
 
 if TYPE_CHECKING:
     from cepheus.runtime.network.transport.client import Access
 
 
+@reaching
 def subscribe(
     patterns: Annotated[
         list[str],
@@ -35,17 +26,13 @@ def subscribe(
     timeout: Annotated[
         str | None, typer.Option(metavar="DURATION", help="End when nothing has come for so long.")
     ] = None,
-    authority: Authority = None,
-    certificate: Certificate = None,
-    key: Key = None,
-    token_file: TokenFile = None,
-    server_name: ServerName = None,
-    patience: Patience = DEFAULT_PATIENCE,
+    *,
+    reach: Reach,
 ) -> None:
     """Print the events of a network that one subscribes to, one a line, until interrupted."""
     from cepheus.core.time import parse_duration
 
-    given = access(to, authority, certificate, key, token_file, server_name, patience)
+    given = reach(to)
     seconds = None if timeout is None else parse_duration(timeout) / 1_000_000
     received = asyncio.run(_subscribe(given, patterns, count, seconds))
     note(f"{received} events received")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from enum import Enum
@@ -12,6 +11,7 @@ from typing import Any, TypeVar
 
 from cepheus.core.errors import OptionError, Place, did_you_mean
 from cepheus.core.time import parse_duration
+from cepheus.core.toml_file import read_toml
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 from cepheus.runtime.network.scenario import Draw, Plan, Scenario, SourcePlan, draw
@@ -42,12 +42,7 @@ _WORKLOAD: dict[str, Callable[[Any], Any]] = {
 
 def read_plan(path: Path, seed: int | None = None, strategy: Strategy | None = None) -> Plan:
     """Read a scenario and draw what it leaves to chance; a seed or strategy given here goes before the file's."""
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError):
-        raise OptionError.of("file", f"'{path}' cannot be read", hint="name a scenario in TOML") from None
-    except tomllib.TOMLDecodeError as error:
-        raise OptionError.of("scenario", f"this is not TOML: {error}", place=Place(str(path))) from None
+    table, _ = read_toml(path, "scenario")
     try:
         return _plan(table, path, seed, strategy)
     except OptionError as error:

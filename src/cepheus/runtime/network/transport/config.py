@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
@@ -12,8 +11,8 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from cepheus.core.errors import CepheusError, Diagnostic, OptionError, Place, did_you_mean
 from cepheus.core.time import SECOND, parse_duration
+from cepheus.core.toml_file import read_toml
 from cepheus.core.toml_lines import Path as KeyPath
-from cepheus.core.toml_lines import key_lines
 from cepheus.runtime.network.strategy import Filter, Masters, Options, Strategy
 from cepheus.runtime.network.transport.address import LOOPBACK, Address, AddressError, parse_address
 
@@ -116,17 +115,8 @@ class NodeConfig:
 
 def read_config(path: Path) -> NodeConfig:
     """Read a node's file; OptionError with all findings if it does not make sense. Paths are relative to the file."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise OptionError.of("file", f"there is no file '{path}'") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise OptionError.of("file", f"cannot read '{path}': {error}") from None
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise OptionError.of("node-config", f"the file is not TOML: {error}", place=Place(str(path))) from None
-    reader = _Reader(path, key_lines(text))
+    data, lines = read_toml(path, "node-config")
+    reader = _Reader(path, lines)
     config = reader.table(NodeConfig, data, ())
     reader.check(config)
     if reader.findings:

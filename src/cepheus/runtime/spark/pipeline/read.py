@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -10,8 +9,8 @@ from typing import Any, TypeVar, get_type_hints
 
 from cepheus.core.companions import Companion, Normal, Uniform
 from cepheus.core.errors import Diagnostic, OptionError, Place, did_you_mean
+from cepheus.core.toml_file import read_toml
 from cepheus.core.toml_lines import Path as KeyPath
-from cepheus.core.toml_lines import key_lines
 from cepheus.runtime.spark.pipeline.model import DetectSpec, Pipeline, SinkSpec, SourceSpec, SparkSpec
 
 T = TypeVar("T", SourceSpec, SinkSpec, DetectSpec, SparkSpec)
@@ -32,17 +31,8 @@ def read_pipeline(path: Path) -> Pipeline:
 
     Relative paths in it are relative to the folder of the file.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise OptionError.of("file", f"there is no file '{path}'") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise OptionError.of("file", f"cannot read '{path}': {error}") from None
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise OptionError.of("pipeline", f"the file is not TOML: {error}", place=Place(str(path))) from None
-    reader = _Reader(path, key_lines(text))
+    data, lines = read_toml(path, "pipeline")
+    reader = _Reader(path, lines)
     found = reader.pipeline(data)
     if reader.findings:
         raise OptionError(sorted(reader.findings, key=lambda f: (f.place.line or 0) if f.place else 0))
