@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from command import Command, command
+
+from cepheus.runtime.network.experiment import run_plan
+from cepheus.runtime.network.scenario_file import read_plan
 
 _SMALL = """
 duration = "2 s"
@@ -34,9 +38,45 @@ def test_random_scenarios(run: Command, tmp_path: Path) -> None:
     assert (tmp_path / "network.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
+_CHAIN = "[network]\nlinks = [['a', 'b', '1 ms'], ['b', 'c', '1 ms']]\n"
+_TROUBLE = """
+[faults]
+loss = 0.05
+duplication = 0.1
+extra_delay = "3 ms"
+retry = "20 ms"
+checkpoint_every = 50
+crashes = [["p1", "500 ms", "200 ms"], ["p2", "1 s", "100 ms"]]
+"""
+
+
+def test_faults_change_nothing_but_the_price(tmp_path: Path) -> None:
+    (tmp_path / "calm.toml").write_text(_SMALL, encoding="utf-8")
+    (tmp_path / "trouble.toml").write_text(_SMALL + _TROUBLE, encoding="utf-8")
+    calm, trouble = (run_plan(read_plan(tmp_path / name)) for name in ("calm.toml", "trouble.toml"))
+    ids: list[Counter[tuple[str, object]]] = []
+    for each in (calm, trouble):
+        begin = min(receipt.event.time for receipt in each.network.receipts)
+        early = [(receipt.sink, receipt.event) for receipt in each.network.receipts]
+        ids.append(Counter((sink, event.id) for sink, event in early if event.time < begin + 1_500_000))
+    assert ids[0] == ids[1]
+    assert ids[0].total() > 20
+    assert trouble.outcome.published == calm.outcome.published
+    assert trouble.outcome.traffic > calm.outcome.traffic
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
+        ("[faults]\nlos = 0.1", "did you mean 'loss'"),
+        ("[faults]\nloss = 1.5", "'loss' is not a probability"),
+        ("[faults]\ncrashes = ['p1']", "who, when, for how long"),
+        ("[faults]\ncrashes = [['pp1', '1 s', '1 s']]", "no processor 'pp1'"),
+        (
+            "[network]\nlinks = [['a', 'b', '1 ms'], ['b', 'c', '1 ms']]\n[faults]\ncuts = [['a', 'c', '1 s', '1 s']]",
+            "no link",
+        ),
+        ("[network]\nbandwidth = 1000\n[faults]\nloss = 0.1", "exclude one another"),
         ("duration = 'soon'", "not a duration"),
         ("strategi = 'ST'", "did you mean 'strategy'"),
         ("strategy = 'XX'", "not a choice"),

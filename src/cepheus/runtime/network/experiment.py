@@ -7,15 +7,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from random import Random
+from itertools import islice, tee
 
-from cepheus.core.event import Event
-from cepheus.core.values import Value
-from cepheus.language.tesla import parse_event_pattern
-from cepheus.runtime.network.messages import AttachSink, AttachSource, DeployRules, Publish, Tick
-from cepheus.runtime.network.scenario import Draw, Plan, Scenario, draw
+from cepheus.runtime.network.faults import Faults, FaultyNetwork
+from cepheus.runtime.network.feed import Feed, feed_faulty, publications, set_up, set_up_faulty
+from cepheus.runtime.network.scenario import Plan, Scenario, draw
 from cepheus.runtime.network.simulation import Network
-from cepheus.runtime.network.strategy import Order
 from cepheus.runtime.network.traffic import Traffic
 
 
@@ -44,7 +41,7 @@ class Run:
     """A simulation that is over: its plan, its network, and the outcome."""
 
     plan: Plan
-    network: Network
+    network: Network | FaultyNetwork
     outcome: Outcome
 
 
@@ -56,7 +53,7 @@ def run_scenario(scenario: Scenario, seed: int) -> Run:
 def run_plan(plan: Plan) -> Run:
     """Simulate a plan: first everything is set up, then sources publish and traffic is counted after a warm-up."""
     with _seldom_collecting():
-        return _run(plan)
+        return _run(plan) if plan.scenario.faults is None else _run_faulty(plan, plan.scenario.faults)
 
 
 @contextmanager
@@ -73,8 +70,8 @@ def _seldom_collecting() -> Iterator[None]:
 def _run(plan: Plan) -> Run:
     scenario = plan.scenario
     network = Network(plan.links, scenario.options, plan.processors, scenario.bandwidth)
-    _set_up(plan, network)
-    feed = _Feed(plan, network)
+    set_up(plan, network)
+    feed = Feed(plan, network)
     feed.begin()
     network.run(feed.start + scenario.warm_up)
     network.traffic = Traffic()
@@ -82,81 +79,41 @@ def _run(plan: Plan) -> Run:
     published = feed.published
     began = time.process_time()
     network.run(feed.end)
-    spent = time.process_time() - began
-    seconds = scenario.duration / 1_000_000
+    return Run(plan, network, _outcome(plan, network, feed.published - published, time.process_time() - began))
+
+
+def _run_faulty(plan: Plan, faults: Faults) -> Run:
+    """Do the same with faults; they begin after the warm-up, and after the end all that is under way arrives."""
+    scenario = plan.scenario
+    calm = Faults(checkpoint_every=faults.checkpoint_every)
+    network = FaultyNetwork(plan.links, scenario.options, plan.processors, calm, plan.seed, scenario.retry)
+    set_up_faulty(plan, network)
+    begin = network.now + 1000
+    middle, end = begin + scenario.warm_up, begin + scenario.warm_up + scenario.duration
+    warming, measured = tee(publications(plan, begin))
+    skipped = feed_faulty(plan, network, warming, middle)
+    network.traffic = Traffic()
+    network.receipts.clear()
+    network.inject(faults.later(middle, end))
+    began = time.process_time()
+    published = feed_faulty(plan, network, islice(measured, skipped, None), end)
+    network.settle(scenario.retry)
+    return Run(plan, network, _outcome(plan, network, published, time.process_time() - began))
+
+
+def _outcome(plan: Plan, network: Network | FaultyNetwork, published: int, spent: float) -> Outcome:
+    seconds = plan.scenario.duration / 1_000_000
     delays = [receipt.received - receipt.event.time for receipt in network.receipts]
     traffic = network.traffic
-    outcome = Outcome(
+    return Outcome(
         seed=plan.seed,
         traffic=traffic.total / seconds,
         bytes=traffic.bytes.total() / seconds,
         delay=sum(delays) / len(delays) / 1000 if delays else 0.0,
         worst_delay=max(delays, default=0) / 1000,
-        published=feed.published - published,
+        published=published,
         composites=len(delays),
         awakenings=traffic.awakenings / seconds,
         heartbeats=traffic.heartbeats / seconds,
         speed=seconds / spent if spent else 0.0,
     )
-    return Run(plan, network, outcome)
-
-
-def _set_up(plan: Plan, network: Network) -> None:
-    """Build trees, attach sources and sinks, deploy the rules."""
-    network.start()
-    network.run()
-    for source in plan.sources:
-        network.post(network.now, source.processor, AttachSource(source.name, (source.type,)), source.name)
-    network.run()
-    network.post(network.now, plan.processors[0], DeployRules("rules", plan.rules, plan.declarations), "deployer")
-    network.run()
-    for sink, processor, kind in plan.sinks:
-        network.post(network.now, processor, AttachSink(sink, parse_event_pattern(kind)), sink)
-    network.run()
-
-
-class _Feed:
-    """Sources that publish at random, each with its own rate, drawn as time goes on."""
-
-    def __init__(self, plan: Plan, network: Network) -> None:
-        self._plan = plan
-        self._network = network
-        self._random = Random(f"feed {plan.seed}")
-        self.start = network.now + 1000
-        self.end = self.start + plan.scenario.warm_up + plan.scenario.duration
-        self.published = 0
-        self._hosts = sorted({source.processor for source in plan.sources})
-
-    def begin(self) -> None:
-        """Draw the first event of each source, and the heartbeats."""
-        network, scenario = self._network, self._plan.scenario
-        for number, source in enumerate(self._plan.sources):
-            network.call(self.start + self._gap(source.rate), self._publish, number)
-        if scenario.options.order is Order.PROGRESS:
-            network.call(self.start + scenario.heartbeat, self._beat, 0)
-
-    def _publish(self, number: int) -> None:
-        network = self._network
-        source = self._plan.sources[number]
-        attributes = {name: self._value(values) for name, values in source.attributes}
-        event = Event(source.type, network.now, attributes)
-        self.published += 1
-        network.hand(source.processor, Publish(source.name, (event,), network.now))
-        network.call(network.now + 1 + self._gap(source.rate), self._publish, number)
-
-    def _beat(self, number: int) -> None:
-        network = self._network
-        tick = Tick(network.now - 1)
-        for name in self._hosts:
-            network.hand(name, tick)
-        network.call(network.now + self._plan.scenario.heartbeat, self._beat, number)
-
-    def _value(self, values: Draw) -> Value:
-        """Draw a value: between two floats, or one of several."""
-        if len(values) == 2 and all(isinstance(value, float) for value in values):
-            low, high = values
-            return self._random.uniform(float(low), float(high))
-        return self._random.choice(values)
-
-    def _gap(self, rate: float) -> int:
-        return round(self._random.expovariate(rate) * 1_000_000)

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from cepheus.runtime.network.link import Frame, LinkEnd
 from cepheus.runtime.network.messages import Delivered, Found, Lost, Message
 from cepheus.runtime.network.node import MemoryJournal, Node, OutFrame
+from cepheus.runtime.network.processor import Processor
 from cepheus.runtime.network.simulation import Link, Receipt
 from cepheus.runtime.network.strategy import Options
+from cepheus.runtime.network.traffic import Traffic, size_of
 
 _NOTHING = Frame(0, 0)
 
@@ -37,6 +39,12 @@ class Faults:
     until: int = 0
     checkpoint_every: int = 0
 
+    def later(self, begin: int, until: int) -> Faults:
+        """Give faults whose times count from a moment, and that heal at another."""
+        crashes = tuple((name, begin + start, begin + end) for name, start, end in self.crashes)
+        cuts = tuple((link, begin + start, begin + end) for link, start, end in self.cuts)
+        return replace(self, crashes=crashes, cuts=cuts, until=until)
+
 
 @dataclass(slots=True)
 class FaultyNetwork:
@@ -51,6 +59,7 @@ class FaultyNetwork:
     now: int = 0
     receipts: list[Receipt] = field(default_factory=list)
     told: list[tuple[int, str, Message]] = field(default_factory=list)
+    traffic: Traffic = field(default_factory=Traffic)
     nodes: dict[str, Node | None] = field(init=False)
     _journals: dict[str, MemoryJournal] = field(init=False)
     _neighbours: dict[str, tuple[str, ...]] = field(init=False)
@@ -70,6 +79,11 @@ class FaultyNetwork:
         self.inject(self.faults)
         for name in self.names:
             self._push(self.retry, "timer", name, "")
+
+    @property
+    def processors(self) -> dict[str, Processor]:
+        """The processors of the nodes that are up."""
+        return {name: node.processor for name, node in self.nodes.items() if node is not None}
 
     def inject(self, faults: Faults) -> None:
         """Let other things go wrong from now on."""
@@ -112,6 +126,12 @@ class FaultyNetwork:
         nodes = [node for name, node in self.nodes.items() if name not in given_up]
         quiet = all(node is not None and not any(end.log for end in node.links.values()) for node in nodes)
         return quiet and not any(end.log for _, end in self._clients.values())
+
+    def settle(self, step: int) -> None:
+        """Let time pass until everything that was sent has been acknowledged."""
+        self.run(self.now + step)
+        while not self.settled():
+            self.run(self.now + step)
 
     def _both(self) -> list[Link]:
         return [*self.delays, *((b, a) for a, b in self.delays)]
@@ -175,6 +195,8 @@ class FaultyNetwork:
             if delay is None:
                 self._to_client(name, peer, frame)
                 continue
+            if frame.message is not None:
+                self.traffic.count(name, peer, frame.message, size_of(frame.message))
             healed = self.now >= self.faults.until
             for _ in range(1 if healed or self._random.random() >= self.faults.duplication else 2):
                 if not healed and (self._cut(name, peer) or self._random.random() < self.faults.loss):

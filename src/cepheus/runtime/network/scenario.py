@@ -12,6 +12,7 @@ from cepheus.core.time import MILLISECOND, MINUTE, SECOND
 from cepheus.core.values import Value, ValueType
 from cepheus.rules.expressions import AttributeRef, Comparison, Constant, EventPattern, Within
 from cepheus.rules.model import Pattern, Policy, Rule, Selection
+from cepheus.runtime.network.faults import Faults
 from cepheus.runtime.network.simulation import Link
 from cepheus.runtime.network.strategy import Options
 from cepheus.runtime.network.topology import Links, random_topology
@@ -24,6 +25,7 @@ class Scenario:
     ``selected`` is the share of events that content lets through, ``each_share`` that of ``each`` among the selection
     policies. ``classes`` cuts rules into classes of so many rules that share types, produced by near sources
     (0: none); ``apart`` gives every rule types of its own. ``heartbeat`` is how often sources promise progress.
+    ``faults`` have times that count from the end of the warm-up; what is not acknowledged is sent again each ``retry``.
     """
 
     options: Options = field(default_factory=Options)
@@ -46,6 +48,8 @@ class Scenario:
     heartbeat: int = 50 * MILLISECOND
     warm_up: int = 30 * SECOND
     duration: int = 5 * MINUTE
+    faults: Faults | None = None
+    retry: int = 100 * MILLISECOND
 
 
 Draw = tuple[Value, ...]

@@ -14,17 +14,20 @@ from cepheus.core.time import parse_duration
 from cepheus.core.toml_file import read_toml
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
+from cepheus.runtime.network.faults import Faults
 from cepheus.runtime.network.scenario import Draw, Plan, Scenario, SourcePlan, draw
 from cepheus.runtime.network.strategy import Filter, Masters, Options, Order, Strategy
 from cepheus.runtime.network.supported import check_supported
 from cepheus.runtime.network.topology import Links, by_hand, random_topology, read_links
 
 E = TypeVar("E", bound=Enum)
+_CHECKPOINT_EVERY = 1000
 Table = Mapping[str, Any]
 
 _TOP = ("strategy", "filter", "order", "masters", "duration", "warm_up", "heartbeat", "adapt_every", "seed", "rules")
-_TABLES = ("network", "workload", "source", "sink")
+_TABLES = ("network", "workload", "source", "sink", "faults")
 _NETWORK = ("topology", "processors", "neighbours", "delay", "bandwidth", "links", "file")
+_FAULTS = ("loss", "duplication", "extra_delay", "retry", "checkpoint_every", "crashes", "cuts")
 _WORKLOAD: dict[str, Callable[[Any], Any]] = {
     "types": int,
     "rules": int,
@@ -77,6 +80,8 @@ def _plan(table: Table, path: Path, seed: int | None, strategy: Strategy | None)
     )
     chosen = int(table.get("seed", 1)) if seed is None else seed
     links = _links(network, scenario, path, chosen)
+    if "faults" in table:
+        scenario = _with_faults(table["faults"], scenario, links)
     if "rules" not in table:
         return draw(scenario, chosen, links)
     return _by_hand(table, scenario, chosen, links, path)
@@ -89,6 +94,49 @@ def _links(network: Table, scenario: Scenario, path: Path, seed: int) -> Links:
         return by_hand([(str(one), str(other), str(delay)) for one, other, delay in network["links"]])
     random = Random(f"topology {seed}")
     return random_topology(scenario.topology, scenario.processors, scenario.neighbours, scenario.delay, random)
+
+
+def _with_faults(given: Table, scenario: Scenario, links: Links) -> Scenario:
+    """Read what goes wrong; times count from the end of the warm-up."""
+    _known(given, _FAULTS, "[faults]")
+    if scenario.bandwidth is not None:
+        raise OptionError.of("scenario", "faults and a bandwidth exclude one another", hint="leave one of them out")
+    processors = tuple(sorted({name for link in links for name in link}))
+    crashes = []
+    for entry in _entries(given, "crashes", 3, '["p1", "10 s", "2 s"]: who, when, for how long'):
+        start = parse_duration(str(entry[1]))
+        crashes.append((_named_processor(str(entry[0]), processors), start, start + parse_duration(str(entry[2]))))
+    cuts = []
+    for entry in _entries(given, "cuts", 4, '["p1", "p2", "10 s", "2 s"]: between whom, when, for how long'):
+        one, other = sorted(_named_processor(str(name), processors) for name in entry[:2])
+        if (one, other) not in links:
+            raise OptionError.of("scenario", f"there is no link between '{one}' and '{other}'")
+        start = parse_duration(str(entry[2]))
+        cuts.append(((one, other), start, start + parse_duration(str(entry[3]))))
+    faults = Faults(
+        loss=_share(given, "loss"),
+        duplication=_share(given, "duplication"),
+        extra_delay=_duration(given, "extra_delay", 0),
+        checkpoint_every=int(given.get("checkpoint_every", _CHECKPOINT_EVERY)),
+        crashes=tuple(crashes),
+        cuts=tuple(cuts),
+    )
+    return replace(scenario, faults=faults, retry=_duration(given, "retry", scenario.retry))
+
+
+def _entries(given: Table, name: str, length: int, words: str) -> list[list[Any]]:
+    """Give the entries of a list of lists, each of one length."""
+    found = given.get(name, [])
+    if not isinstance(found, list) or not all(isinstance(entry, list) and len(entry) == length for entry in found):
+        raise OptionError.of("scenario", f"'{name}' is not a list of what goes wrong", hint=f"its entries are {words}")
+    return found
+
+
+def _share(given: Table, name: str) -> float:
+    share = given.get(name, 0.0)
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1:
+        raise OptionError.of("scenario", f"'{name}' is not a probability", hint="write a number from 0 to below 1")
+    return float(share)
 
 
 def _by_hand(table: Table, scenario: Scenario, seed: int, links: Links, path: Path) -> Plan:
@@ -122,7 +170,10 @@ def _draws(given: Table) -> tuple[tuple[str, Draw], ...]:
 
 
 def _processor(given: Table, processors: tuple[str, ...]) -> str:
-    name = str(given.get("processor"))
+    return _named_processor(str(given.get("processor")), processors)
+
+
+def _named_processor(name: str, processors: tuple[str, ...]) -> str:
     if name not in processors:
         hint = did_you_mean(name, processors) or f"the processors are {', '.join(processors)}"
         raise OptionError.of("scenario", f"there is no processor '{name}'", hint=hint)

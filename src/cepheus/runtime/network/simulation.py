@@ -17,7 +17,7 @@ from cepheus.runtime.network.strategy import Options
 from cepheus.runtime.network.traffic import Traffic, size_of
 
 Link = tuple[str, str]
-_Item = tuple[str, str, Message] | tuple[Callable[[int], None], int]
+_Item = tuple[str, str, Message] | Callable[[], None]
 
 
 @dataclass(slots=True)
@@ -73,9 +73,9 @@ class Network:
         """Hand a message of a client to a processor at a time."""
         self._push(time, (processor, sender, message))
 
-    def call(self, time: int, action: Callable[[int], None], number: int) -> None:
-        """Call a function with a number when a time has come."""
-        self._push(time, (action, number))
+    def call(self, time: int, action: Callable[[], None]) -> None:
+        """Call a function when a time has come."""
+        self._push(time, action)
 
     def hand(self, processor: str, message: Message, sender: str = "") -> None:
         """Hand a message to a processor now."""
@@ -95,11 +95,10 @@ class Network:
         queue = self._queue
         while queue and (until is None or queue[0][0] <= until):
             self.now, _, item = heapq.heappop(queue)
-            if len(item) == 3:
+            if isinstance(item, tuple):
                 self._deliver(*item)
             else:
-                action, number = item
-                action(number)
+                item()
         if until is not None:
             self.now = max(self.now, until)
 
