@@ -75,3 +75,18 @@ def test_equalities_of_continuous_quantities_are_warned_of() -> None:
     assert len(warnings("error T.x ~ N(0, 1) define A() from T(x=$x) and last S(y=$x) within 1 min from T")) == 1
     assert warnings("error T.x ~ D(0: 0.5, 1: 0.5) define A() from T(x = 45)") == []
     assert warnings("error T.x ~ N(0, 1) define A() from T(x=$x) and last S($x-1 < y < $x+1) within 1 s from T") == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "called"),
+    [
+        ("define F() from S() and 30 < Avg(T().value within 5 min from S)", "Avg(T)"),
+        ("define F() from S() and 30 < $x = Avg(T().value within 5 min from S)", "$x"),
+    ],
+)
+def test_why_calls_an_aggregate_what_people_call_it(rule: str, called: str) -> None:
+    program = cepheus.compile(rule)
+    events = [Event("T", 1, {"value": 31.8}, probability=0.5), Event("S", 2)]
+    (made,) = program.detect(events).to_events()
+    assert made.id is not None
+    assert f"0.500000  aggregate: {called} is defined" in str(program.why(events, made.id))

@@ -141,7 +141,7 @@ def _on_spark(checked: Checked, gathered: Gatherer, tally: Tally, master: str, e
     try:
         with plain_failures():
             found = detect_gathered(spark, checked, gathered.batches, tally.settled, engine=engine, limit=limit)
-            composites = composites_of(found)
+            composites = composites_of(found, gathered.batches, checked.rules)
     finally:
         spark.stop()
     tally.count(composites)

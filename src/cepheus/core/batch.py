@@ -108,6 +108,19 @@ class EventBatch:
             return None
         return self.ids.tolist() if isinstance(self.ids, np.ndarray) else list(self.ids)
 
+    def column(self, name: str, value_type: ValueType) -> pa.Array | None:
+        """Give the values of an attribute in a type, None if there are none.
+
+        Where a row has an integer instead, that stands for a float, or for a timestamp in microseconds.
+        """
+        own = self.columns.get((name, value_type))
+        integers = self.columns.get((name, ValueType.INT))
+        if own is None:
+            return integers if value_type in _FROM_INTEGERS else None
+        if value_type not in _FROM_INTEGERS or integers is None or own.null_count == 0:
+            return own
+        return pc.coalesce(own.cast(value_type.arrow), integers.cast(value_type.arrow, safe=False))
+
     def to_events(self) -> list[Event]:
         """Give the events one by one; attributes that a row does not have are left out."""
         rows: list[dict[str, Value | None]] = [{} for _ in range(len(self))]
@@ -210,6 +223,9 @@ class EventBatch:
             starts=_join_starts(batches),
             provenance=_join_provenance(batches),
         )
+
+
+_FROM_INTEGERS = (ValueType.FLOAT, ValueType.TIMESTAMP)
 
 
 def python_values(column: pa.Array, value_type: ValueType) -> list[Value | None]:

@@ -205,20 +205,24 @@ def test_files_of_events(spark: SparkSession) -> None:
     rules = cepheus.compile(
         """
         event comes(who: string, mass: double)
+        event goes(who: string)
         define Heavy(who: string, mass: double) from comes(mass > 80) where who = comes.who, mass = comes.mass
         """
     ).rules
-    rules += parse("stay(W) <- comes(W, _) DURING Heavy(W, _). shift(W) <- Heavy(W, _) SEQ comes(W, _).")
+    rules += parse("stay(W) <- goes(W) DURING Heavy(W, _). shift(W) <- Heavy(W, _) SEQ goes(W). left(W) <- shift(W).")
     checked = check(rules)
     events = [
         Event("comes", 5 * SECOND, {"who": "ann", "mass": 80.0}, id=0, start=SECOND, errors={"mass": Normal(0.0, 4.0)}),
         Event("comes", 7 * SECOND, {"who": "ann", "mass": 90.0}, id=1, probability=0.5),
+        Event("goes", 9 * SECOND, {"who": "ann"}, id=2),
     ]
     expected = cepheus.compile(rules).detect(events, engine="reference").to_events()
-    detection = detect_gathered(spark, checked, [EventBatch.from_events(events)], {}, engine="auto", limit=1000)
-    found = composites_of(detection).to_events()
+    gathered = [EventBatch.from_events(events)]
+    detection = detect_gathered(spark, checked, gathered, {}, engine="auto", limit=1000)
+    found = composites_of(detection, gathered, checked.rules).to_events()
     assert told(found) == told(expected)
     assert sorted((e.type, e.probability, *map(str, e.errors.values())) for e in found) == sorted(
         (e.type, pytest.approx(e.probability), *map(str, e.errors.values())) for e in expected
     )
-    assert {e.type for e in found} == {"Heavy", "shift"}
+    assert {e.type for e in found} == {"Heavy", "shift", "left"}
+    assert [e.id for e in found] == [e.id for e in expected]

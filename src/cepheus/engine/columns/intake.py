@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch
@@ -131,7 +131,8 @@ class BatchWords:
         return self._texts[attribute]
 
     def _words(self, attribute: str, value_type: ValueType, view: _View) -> Words:
-        column = self.texts(attribute) if value_type is ValueType.STRING else _stored(self.batch, attribute, value_type)
+        is_text = value_type is ValueType.STRING
+        column: Any = self.texts(attribute) if is_text else self.batch.column(attribute, value_type)
         if view is _View.FLAGS:
             return np.asarray(column.is_valid().to_numpy(zero_copy_only=False), np.int64)
         array = np.ascontiguousarray(words_of(column, value_type, self._strings))
@@ -150,17 +151,6 @@ def type_in(batch: EventBatch, attribute: str, code: int) -> ValueType | None:
         rows = batch.codes == code
         columns = {kind: column for kind, column in columns.items() if (validity(column) & rows).any()}
     return ValueType.FLOAT if columns.keys() == {ValueType.INT, ValueType.FLOAT} else next(iter(columns), None)
-
-
-def _stored(batch: EventBatch, attribute: str, value_type: ValueType) -> pa.Array:
-    """Give the column of an attribute in a type; where a row has an integer instead, that stands for it."""
-    own = batch.columns.get((attribute, value_type))
-    integers = batch.columns.get((attribute, ValueType.INT))
-    if own is None:
-        return integers
-    if value_type not in _FROM_INTEGERS or integers is None or own.null_count == 0:
-        return own
-    return pc.coalesce(own.cast(value_type.arrow), integers.cast(value_type.arrow, safe=False))
 
 
 _FROM_INTEGERS = (ValueType.FLOAT, ValueType.TIMESTAMP)

@@ -22,7 +22,9 @@ from cepheus.core.formats.table import as_uncertain
 from cepheus.core.schema import EventType
 from cepheus.core.values import ValueType
 from cepheus.rules.check import Checked
+from cepheus.rules.model import RuleSet
 from cepheus.runtime.spark.detect import Detection, detect
+from cepheus.runtime.spark.making import order_of_making
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,11 +65,14 @@ def detect_gathered(
     )
 
 
-def composites_of(detection: Detection) -> EventBatch:
-    """Let a detection run and give its rows as composite events, in order of time."""
-    table: pa.Table = detection.dataframe.toArrow().sort_by(
-        [("time", "ascending"), ("type", "ascending"), ("id", "ascending")]
-    )
+def composites_of(detection: Detection, gathered: Sequence[EventBatch], rules: RuleSet) -> EventBatch:
+    """Let a detection run and give its rows as composite events, in the order in which one engine makes them."""
+    found = _composites(detection)
+    return found.take(order_of_making(found, EventBatch.concat(gathered), rules))
+
+
+def _composites(detection: Detection) -> EventBatch:
+    table: pa.Table = detection.dataframe.toArrow()
     types = _one(table.column("type")).dictionary_encode()
     parts = [tuple(map(id_of_text, made_of)) for made_of in table.column("from").to_pylist()]
     layout = detection.layout
@@ -142,7 +147,5 @@ def _table(events: EventBatch, name: str, event_type: EventType, kinds: _Kinds) 
 
 
 def _values(events: EventBatch, name: str, kind: ValueType) -> pa.Array:
-    for key in ((name, kind), (name, ValueType.INT)):
-        if key in events.columns:
-            return events.columns[key].cast(kind.arrow)
-    return pa.nulls(len(events), kind.arrow)
+    found = events.column(name, kind)
+    return pa.nulls(len(events), kind.arrow) if found is None else found.cast(kind.arrow)

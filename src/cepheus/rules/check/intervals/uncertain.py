@@ -23,9 +23,7 @@ def refuse_declared_errors(
                 continue
             for argument, attribute in zip(atom.arguments, intervals.reads[atom.type].attributes, strict=False):
                 if (atom.type, attribute.name) in errors and not isinstance(argument, Anything):
-                    findings.error(
-                        "uncertain-argument",
-                        f"rules of ETALIS take events as certain, but {atom.type}.{attribute.name} has a declared error",
-                        argument.span or atom.span,
-                        "let a rule of TESLA read it: what that makes counts as certain, and may feed this rule",
-                    )
+                    name = f"{atom.type}.{attribute.name}"
+                    message = f"rules of ETALIS take events as certain, but {name} has a declared error"
+                    hint = "let a rule of TESLA read it: what that makes counts as certain, and may feed this rule"
+                    findings.error("uncertain-argument", message, argument.span or atom.span, hint)
