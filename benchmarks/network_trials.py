@@ -2,7 +2,7 @@
 
     python benchmarks/network_trials.py --trials 20000 --faults 2000 --changes 2000
 
-Writes benchmarks/network_trials.json. A failure prints its seed and the smallest stream that shows it.
+Adds the run to those in benchmarks/network_trials.json. A failure prints its seed and the smallest stream that shows it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def main() -> None:
     parser.add_argument("--changes", type=int, default=2_000)
     parser.add_argument("--first", type=int, default=100_000, help="the first seed")
     options = parser.parse_args()
-    record = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
+    before = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
+    record = dict(before)
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         for kind in ("trials", "faults", "changes"):
             count = getattr(options, kind)
@@ -61,9 +62,10 @@ def main() -> None:
             failures: list[str] = []
             for done, found in enumerate(pool.map(_run, jobs), 1):
                 failures += found
-                record[kind] = {"first seed": options.first, "run": done * _CHUNK, "failed": len(failures)}
+                run = {"first seed": options.first, "run": done * _CHUNK, "failed": len(failures)}
+                record[kind] = [*before.get(kind, ()), run]
                 RECORD.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-            print(kind, record[kind])
+            print(kind, record[kind][-1])
             print("\n".join(failures))
 
 

@@ -115,7 +115,11 @@ class Node:
 
     def checkpoint(self) -> None:
         """Replace the journal by a snapshot."""
-        self._journal.replace(snapshot_node(self.processor, self.links))
+        self._journal.replace(self.snapshot())
+
+    def snapshot(self) -> bytes:
+        """Give all that the node knows."""
+        return snapshot_node(self.processor, self.links)
 
     def _link(self, peer: str) -> LinkEnd:
         return self.links.setdefault(peer, LinkEnd())

@@ -10,6 +10,7 @@ from cepheus.core.errors import OptionError, SnapshotError
 from cepheus.core.event import Event
 from cepheus.runtime.network.messages import Publish, Start, Tick
 from cepheus.runtime.network.node import Told
+from cepheus.runtime.network.transport.beside import Beside
 from cepheus.runtime.network.transport.journal import DiskJournal
 
 LINES = [
@@ -95,3 +96,36 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
     with DiskJournal(tmp_path), pytest.raises(OptionError, match="another process"):
         DiskJournal(tmp_path)
     _read(tmp_path)
+
+
+def test_until_a_snapshot_is_written_all_files_count(tmp_path: Path) -> None:
+    with DiskJournal(tmp_path) as journal:
+        journal.replace(b"first")
+        journal.append(LINES[0])
+        generation = journal.turn()
+        journal.append(LINES[1])
+    assert _read(tmp_path) == (b"first", LINES[:2])
+    with DiskJournal(tmp_path) as journal:
+        journal.write_snapshot(generation, b"second")
+    assert _read(tmp_path) == (b"second", [LINES[1]])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["journal.2", "lock", "snapshot.2"]
+
+
+def test_a_line_cut_off_before_another_file_is_damage(tmp_path: Path) -> None:
+    with DiskJournal(tmp_path) as journal:
+        journal.append(LINES[0])
+        journal.turn()
+        journal.append(LINES[1])
+    path = tmp_path / "journal.0"
+    path.write_bytes(path.read_bytes()[:-1])
+    with DiskJournal(tmp_path) as journal, pytest.raises(SnapshotError, match="cut off"):
+        journal.read()
+
+
+def test_work_beside_knows_what_was_known_when_it_began(tmp_path: Path) -> None:
+    known = ["before"]
+    work = Beside.begin(lambda: (tmp_path / "known").write_text(known[0]))
+    known[0] = "after"
+    assert work.wait()
+    assert (tmp_path / "known").read_text() == "before"
+    assert not Beside.begin(lambda: (tmp_path / "no" / "folder").write_text("")).wait()

@@ -25,6 +25,7 @@ from cepheus.runtime.network.messages import (
 )
 from cepheus.runtime.network.node import Node, OutFrame
 from cepheus.runtime.network.processor import Processor
+from cepheus.runtime.network.transport.beside import Beside
 from cepheus.runtime.network.transport.config import NodeConfig
 from cepheus.runtime.network.transport.connection import Connection
 from cepheus.runtime.network.transport.hello import decode_bundle
@@ -79,6 +80,7 @@ class NodeHost:
         self._left = {peer: time.monotonic() for peer in self.node.links}
         self._doubted: dict[str, float] = {}
         self._withheld: dict[str, tuple[int, float]] = {}
+        self._snapshot: tuple[int, Beside] | None = None
         self._relieved = asyncio.Event()
         self._relieved.set()
         self.checkpoint()
@@ -184,6 +186,7 @@ class NodeHost:
                 self.give_up(name)
         for connection in self.connections.values():
             connection.wake()
+        self._look_after_snapshots()
         if not self._congested():
             self._relieved.set()
 
@@ -215,11 +218,37 @@ class NodeHost:
         self.counts.by_peer.pop(peer, None)
 
     def checkpoint(self) -> None:
-        """Replace the journal by a snapshot."""
+        """Replace the journal by a snapshot, and wait for it."""
+        if self._snapshot is not None:
+            generation, writer = self._snapshot
+            self._snapshot_written(generation, writer, done=writer.wait())
         start = time.perf_counter()
         self.node.checkpoint()
         self.counts.checkpoints += 1
         self.counts.checkpoint_seconds += time.perf_counter() - start
+
+    def _look_after_snapshots(self) -> None:
+        """Let a process beside this one write a snapshot when the journal is long; note when it has done so."""
+        if self._snapshot is not None:
+            generation, writer = self._snapshot
+            done = writer.ended()
+            if done is not None:
+                self._snapshot_written(generation, writer, done=done)
+        elif self.journal.wants_checkpoint:
+            generation = self.journal.turn()
+            self._snapshot = (
+                generation,
+                Beside.begin(lambda: self.journal.write_snapshot(generation, self.node.snapshot())),
+            )
+
+    def _snapshot_written(self, generation: int, writer: Beside, *, done: bool) -> None:
+        self._snapshot = None
+        if not done:
+            log.warning("a snapshot could not be written; the journal goes on from the one before")
+            return
+        self.journal.begin_from(generation)
+        self.counts.checkpoints += 1
+        self.counts.checkpoint_seconds += writer.seconds
 
     def close(self) -> None:
         """Write everything down and let go of the directory."""
@@ -233,8 +262,7 @@ class NodeHost:
             connection = self.connections.get(peer)
             if connection is not None:
                 connection.wake()
-        if self.journal.wants_checkpoint:
-            self.checkpoint()
+        self._look_after_snapshots()
         if not self._relieved.is_set() and not self._congested():
             self._relieved.set()
             for connection in self.connections.values():

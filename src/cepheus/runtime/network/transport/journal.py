@@ -54,10 +54,9 @@ class DiskJournal:
             raise OptionError.of(
                 "node-state", f"the node's directory cannot be used: {reason}", place=Place(str(directory))
             ) from None
-        self._generation = max([*self._generations("snapshot"), *self._generations("journal"), 0])
-        for path in [*directory.glob("snapshot.*"), *directory.glob("journal.*")]:
-            if path not in (self._snapshot(self._generation), self._journal(self._generation)):
-                path.unlink()  # what a crash left behind
+        self._base = max(self._generations("snapshot"), default=0)
+        self._generation = max([*self._generations("journal"), self._base])
+        self._tidy()
         self.snapshot_bytes = 0
         self.journal_bytes = 0
         self._file: BinaryIO | None = None
@@ -100,27 +99,45 @@ class DiskJournal:
 
     def replace(self, snapshot: bytes) -> None:
         """Start anew from a snapshot."""
+        generation = self.turn()
+        self.write_snapshot(generation, snapshot)
+        self.begin_from(generation)
+
+    def turn(self) -> int:
+        """Go on in a new file; give the generation that a snapshot of this moment has.
+
+        Until ``begin_from`` is told that it has been written, the last snapshot and all lines after it are kept.
+        """
         self.close_file()
-        before, self._generation = self._generation, self._generation + 1
-        part = self.directory / "snapshot.part"
+        self._generation += 1
+        self.journal_bytes = 0
+        return self._generation
+
+    def write_snapshot(self, generation: int, snapshot: bytes) -> None:
+        """Write a snapshot; another process may do that."""
+        part = self.directory / f"snapshot.{generation}.part"
         with part.open("wb") as file:
             file.write(snapshot)
             file.flush()
             os.fsync(file.fileno())
-        part.replace(self._snapshot(self._generation))
+        part.replace(self._snapshot(generation))
         self._sync_directory()
-        self._snapshot(before).unlink(missing_ok=True)
-        self._journal(before).unlink(missing_ok=True)
-        self.snapshot_bytes, self.journal_bytes = len(snapshot), 0
+
+    def begin_from(self, generation: int) -> None:
+        """A snapshot has been written: what is older is not needed any more."""
+        self._base = generation
+        self._tidy()
+        self.snapshot_bytes = self._snapshot(generation).stat().st_size
 
     def read(self) -> tuple[bytes | None, list[Told]]:
         """Give the last snapshot and the lines after it; a line cut off at the end is removed."""
-        path = self._snapshot(self._generation)
+        path = self._snapshot(self._base)
         snapshot = path.read_bytes() if path.exists() else None
-        if snapshot is None and self._generation:
+        if snapshot is None and min(self._generations("journal"), default=0):
             raise self._damaged(path, "the snapshot is missing")
         self.snapshot_bytes = len(snapshot or b"")
-        return snapshot, list(self._lines())
+        lines = [line for generation in range(self._base, self._generation + 1) for line in self._lines(generation)]
+        return snapshot, lines
 
     def close(self) -> None:
         """Write out everything and let another process have the directory."""
@@ -139,10 +156,18 @@ class DiskJournal:
             self._file = self._journal(self._generation).open("ab", buffering=_MINIMUM)
             if self._file.tell() == 0:
                 self._file.write(_MAGIC)
+                if self._sync:
+                    self._sync_directory()
         return self._file
 
-    def _lines(self) -> Iterator[Told]:
-        path = self._journal(self._generation)
+    def _tidy(self) -> None:
+        """Remove what is older than the last snapshot, and what a crash left behind."""
+        for path in [*self.directory.glob("snapshot.*"), *self.directory.glob("journal.*")]:
+            if not path.suffix[1:].isdecimal() or int(path.suffix[1:]) < self._base:
+                path.unlink(missing_ok=True)
+
+    def _lines(self, generation: int) -> Iterator[Told]:
+        path = self._journal(generation)
         data = path.read_bytes() if path.exists() else b""
         if data[: len(_MAGIC)] != _MAGIC[: len(data)]:
             raise self._damaged(path, "this is no journal of a node")
@@ -161,6 +186,8 @@ class DiskJournal:
             body = content[sender_length:]
             yield Told(content[:sender_length].decode(), decode(body), now, body)
         if end < len(data):
+            if generation < self._generation:
+                raise self._damaged(path, f"the line at byte {end} is cut off, and others follow in another file")
             with path.open("r+b") as file:
                 file.truncate(end)
         self.journal_bytes = end
