@@ -219,7 +219,7 @@ class Builder(Transformer[Token, Any]):
         word, number, end = children
         if not number.isdecimal():
             self._error(
-                "limit", f"a limit of {number} facts makes no sense", self._span(number), "write a whole number"
+                "fact-limit", f"a limit of {number} facts makes no sense", self._span(number), "write a whole number"
             )
         return FileLimit(int(float(number)), self._span(word, end))
 
