@@ -2,7 +2,8 @@
 
     python benchmarks/network_trials.py --trials 20000 --faults 2000 --changes 2000
 
-Adds the run to those in benchmarks/network_trials.json. A failure prints its seed and the smallest stream that shows it.
+Adds the run to those in benchmarks/network_trials.json. A failure prints its seed and the smallest stream that shows
+it.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import sleep
 
 import pytest
 
@@ -126,6 +127,7 @@ def test_work_beside_knows_what_was_known_when_it_began(tmp_path: Path) -> None:
     known = ["before"]
     work = Beside.begin(lambda: (tmp_path / "known").write_text(known[0]))
     known[0] = "after"
-    assert work.wait()
+    assert work.wait(60)
     assert (tmp_path / "known").read_text() == "before"
-    assert not Beside.begin(lambda: (tmp_path / "no" / "folder").write_text("")).wait()
+    assert not Beside.begin(lambda: (tmp_path / "no" / "folder").write_text("")).wait(60)
+    assert not Beside.begin(lambda: sleep(60)).wait(0.1)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 _FIRST_OTHER_FILE = 3
+_LOOK_EVERY = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +48,15 @@ class Beside:
         process, status = os.waitpid(self.process, os.WNOHANG)
         return status == 0 if process else None
 
-    def wait(self) -> bool:
-        """Wait for the end, and tell whether the work was done."""
-        return os.waitpid(self.process, 0)[1] == 0
+    def wait(self, patience: float) -> bool:
+        """Wait for the end, and tell whether the work was done; after so many seconds since its beginning, end it."""
+        while (done := self.ended()) is None:
+            if self.seconds > patience:
+                os.kill(self.process, signal.SIGKILL)
+                os.waitpid(self.process, 0)
+                return False
+            time.sleep(_LOOK_EVERY)
+        return done
 
     @property
     def seconds(self) -> float:

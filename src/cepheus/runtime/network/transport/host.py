@@ -38,6 +38,9 @@ CLIENT_PREFIX = "client:"
 _WITHHOLD = 1.0
 """Seconds for which acknowledgements are held back at most: longer, and two processors could wait for one another."""
 
+_SNAPSHOT_PATIENCE = 300.0
+"""Seconds after which the writing of a snapshot is given up."""
+
 _DOUBT = 0.3
 """Seconds after which a neighbour that still does not know what it should has lost its state."""
 
@@ -221,7 +224,7 @@ class NodeHost:
         """Replace the journal by a snapshot, and wait for it."""
         if self._snapshot is not None:
             generation, writer = self._snapshot
-            self._snapshot_written(generation, writer, done=writer.wait())
+            self._snapshot_written(generation, writer, done=writer.wait(_SNAPSHOT_PATIENCE))
         start = time.perf_counter()
         self.node.checkpoint()
         self.counts.checkpoints += 1
@@ -231,7 +234,7 @@ class NodeHost:
         """Let a process beside this one write a snapshot when the journal is long; note when it has done so."""
         if self._snapshot is not None:
             generation, writer = self._snapshot
-            done = writer.ended()
+            done = writer.ended() if writer.seconds < _SNAPSHOT_PATIENCE else writer.wait(_SNAPSHOT_PATIENCE)
             if done is not None:
                 self._snapshot_written(generation, writer, done=done)
         elif self.journal.wants_checkpoint:
