@@ -103,11 +103,10 @@ def _rule(random: Random, number: int, *, closed: bool) -> str:
         inside = " and ".join([*_own(random), *_joined(random, used=False)])
         parts.append(f"not {random.choice('CD')}({inside}) within {random.choice(_WINDOWS)} from T")
     if random.random() < 0.35:
-        function = random.choice(
-            ("Avg", "Sum", "Count", "First", "Last") if closed else ("Avg", "Max", "Count", "Min", "Stddev", "Last")
-        )
+        functions = ("Avg", "Sum", "Count", "First", "Last", "Min", "Max")
+        function = random.choice(functions if closed else (*functions, "Stddev"))
         value = "" if function == "Count" else ".x"
-        inside = random.choice(("", "k = $k")) if closed else random.choice(("", "x > 1", "k = $k"))
+        inside = random.choice(("", "k = $k", "x > 1", "k = $k and y < 2", "y > $n"))
         aggregate = f"{function}(C({inside}){value} within {random.choice(_WINDOWS)} from T)"
         if random.random() < 0.7:
             parts.append(f"{_number(random)} < $agg = {aggregate}")
@@ -152,6 +151,6 @@ def _stream(random: Random, count: int, *, closed: bool) -> list[Event]:
             "k": random.choice("pq"),
         }
         errors = {name: _error(random, name, closed=closed) for name in "xy" if random.random() < share}
-        probability = random.choice((1.0, 0.75)) if doubt and (kind != "C" or not closed) else 1.0
+        probability = random.choice((1.0, 0.75)) if doubt else 1.0
         events.append(Event(kind, time, attributes, id=number, errors=errors, probability=probability))
     return events

@@ -28,8 +28,7 @@ from cepheus.rules.expressions import AttributeRef, Between, Constraint, Paramet
 from cepheus.rules.json_form import from_json, to_json
 from cepheus.rules.model import AnyRule, Policy, Rule, RuleSet
 from cepheus.rules.reach import reach
-from cepheus.rules.resolve import Absent, Choose, Compute, Require, ResolvedRule, resolve
-from cepheus.rules.walk import walk
+from cepheus.rules.resolve import Absent, Choose, Compute, Require, ResolvedRule, needed_aggregates, resolve
 from cepheus.uncertainty.aggregates import Computed, Member, compute_aggregate
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 from cepheus.uncertainty.estimate import CERTAIN, IMPOSSIBLE, Estimate, Method, conjunction
@@ -111,7 +110,7 @@ class _Deployed:
         self.values = [(a.attribute, a.value, evaluator(a.value)) for a in self.resolved.assignments]
         steps = [step for step in self.resolved.steps if not isinstance(step, Compute)]
         self.constraints = [*self.resolved.terminator.constraints, *(c for step in steps for c in _constraints(step))]
-        self.needed = _needed_aggregates(self.resolved)
+        self.needed = needed_aggregates(self.resolved)
         self.members = {
             step.name: evaluator(step.value)
             for step in self.resolved.steps
@@ -482,18 +481,6 @@ class ReferenceEngine:
 
 def _constraints(step: Choose | Require) -> tuple[Constraint, ...]:
     return step.constraints if isinstance(step, Choose) else (step.constraint,)
-
-
-def _needed_aggregates(rule: ResolvedRule) -> tuple[str, ...]:
-    """Give the aggregates without which the rule does not fire: all but those that only optional attributes read."""
-    computed = [step.name for step in rule.steps if isinstance(step, Compute)]
-    readers: list[object] = [step for step in rule.steps if isinstance(step, Require | Choose)]
-    for assignment in rule.assignments:
-        declared = rule.composite.attribute(assignment.attribute)
-        if declared is not None and not declared.optional:
-            readers.append(assignment.value)
-    read = {node.name for reader in readers for node in walk(reader) if isinstance(node, Parameter)}
-    return tuple(name for name in computed if name in read)
 
 
 def _to_json(stored: _Stored) -> dict[str, Any]:

@@ -62,11 +62,18 @@ class Column:
 class SharedColumns:
     """The layouts of event types and the columns of all rules.
 
-    ``uncertain`` are, by event type, the attributes that may have errors; None where nothing is uncertain.
+    ``uncertain`` are, by event type, the attributes that may have errors; None where nothing is uncertain. ``doubted``
+    are the event types of which some may not have occurred.
     """
 
-    def __init__(self, strings: StringTable, uncertain: Mapping[str, Set[str]] | None = None) -> None:
+    def __init__(
+        self,
+        strings: StringTable,
+        uncertain: Mapping[str, Set[str]] | None = None,
+        doubted: Set[str] = frozenset(),
+    ) -> None:
         self.strings = strings
+        self.doubted = doubted
         self.uncertain = {} if uncertain is None else uncertain
         self.doubtful = uncertain is not None
         self.types: dict[str, TypeLayout] = {}

@@ -23,8 +23,13 @@ _FEW = 4
 class Lowering(SharedColumns):
     """All rules of an engine, lowered; rules come and go while columns that others share stay."""
 
-    def __init__(self, strings: StringTable, uncertain: Mapping[str, Set[str]] | None = None) -> None:
-        super().__init__(strings, uncertain)
+    def __init__(
+        self,
+        strings: StringTable,
+        uncertain: Mapping[str, Set[str]] | None = None,
+        doubted: Set[str] = frozenset(),
+    ) -> None:
+        super().__init__(strings, uncertain, doubted)
         self.rules: dict[str, LoweredRule] = {}
 
     def add(self, rule: ResolvedRule, schema: Schema, fed: Mapping[str, int]) -> LoweredRule:

@@ -43,7 +43,7 @@ from cepheus.rules.expressions import (
     Within,
 )
 from cepheus.rules.model import Policy
-from cepheus.rules.resolve import Absent, Choose, Compute, ResolvedRule, needs
+from cepheus.rules.resolve import Absent, Choose, Compute, ResolvedRule, needed_aggregates, needs
 from cepheus.rules.walk import transform, walk
 
 _POLICIES = {Policy.EACH: PolicyCode.EACH, Policy.LAST: PolicyCode.LAST, Policy.FIRST: PolicyCode.FIRST}
@@ -58,8 +58,11 @@ _FUNCTIONS = {
     "Last": FunctionCode.LAST,
 }
 _RUNNING = ("Count", "Sum", "Avg")
-_WITH_ERRORS = ("Sum", "Avg", "First", "Last")
-"""Functions of uncertain values whose error has a closed form."""
+_OF_LISTS = ("Min", "Max")
+"""Functions of uncertain values that ask for all of them, not only for their sum or one of them."""
+
+_OPEN = ("Stddev",)
+"""Functions that have no closed form if anything is uncertain."""
 
 
 def lower_rule(shared: SharedColumns, rule: ResolvedRule, schema: Schema, fed: Mapping[str, int]) -> LoweredRule:
@@ -83,6 +86,7 @@ class _RuleLowering:
         self._own_type = ""
         self._marks: dict[str, tuple[int, int]] = {}
         self._blurred_results: dict[str, bool] = {}
+        self._weighed: set[str] = set()
         self._banded: set[Reference] = set()
         self._parents: dict[str, str] = {}
         self._coder = Coder(self._locate, self._results, shared.strings)
@@ -138,6 +142,9 @@ class _RuleLowering:
             return self._blurred_results.get(reference.name, False)
         return reference.name in self._shared.uncertain.get(self._type_name(reference), ())
 
+    def _is_weighed(self, reference: Reference) -> bool:
+        return isinstance(reference, Parameter) and reference.name in self._weighed
+
     def _sharp(self, constraints: Sequence[Constraint]) -> tuple[list[Constraint], list[Constraint]]:
         """Split constraints into those that read nothing uncertain and the others."""
         if not self._shared.uncertain:
@@ -180,6 +187,8 @@ class _RuleLowering:
         return found
 
     def _lowered_band(self, band: Band, coder: Coder, locate: Callable[[str | None, str], Place]) -> LoweredBand:
+        if len(band.terms) > 1 and any(self._is_weighed(reference) for reference, _ in band.terms):
+            raise unsupported(Construct.UNCERTAIN_FORMS, band.constraints[0].span)
         terms = tuple(self._term(reference, coefficient, locate) for reference, coefficient in band.terms)
         bounds = tuple(
             LoweredBound(bound.operator, bound.constant, ())
@@ -298,8 +307,11 @@ class _RuleLowering:
         window, reference, other, reach = self._scope(step.scope)
         self._own_type = step.type
         kind, slot, code, value_type = self._value(step)
+        error_slot = self._value_error(step)
+        weighed = self._weighs(step, error_slot)
         running = (
             step.function in _RUNNING
+            and not weighed
             and other < 0
             and reference == 0
             and not code
@@ -307,11 +319,10 @@ class _RuleLowering:
             and not self._correlated(step)
         )
         sums = (kind, slot, window) if running else None
-        error_slot = self._value_error(step)
-        column, keys, residual, since, _ = self._enter(step.type, None, step.constraints, reach, sums)
-        if self._sharp(step.constraints)[1]:
-            raise unsupported(Construct.UNCERTAIN_FORMS, step.constraints[0].span)
-        self._blurred_results[step.name] = error_slot >= 0
+        column, keys, residual, since, blurs = self._enter(step.type, None, step.constraints, reach, sums)
+        self._blurred_results[step.name] = weighed or error_slot >= 0
+        if weighed:
+            self._weighed.add(step.name)
         result = len(self._results)
         self._results[step.name] = (result, value_type)
         return LoweredStep(
@@ -332,8 +343,19 @@ class _RuleLowering:
             result=result,
             incremental=running,
             type=self._shared.layout(step.type).index,
+            bands=blurs,
             value_error_slot=error_slot,
+            weighed=weighed,
+            needed=step.name in needed_aggregates(self._rule),
         )
+
+    def _weighs(self, step: Compute, error_slot: int) -> bool:
+        """Tell whether the members of an aggregate must be weighed one by one."""
+        self._own_type = step.type
+        unsure = step.type in self._shared.doubted or bool(self._sharp(step.constraints)[1])
+        if (unsure or error_slot >= 0) and step.function in _OPEN:
+            raise unsupported(Construct.UNCERTAIN_FORMS, None if step.value is None else step.value.span)
+        return unsure or (error_slot >= 0 and step.function in _OF_LISTS)
 
     def _value_error(self, step: Compute) -> int:
         """Give the slot of the error of what is aggregated; -1 if the aggregate is certain."""
@@ -343,7 +365,7 @@ class _RuleLowering:
             return -1
         if not blurred(value, self._is_uncertain):
             return -1
-        if not isinstance(value, AttributeRef) or step.function not in _WITH_ERRORS:
+        if not isinstance(value, AttributeRef):
             raise unsupported(Construct.UNCERTAIN_FORMS, value.span)
         return self._term(value, 1.0, self._locate).error_slot
 
@@ -485,7 +507,9 @@ class _RuleLowering:
             else:
                 code, _ = self._coder.expression(value, attribute.type)
                 errors = self._error_terms(value)
-                if errors and attribute.optional:
+                listed = any(self._is_weighed(node) for node in walk(value) if isinstance(node, Parameter))
+                mixed = listed and (not isinstance(value, Parameter) or attribute.type is not ValueType.FLOAT)
+                if mixed or (errors and attribute.optional):
                     raise unsupported(Construct.UNCERTAIN_FORMS, value.span)
                 outputs.append(
                     LoweredOutput(attribute.name, attribute.type, attribute.optional, code=code, error_terms=errors)

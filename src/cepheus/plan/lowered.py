@@ -25,7 +25,11 @@ UNLIMITED = MAX_TIME
 
 @dataclass(frozen=True, slots=True)
 class LoweredStep:
-    """A step of a rule, ready to be written as a row."""
+    """A step of a rule, ready to be written as a row.
+
+    The members of an aggregate are ``weighed`` where some may not belong to it, or where its function asks for the
+    errors of them all; it is ``needed`` where the rule does not fire without it.
+    """
 
     kind: StepKind
     position: int = 0
@@ -48,6 +52,8 @@ class LoweredStep:
     type: int = 0
     bands: tuple[LoweredBand, ...] = ()
     value_error_slot: int = -1
+    weighed: bool = False
+    needed: bool = False
 
     @property
     def plain(self) -> bool:

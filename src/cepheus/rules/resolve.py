@@ -313,3 +313,15 @@ class _Schedule:
                 self.steps.extend(map(Require, self._ready_constraints()))
                 self._release()
                 return
+
+
+def needed_aggregates(rule: ResolvedRule) -> tuple[str, ...]:
+    """Give the aggregates without which the rule does not fire: all but those that only optional attributes read."""
+    computed = [step.name for step in rule.steps if isinstance(step, Compute)]
+    readers: list[object] = [step for step in rule.steps if isinstance(step, Require | Choose)]
+    for assignment in rule.assignments:
+        declared = rule.composite.attribute(assignment.attribute)
+        if declared is not None and not declared.optional:
+            readers.append(assignment.value)
+    read = {node.name for reader in readers for node in walk(reader) if isinstance(node, Parameter)}
+    return tuple(name for name in computed if name in read)

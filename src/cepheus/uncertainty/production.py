@@ -38,6 +38,11 @@ def error_of(
     return distribution_of(described(samples(results))) if results else None
 
 
+def error_of_computed(value: float, law: Law, calculus: Calculus) -> Distribution:
+    """Give the distribution of what an aggregate is off by that was found to be a value."""
+    return _summed([law.moved(-1.0, value)], calculus)
+
+
 def law_of_value(expression: Expression, situation: UncertainSituation, calculus: Calculus) -> Law | None:
     """Give the law of what an expression is truly worth, None if it is certain."""
     read = quantities(expression, situation)

@@ -19,7 +19,7 @@ _STEP_WORTH_BYTES = 8 * len(StepWorthField)
 
 
 @inlined
-def _own(context: int, memory: int, step: int, step_worth: int, place: int) -> float:
+def own_worth(context: int, memory: int, step: int, step_worth: int, place: int) -> float:
     """Bind the row of an entry to the step's position; give the probability that it occurred and satisfies all."""
     entry = entry_at(context, place)
     if not candidate(context, step, peek(entry, EntryField.ROW)):
@@ -50,7 +50,7 @@ def _fitting(context: int, step: int, place: int) -> float:
     memory = fixed(context, At.MEMORY)
     at = (step - fixed(context, At.STEPS)) // _STEP_BYTES
     step_worth = fixed(memory, Of.STEPS) + _STEP_WORTH_BYTES * at
-    own = _own(context, memory, step, step_worth, place)
+    own = own_worth(context, memory, step, step_worth, place)
     if fixed(step_worth, StepWorthField.EXCEEDS) == 0 or own > peek_float(memory, Of.FLOOR) or own == 1.0:
         return own
     return 0.0
@@ -97,7 +97,7 @@ def _absence(context: int, memory: int, at: int) -> float:
     possible = False
     while entry > first and entry_time(context, offset + ((entry - 1) & mask)) >= since:
         entry -= 1
-        own = _own(context, memory, step, step_worth, offset + (entry & mask))
+        own = own_worth(context, memory, step, step_worth, offset + (entry & mask))
         if own > 0.0:
             possible = True
             total *= own if printed else 1.0 - own

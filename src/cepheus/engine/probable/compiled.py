@@ -14,7 +14,7 @@ from cepheus.uncertainty import closed_forms
 F = TypeVar("F", bound=Callable[..., object])
 
 _CLOSED_FORMS = Path(closed_forms.__file__)
-_SURROUNDINGS = {"engine.py", "error_plan.py", "others.py", "past.py", "profile.py", "single.py"}
+_SURROUNDINGS = {"engine.py", "error_plan.py", "lists.py", "others.py", "past.py", "profile.py", "single.py"}
 _KERNEL = [path for path in sorted(Path(__file__).parent.glob("*.py")) if path.name not in _SURROUNDINGS]
 FOLDER = cache_folder([*_KERNEL, _CLOSED_FORMS])
 """Where the compiled kernel is kept."""

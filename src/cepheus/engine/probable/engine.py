@@ -29,6 +29,7 @@ from cepheus.engine.past import Past
 from cepheus.engine.probable.compiled import FOLDER
 from cepheus.engine.probable.error_plan import ErrorPlan, error_plan
 from cepheus.engine.probable.kernel import run
+from cepheus.engine.probable.lists import Lists
 from cepheus.engine.probable.others import OtherErrors, mark_others
 from cepheus.engine.probable.past import past_of
 from cepheus.engine.probable.profile import (
@@ -78,11 +79,13 @@ class ProbableEngine(ColumnsEngine):
         uncertain: dict[str, set[str]] = {}
         for event_type, attribute in self._profiles:
             uncertain.setdefault(event_type, set()).add(attribute)
-        self._lowering = Lowering(strings, uncertain)
+        self._lowered_for = frozenset(self._profiles), frozenset(self._doubtful)
+        self._lowering = Lowering(strings, uncertain, frozenset(self._doubtful))
         self._intake = Intake(self._lowering)
         self._table = WorthTable()
         self._context[At.MEMORY] = self._table.address
         self._table[Of.NEGATION_AS_PRINTED] = int(self._calculus.negation == "as-printed")
+        self._lists = Lists(self._table, self._calculus)
         self._worths: Worths | None = None
         self._list_others()
 
@@ -118,7 +121,7 @@ class ProbableEngine(ColumnsEngine):
                     key = (event_type.name, attribute.name)
                     profile = profile_of(attribute.error)
                     profiles[key] = profile | profiles.get(key, profile)
-        self._expect(profiles, [rule for rule in rules if isinstance(rule, Rule)])
+        self._expect(profiles, self._doubtful, [rule for rule in rules if isinstance(rule, Rule)])
         super().deploy(rules, schema)
         try:
             self._require_closed()
@@ -150,26 +153,23 @@ class ProbableEngine(ColumnsEngine):
         self._factors[rule] = require_factor(factor)
         self._stale = True
 
-    def _expect(self, profiles: Mapping[Key, Profile], added: Sequence[Rule] = ()) -> None:
-        """Make room for errors that have not been seen before, and see to it that the rules can deal with them."""
+    def _expect(self, profiles: Mapping[Key, Profile], doubtful: set[str], added: Sequence[Rule] = ()) -> None:
+        """Make room for errors and doubts that have not been seen before; see to it that the rules can bear them."""
         rules = [resolve(deployed.rule) for deployed in self._rules.values()] + [resolve(rule) for rule in added]
-        expected = with_composites(profiles, rules)
-        if expected == self._profiles:
-            return
-        before = self._profiles
-        self._profiles = expected
-        if expected.keys() != before.keys():
+        before = self._profiles, self._doubtful
+        self._profiles, self._doubtful = with_composites(profiles, rules, doubtful), doubtful
+        if (frozenset(self._profiles), frozenset(self._doubtful)) != self._lowered_for:
             saved = self.saved()
             try:
                 self.take_over(saved, StringTable(saved.texts))
             except UnsupportedError:
-                self._profiles = before
+                self._profiles, self._doubtful = before
                 self.take_over(saved, StringTable(saved.texts))
                 raise
 
     def _require_closed(self) -> None:
         for rule in self._lowering.rules.values():
-            require_closed(rule, self._profiles, self._doubtful)
+            require_closed(rule, self._profiles)
 
     def _flatten(self) -> Program:
         program, self._worths = flatten_probable(self._lowering, self._factors)
@@ -205,6 +205,14 @@ class ProbableEngine(ColumnsEngine):
 
     def _kernel(self) -> int:
         return run(self._context.address)
+
+    def _finish(self) -> None:
+        self._lists.begin()
+        super()._finish()
+
+    def _provide(self, status: Status) -> None:
+        if status is not Status.OUTPUT_FULL or not self._lists.grow():
+            super()._provide(status)
 
     def _replay(self, kind: int, rows: Words, born: Words) -> Status:
         table = self._table.address
@@ -282,12 +290,11 @@ class ProbableEngine(ColumnsEngine):
             if self._reads(key):
                 known[key] = profile | known.get(key, profile)
         if known != self._profiles or not doubtful <= self._doubtful:
-            before = dict(self._profiles), set(self._doubtful)
-            self._doubtful |= doubtful
+            before = self._profiles, self._doubtful
+            self._expect(known, self._doubtful | doubtful)
             try:
-                self._expect(known)
                 self._require_closed()
-            except Exception:
+            except UnsupportedError:
                 self._profiles, self._doubtful = before
                 raise
         self._familiar.learn(found)
@@ -348,7 +355,12 @@ class ProbableEngine(ColumnsEngine):
                 found.fields_by_rule(np.where(by_rule < 0, -1, by_rule + part)) for part in range(3)
             )
             kinds = np.where(by_rule[found.rule] >= 0, kinds, ErrorKind.NONE)
-            column = self._others.column(kinds, first.view(np.float64), second.view(np.float64))
+            column = self._lists.described(
+                found,
+                attribute,
+                self._others.column(kinds, first.view(np.float64), second.view(np.float64)),
+                self._others,
+            )
             if column.any:
                 errors[attribute] = column
         return errors
@@ -370,7 +382,7 @@ class ProbableEngine(ColumnsEngine):
         """Give the rules, the stored events and what is known of errors."""
         header = {
             "profiles": [
-                [*key, profile.widths, profile.components, profile.normal, profile.listed]
+                [*key, profile.widths, profile.components, profile.normal, profile.listed, profile.made]
                 for key, profile in self._profiles.items()
             ],
             "doubtful": sorted(self._doubtful),

@@ -24,10 +24,11 @@ from cepheus.engine.columns.memory import (
     put,
     word,
 )
-from cepheus.engine.columns.state import DONE, STRING_NEEDED, Cursor
+from cepheus.engine.columns.state import DONE, OUTPUT_FULL, STRING_NEEDED, Cursor
 from cepheus.engine.probable.choices import bind_last, bind_next, open_window
 from cepheus.engine.probable.compiled import compiled, inlined
 from cepheus.engine.probable.concerned import append_worth, concerned
+from cepheus.engine.probable.members import NO_ROOM
 from cepheus.engine.probable.outcome import conclude, queue_errors
 from cepheus.engine.probable.state import Of
 from cepheus.engine.probable.tables import StepWorthField, WorthField
@@ -141,8 +142,9 @@ def _evaluate(context: int, memory: int, rule_number: int, events_before: int) -
                     open_window(context, step, cursor)
                 probability = bind_next(context, step, cursor)
         elif forward and kind == StepKind.COMPUTE:
-            aggregate(context, memory, step, step_worth)
-            probability = 1.0
+            probability = aggregate(context, memory, step, step_worth)
+            if probability == NO_ROOM:
+                return OUTPUT_FULL
         elif forward and all_hold(context, fixed(step, StepField.CONSTRAINTS), fixed(step, StepField.CONSTRAINTS_END)):
             bands, bands_end = fixed(step_worth, StepWorthField.BANDS), fixed(step_worth, StepWorthField.BANDS_END)
             probability = bands_worth(context, memory, bands, bands_end)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from cepheus.core.error_column import ErrorKind
 from cepheus.engine.columns.emit import emit, rule_at
 from cepheus.engine.columns.memory import At, fixed, fixed_float, peek, peek_float, poke, poke_float
-from cepheus.engine.columns.state import DONE, OutputHeader
+from cepheus.engine.columns.state import DONE, OUTPUT_FULL, OutputHeader
 from cepheus.engine.probable.choices import absent
 from cepheus.engine.probable.compiled import compiled, settled
 from cepheus.engine.probable.state import Of
 from cepheus.engine.probable.tables import ErrorField, TermField, WorthField
+from cepheus.engine.probable.weighed import WEIGHED
 from cepheus.engine.probable.worth import error_at
 from cepheus.plan.program import RuleField
 
@@ -38,13 +39,16 @@ def conclude(context: int, memory: int, rule: int, rule_number: int, events_befo
         fields = fixed(context, At.OUTPUT) + 8 * fixed(memory, Of.FIRST_EXTRA)
         poke_float(fixed(fields, 0), event, probability)
         if fixed(rule, RuleField.OUTPUTS) < fixed(rule, RuleField.OUTPUTS_END):
-            _write_errors(context, memory, rule, worth, event, fields + 8)
+            status = _write_errors(context, memory, rule, worth, event, fields + 8)
     return status
 
 
 @compiled
-def _write_errors(context: int, memory: int, rule: int, worth: int, event: int, fields: int) -> None:
-    """Write the errors of a composite event's attributes: kind and two parameters each."""
+def _write_errors(context: int, memory: int, rule: int, worth: int, event: int, fields: int) -> int:
+    """Write the errors of a composite event's attributes: kind and two parameters each.
+
+    Of an aggregate with a list of members, these are where a copy of the list begins and how long it is.
+    """
     outputs = fixed(rule, RuleField.OUTPUTS_END) - fixed(rule, RuleField.OUTPUTS)
     for k in range(outputs):
         error = fixed(memory, Of.ERRORS) + _ERROR_BYTES * (fixed(worth, WorthField.ERRORS) + k)
@@ -56,6 +60,11 @@ def _write_errors(context: int, memory: int, rule: int, worth: int, event: int, 
             own = peek(source, 0)
             if own == 0:
                 continue
+            if own == WEIGHED:
+                if not _give_list(memory, source, event, fields + 24 * k):
+                    return OUTPUT_FULL
+                kind = own
+                break
             coefficient = fixed_float(term, TermField.COEFFICIENT)
             one, two = peek_float(source, 1), peek_float(source, 2)
             if own == _NORMAL:
@@ -69,8 +78,26 @@ def _write_errors(context: int, memory: int, rule: int, worth: int, event: int, 
                 first, second = one, two
             kind = own
         poke(fixed(fields, 3 * k), event, kind)
-        poke_float(fixed(fields, 3 * k + 1), event, first)
-        poke_float(fixed(fields, 3 * k + 2), event, second)
+        if kind != WEIGHED:
+            poke_float(fixed(fields, 3 * k + 1), event, first)
+            poke_float(fixed(fields, 3 * k + 2), event, second)
+    return DONE
+
+
+@compiled
+def _give_list(memory: int, error: int, event: int, fields: int) -> bool:
+    """Copy a list of members to where it outlives the event, and write where that is; False if there is no room."""
+    begin, length = peek(memory, Of.LAWS_USED), peek(error, 2)
+    if begin + length > fixed(memory, Of.LAWS_ROOM):
+        poke(memory, Of.LAWS_NEEDED, begin + length)
+        return False
+    source, target = fixed(memory, Of.MEMBERS) + 8 * peek(error, 1), fixed(memory, Of.LAWS) + 8 * begin
+    for k in range(length):
+        poke(target, k, peek(source, k))
+    poke(memory, Of.LAWS_USED, begin + length)
+    poke(fixed(fields, 1), event, begin)
+    poke(fixed(fields, 2), event, length)
+    return True
 
 
 @compiled

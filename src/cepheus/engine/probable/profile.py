@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from cepheus.engine.probable.state import MOST_TERMS
 from cepheus.plan.bands import LoweredTerm
 from cepheus.plan.constructs import Construct, unsupported
 from cepheus.plan.lowered import LoweredRule
+from cepheus.plan.program import StepKind
 from cepheus.rules.expressions import AttributeRef, Parameter
 from cepheus.rules.resolve import Compute, ResolvedRule
 from cepheus.rules.walk import walk
@@ -31,12 +32,16 @@ _MOST_WIDTHS = 2
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The worst there was: uniform parts and components of one error, and whether it is more than Normal."""
+    """The worst there was: uniform parts and components of one error, and whether it is more than Normal.
+
+    An error that is ``made`` comes from a list of members and is described only when it is given away.
+    """
 
     widths: int = 0
     components: int = 1
     normal: bool = True
     listed: bool = False
+    made: bool = False
 
     @property
     def plain_kinds(self) -> tuple[ErrorKind, ...]:
@@ -49,6 +54,7 @@ class Profile:
             max(self.components, other.components),
             self.normal and other.normal,
             self.listed or other.listed,
+            self.made or other.made,
         )
 
 
@@ -147,8 +153,13 @@ _KINDS: dict[type, int] = {Normal: int(ErrorKind.NORMAL), Uniform: int(ErrorKind
 _PLAIN = {int(ErrorKind.NORMAL): Profile(), int(ErrorKind.UNIFORM): Profile(1, 1, False)}
 
 
-def with_composites(profiles: Mapping[Key, Profile], rules: Iterable[ResolvedRule]) -> dict[Key, Profile]:
-    """Add the attributes of composite events that are computed from uncertain ones, whatever their number of turns."""
+def with_composites(
+    profiles: Mapping[Key, Profile], rules: Iterable[ResolvedRule], doubtful: Set[str]
+) -> dict[Key, Profile]:
+    """Add the attributes of composite events that are computed from uncertain ones, whatever their number of turns.
+
+    ``doubtful`` are the event types of which some may not have occurred.
+    """
     found = dict(profiles)
     rules = list(rules)
     changed = True
@@ -156,17 +167,39 @@ def with_composites(profiles: Mapping[Key, Profile], rules: Iterable[ResolvedRul
         changed = False
         for rule in rules:
             types = {position.name: position.type for position in rule.positions}
+            weighed = _weighed(rule, types, found, doubtful)
             for assignment in rule.assignments:
-                for key in _sources(assignment.value, rule, types):
-                    source = found.get(key)
-                    if source is None:
-                        continue
+                seen = [found[key] for key in _sources(assignment.value, rule, types) if key in found]
+                if any(isinstance(node, Parameter) and node.name in weighed for node in walk(assignment.value)):
+                    seen.append(Profile(made=True))
+                for source in seen:
                     target = (rule.composite.name, assignment.attribute)
                     merged = source | found.get(target, source)
                     if found.get(target) != merged:
                         found[target] = merged
                         changed = True
     return found
+
+
+def _weighed(rule: ResolvedRule, types: Mapping[str, str], uncertain: Collection[Key], doubtful: Set[str]) -> set[str]:
+    """Give the aggregates of a rule whose members are weighed, as some may not belong to them or all errors count."""
+    found: set[str] = set()
+    for step in rule.steps:
+        if isinstance(step, Compute):
+            read = {key for constraint in step.constraints for key in _read(constraint, step.type, types)}
+            asked = {node.name for one in step.constraints for node in walk(one) if isinstance(node, Parameter)}
+            unsure = step.type in doubtful or any(key in uncertain for key in read) or bool(asked & found)
+            value = () if step.value is None else _read(step.value, step.type, types)
+            if unsure or (step.function in ("Min", "Max") and any(key in uncertain for key in value)):
+                found.add(step.name)
+    return found
+
+
+def _read(node: object, own: str, types: Mapping[str, str]) -> Iterable[Key]:
+    """Give the attributes that are read, an event without a name being of a type of its ``own``."""
+    for child in walk(node):
+        if isinstance(child, AttributeRef):
+            yield (own if child.event is None else types[child.event]), child.name
 
 
 def _sources(value: object, rule: ResolvedRule, types: Mapping[str, str]) -> Iterable[Key]:
@@ -177,12 +210,10 @@ def _sources(value: object, rule: ResolvedRule, types: Mapping[str, str]) -> Ite
         elif isinstance(node, Parameter) and node.name in computed:
             step = computed[node.name]
             if step.value is not None and step.function != "Count":
-                for inner in walk(step.value):
-                    if isinstance(inner, AttributeRef) and inner.event is None:
-                        yield step.type, inner.name
+                yield from _read(step.value, step.type, types)
 
 
-def require_closed(rule: LoweredRule, profiles: Mapping[Key, Profile], doubtful: Iterable[str]) -> None:
+def require_closed(rule: LoweredRule, profiles: Mapping[Key, Profile]) -> None:
     """Refuse a rule that the errors seen so far lead beyond the closed forms."""
     span = rule.resolved.composite.span
     bands = [*rule.bands, *(band for step in (*rule.steps, *rule.absences) for band in step.bands)]
@@ -190,24 +221,28 @@ def require_closed(rule: LoweredRule, profiles: Mapping[Key, Profile], doubtful:
         seen = [_seen(term, profiles) for term in band.terms]
         combinations = math.prod(profile.components for profile in seen)
         if (
-            sum(profile.widths for profile in seen) > _MOST_WIDTHS
+            any(profile.made for profile in seen)
+            or sum(profile.widths for profile in seen) > _MOST_WIDTHS
             or combinations > _MOST_COMBINATIONS
             or len(seen) > MOST_TERMS
         ):
             raise unsupported(Construct.UNCERTAIN_FORMS, span)
     for output in rule.outputs:
         seen = [_seen(term, profiles) for term in output.error_terms]
+        if any(profile.made for profile in seen):
+            raise unsupported(Construct.UNCERTAIN_FORMS, span)
         if all(profile.normal for profile in seen):
             continue
         listed = any(profile.listed for profile in seen)
         if len(seen) > 1 or (listed and output.error_terms[0].coefficient != 1.0):
             raise unsupported(Construct.UNCERTAIN_FORMS, span)
-    doubtful = set(doubtful)
-    for step in rule.resolved.steps:
-        if isinstance(step, Compute):
-            value = step.value
-            blurred = isinstance(value, AttributeRef) and not profiles.get((step.type, value.name), Profile()).normal
-            if step.type in doubtful or (blurred and step.function != "Count"):
+    aggregates = [step for step in rule.resolved.steps if isinstance(step, Compute)]
+    lowered = [step for step in rule.steps if step.kind is StepKind.COMPUTE]
+    for step, row in zip(aggregates, lowered, strict=True):
+        if isinstance(step.value, AttributeRef) and step.function != "Count":
+            profile = profiles.get((step.type, step.value.name), Profile())
+            any_error = row.weighed and step.function not in ("Sum", "Avg")
+            if profile.made or not (profile.normal or any_error) or profile.widths > _MOST_WIDTHS:
                 raise unsupported(Construct.UNCERTAIN_FORMS, span)
 
 

@@ -52,9 +52,22 @@ class Of(IntEnum):
     CHANCES = 33
     GAUSSIAN = 34
     VICINITY_RESTS = 35
+    # lists of members: where those of each result end, the lists, their room and what was wanted; those given away
+    LIST_ENDS = 36
+    MEMBERS = 37
+    MEMBERS_ROOM = 38
+    MEMBERS_NEEDED = 39
+    LAWS = 40
+    LAWS_ROOM = 41
+    LAWS_NEEDED = 42
+    LAWS_USED = 43
+    # settings of the calculus, the latter two as bits
+    EXACT_MEMBERS = 44
+    IGNORE = 45
+    ACCEPT = 46
 
 
-_TABLE_WORDS = 40
+_TABLE_WORDS = 48
 _LINE_WORDS = 8
 MOST_TERMS = 16
 REMEMBERED = 1024
@@ -75,6 +88,9 @@ class WorthTable:
         self.address = address(self.words)
         self._kept: dict[Of, Words] = {}
         self.point(Of.GAUSSIAN, _GAUSSIAN)
+
+    def __getitem__(self, at: Of) -> int:
+        return int(self.words[at])
 
     def __setitem__(self, at: Of, value: int) -> None:
         self.words[at] = value
@@ -116,6 +132,7 @@ class WorthTable:
             (Of.ERRORS, worths.errors),
             (Of.DOUBTS, worths.doubts),
             (Of.RESULT_ERRORS, np.zeros(3 * (steps + 1), np.int64)),
+            (Of.LIST_ENDS, np.zeros(steps + 2, np.int64)),
             (Of.PRODUCTS, np.zeros(steps + 2, np.int64)),
             (Of.OPENINGS, np.zeros(len(worths.rules) + 1, np.int64)),
             (Of.ENTRANCES, np.zeros(len(worths.columns) + 1, np.int64)),

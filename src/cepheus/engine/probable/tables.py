@@ -76,13 +76,22 @@ class WorthField(IntEnum):
     PADDING = 7
 
 
+class MembersCode(IntEnum):
+    """Of an aggregate: who belongs to it, and whether the rule can do without it where there may be nobody."""
+
+    FITTING = 0
+    ALL = 1
+    WEIGHED = 2
+    NEEDED = 3
+
+
 class StepWorthField(IntEnum):
     """Of a step: its bands, whether a candidate must exceed the least probability, the error of what is aggregated.
 
     ``SHARED`` is the number of an aggregate or absence that rules have in common (-1: none): it asks nothing but the
     terminator, so one of them works it out for all. ``REMEMBERED`` tells that the worth of the bands depends on the
-    terminator and the candidate alone, so that other rules may use it, too. ``SINGLE`` and ``PLAIN`` tell that a step
-    takes just the last event, and that every event of its window will do.
+    terminator and the candidate alone, so that other rules may use it, too. ``SINGLE`` tells that a step takes just the
+    last event, ``MEMBERS`` who belongs to an aggregate.
     """
 
     BANDS = 0
@@ -92,7 +101,7 @@ class StepWorthField(IntEnum):
     SHARED = 4
     REMEMBERED = 5
     SINGLE = 6
-    PLAIN = 7
+    MEMBERS = 7
 
 
 class ErrorField(IntEnum):
@@ -251,12 +260,15 @@ def _bands(rows: _Rows, program: Program, code: list[Instruction]) -> tuple[Word
 def _step(step: LoweredStep, inner: int, rows: _Rows, shared: dict[LoweredStep, int]) -> tuple[int, ...]:
     asked = _positions(step)
     number = -1
-    if step.kind in (StepKind.COMPUTE, StepKind.ABSENT) and asked <= {0, inner}:
+    if step.kind in (StepKind.COMPUTE, StepKind.ABSENT) and not step.weighed and asked <= {0, inner}:
         number = shared.setdefault(step, len(shared))
     remembered = bool(step.bands) and _of_bands(step.bands) <= {0, step.position}
     exceeds = step.policy is not PolicyCode.EACH
     single = step.policy is PolicyCode.LAST and step.count == 1
-    return (*rows.span(step.bands), exceeds, step.value_error_slot, number, remembered, single, step.plain)
+    members = MembersCode.ALL if step.plain else MembersCode.FITTING
+    if step.weighed:
+        members = MembersCode.NEEDED if step.needed else MembersCode.WEIGHED
+    return (*rows.span(step.bands), exceeds, step.value_error_slot, number, remembered, single, members)
 
 
 _ANYTHING = -1

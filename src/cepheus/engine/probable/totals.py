@@ -10,16 +10,21 @@ from cepheus.engine.columns.state import LaneState
 from cepheus.engine.columns.windows import compute_aggregate, lane_of, scope
 from cepheus.engine.probable.choices import shared_place
 from cepheus.engine.probable.compiled import compiled, inlined
+from cepheus.engine.probable.members import weigh
 from cepheus.engine.probable.state import Of
-from cepheus.engine.probable.tables import StepWorthField
+from cepheus.engine.probable.tables import MembersCode, StepWorthField
 from cepheus.plan.program import FunctionCode, StepField
 
 _NORMAL = int(ErrorKind.NORMAL)
 
 
 @inlined
-def aggregate(context: int, memory: int, step: int, step_worth: int) -> None:
-    """Compute an aggregate and its error, once for all rules that ask it."""
+def aggregate(context: int, memory: int, step: int, step_worth: int) -> float:
+    """Compute an aggregate and its error, once for all rules that ask it; give the probability that it is defined."""
+    if fixed(step_worth, StepWorthField.MEMBERS) >= MembersCode.WEIGHED:
+        return weigh(context, memory, step, step_worth)
+    ends = fixed(memory, Of.LIST_ENDS)
+    poke(ends, fixed(step, StepField.RESULT) + 1, peek(ends, fixed(step, StepField.RESULT)))
     shared = shared_place(memory, step_worth)
     result = fixed(step, StepField.RESULT)
     error = fixed(memory, Of.RESULT_ERRORS) + 24 * result
@@ -28,7 +33,7 @@ def aggregate(context: int, memory: int, step: int, step_worth: int) -> None:
         put(context, At.RESULTS_DEFINED, result, peek(shared, 2))
         for k in range(3):
             poke(error, k, peek(shared, 3 + k))
-        return
+        return 1.0
     compute_aggregate(context, step)
     _compute_error(context, memory, step, step_worth)
     if shared != 0:
@@ -37,6 +42,7 @@ def aggregate(context: int, memory: int, step: int, step_worth: int) -> None:
         poke(shared, 2, word(context, At.RESULTS_DEFINED, result))
         for k in range(3):
             poke(shared, 3 + k, peek(error, k))
+    return 1.0
 
 
 @compiled
@@ -51,7 +57,7 @@ def _compute_error(context: int, memory: int, step: int, step_worth: int) -> Non
     if lane < 0:
         return
     function = fixed(step, StepField.FUNCTION)
-    plain = fixed(step_worth, StepWorthField.PLAIN) != 0
+    plain = fixed(step_worth, StepWorthField.MEMBERS) == MembersCode.ALL
     begin, end = _members(context, step, lane)
     if function == FunctionCode.FIRST or function == FunctionCode.LAST:
         _copy_error(context, step, plain, lane, begin, end, slot, result)

@@ -21,10 +21,11 @@ from cepheus.engine.columns.memory import (
     word,
 )
 from cepheus.engine.probable.compiled import compiled, inlined, settled
+from cepheus.engine.probable.inside import normal_inside
 from cepheus.engine.probable.state import Of
 from cepheus.engine.probable.tables import SpreadField
 from cepheus.engine.probable.vicinity_tables import MemberField, RestField, VicinityField
-from cepheus.engine.probable.worth import band_worth, bands_worth, normal_inside
+from cepheus.engine.probable.worth import band_worth, bands_worth
 
 _INDEX_BYTES = 8 * len(VicinityField)
 _MEMBER_BYTES = 8 * len(MemberField)

@@ -18,11 +18,11 @@ from cepheus.engine.columns.memory import (
     whole,
     word,
 )
-from cepheus.engine.probable.compiled import compiled, inlined, settled, spread_cdf
-from cepheus.engine.probable.gaussian import standard_cdf
+from cepheus.engine.probable.compiled import compiled, inlined, settled
+from cepheus.engine.probable.inside import inside, widened
 from cepheus.engine.probable.state import Of
 from cepheus.engine.probable.tables import BandField, BoundField, SpreadField, TermField
-from cepheus.uncertainty.closed_forms import FAR
+from cepheus.engine.probable.weighed import WEIGHED, weighed_inside
 
 _BAND_BYTES = 8 * len(BandField)
 _TERM_BYTES = 8 * len(TermField)
@@ -69,6 +69,7 @@ def band_worth(context: int, memory: int, band: int) -> float:
     terms = fixed(memory, Of.TERMS)
     mean, variance, wide, narrow = 0.0, 0.0, 0.0, 0.0
     uncertain, several = False, False
+    weighed, scale = 0, 1.0
     for at in range(begin, end):
         term = terms + _TERM_BYTES * at
         if not _is_defined(context, term):
@@ -87,7 +88,9 @@ def band_worth(context: int, memory: int, band: int) -> float:
             variance += coefficient * coefficient * second
         elif kind == _UNIFORM:
             mean += coefficient * (value - 0.5 * (first + second))
-            wide, narrow = _widened(wide, narrow, abs(coefficient) * 0.5 * (second - first))
+            wide, narrow = widened(wide, narrow, abs(coefficient) * 0.5 * (second - first))
+        elif kind == WEIGHED:
+            weighed, scale = fixed(memory, Of.MEMBERS) + 8 * peek(error, 1), coefficient
         else:
             several = True
     if not uncertain:
@@ -108,67 +111,24 @@ def band_worth(context: int, memory: int, band: int) -> float:
         if operator == 1:
             excluded = limit
         if operator == 0 or operator >= 4:
-            inside = operator != 4
-            if limit > low or (limit == low and not inside):
-                low, low_inside = limit, inside
+            included = operator != 4
+            if limit > low or (limit == low and not included):
+                low, low_inside = limit, included
         if operator == 0 or operator == 2 or operator == 3:
-            inside = operator != 2
-            if limit < high or (limit == high and not inside):
-                high, high_inside = limit, inside
+            included = operator != 2
+            if limit < high or (limit == high and not included):
+                high, high_inside = limit, included
     if low > high:
         return 0.0
+    if weighed != 0:  # nothing else of the form is uncertain
+        low, high, excluded = (low - mean) / scale, (high - mean) / scale, (excluded - mean) / scale
+        if scale < 0.0:
+            low, low_inside, high, high_inside = high, high_inside, low, low_inside
+        return settled(weighed_inside(memory, weighed, low, low_inside, high, high_inside, excluded))
     if several:
         return settled(_mixed(context, memory, row, low, low_inside, high, high_inside, excluded))
     gaussian = fixed(memory, Of.GAUSSIAN)
-    return settled(_inside(gaussian, mean, variance, wide, narrow, low, low_inside, high, high_inside, excluded))
-
-
-@inlined
-def _widened(wide: float, narrow: float, width: float) -> tuple[float, float]:
-    """Add a half width to the two there may be."""
-    if width > wide:
-        return width, wide
-    return wide, max(narrow, width)
-
-
-@inlined
-def normal_inside(gaussian: int, mean: float, scale: float, low: float, high: float) -> float:
-    """Give the probability that a Gaussian lies between two numbers; ``scale`` is one over its standard deviation.
-
-    Nothing is the answer if something is no number.
-    """
-    top, bottom = (high - mean) * scale, (low - mean) * scale
-    if not (top >= -FAR and bottom <= FAR):
-        return 0.0
-    upper = 1.0 if top > FAR else standard_cdf(gaussian, top)
-    lower = 0.0 if bottom < -FAR else standard_cdf(gaussian, bottom)
-    return max(upper - lower, 0.0)
-
-
-@inlined
-def _inside(
-    gaussian: int,
-    mean: float,
-    variance: float,
-    wide: float,
-    narrow: float,
-    low: float,
-    low_inside: bool,
-    high: float,
-    high_inside: bool,
-    excluded: float,
-) -> float:
-    """Give the probability that a spread around a mean lies in an interval."""
-    if variance == 0.0 and wide == 0.0:
-        above = mean > low or (low_inside and mean == low)
-        below = mean < high or (high_inside and mean == high)
-        return 1.0 if above and below and mean != excluded else 0.0
-    if wide == 0.0:
-        return normal_inside(gaussian, mean, 1.0 / math.sqrt(variance), low, high)
-    sd = math.sqrt(variance)
-    upper = 1.0 if high == math.inf else spread_cdf(high - mean, sd, wide, narrow)
-    lower = 0.0 if low == -math.inf else spread_cdf(low - mean, sd, wide, narrow)
-    return max(upper - lower, 0.0)
+    return settled(inside(gaussian, mean, variance, wide, narrow, low, low_inside, high, high_inside, excluded))
 
 
 @compiled
@@ -206,7 +166,7 @@ def _mixed(
                 variance += coefficient * coefficient * second
             elif kind == _UNIFORM:
                 mean += coefficient * (value - 0.5 * (first + second))
-                wide, narrow = _widened(wide, narrow, abs(coefficient) * 0.5 * (second - first))
+                wide, narrow = widened(wide, narrow, abs(coefficient) * 0.5 * (second - first))
             else:
                 at = table(memory, Of.RANGES, 2 * whole(first)) + peek(places, k)
                 spread = fixed(memory, Of.SPREADS) + _SPREAD_BYTES * at
@@ -214,9 +174,9 @@ def _mixed(
                 mean += coefficient * (value - fixed_float(spread, SpreadField.MEAN))
                 variance += coefficient * coefficient * fixed_float(spread, SpreadField.VARIANCE)
                 size = abs(coefficient)
-                wide, narrow = _widened(wide, narrow, size * fixed_float(spread, SpreadField.WIDE))
-                wide, narrow = _widened(wide, narrow, size * fixed_float(spread, SpreadField.NARROW))
-        total += weight * _inside(gaussian, mean, variance, wide, narrow, low, low_inside, high, high_inside, excluded)
+                wide, narrow = widened(wide, narrow, size * fixed_float(spread, SpreadField.WIDE))
+                wide, narrow = widened(wide, narrow, size * fixed_float(spread, SpreadField.NARROW))
+        total += weight * inside(gaussian, mean, variance, wide, narrow, low, low_inside, high, high_inside, excluded)
         more = _step(context, memory, begin, end)
     return total
 

@@ -1,0 +1,99 @@
+"""Lists of members outside the kernel: their room, and the values and errors that composite events get from them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cepheus.core.distribution import Distribution, Normal, Uniform
+from cepheus.core.error_column import ErrorColumn, ErrorKind
+from cepheus.core.values import ValueType
+from cepheus.engine.columns.outlet import Found
+from cepheus.engine.probable.others import OtherErrors
+from cepheus.engine.probable.state import Of, WorthTable
+from cepheus.engine.probable.weighed import HEADER_WORDS, MEMBER_WORDS, WEIGHED, ListField, MemberField
+from cepheus.plan.code import float_bits
+from cepheus.plan.program import FunctionCode, Words
+from cepheus.uncertainty.aggregates import Member, compute_aggregate
+from cepheus.uncertainty.calculus import Calculus
+from cepheus.uncertainty.laws import law_of
+from cepheus.uncertainty.production import error_of_computed
+
+_FIRST_ROOM = 1 << 10
+
+
+class Lists:
+    """The room for lists of members: those of the match under way, and those that composite events were given."""
+
+    def __init__(self, table: WorthTable, calculus: Calculus) -> None:
+        self._table = table
+        self._calculus = calculus
+        table[Of.EXACT_MEMBERS] = calculus.exact_members
+        table[Of.IGNORE], table[Of.ACCEPT] = float_bits(calculus.ignore), float_bits(calculus.accept)
+        self._make_room(Of.MEMBERS, Of.MEMBERS_ROOM, _FIRST_ROOM)
+        self._given = self._make_room(Of.LAWS, Of.LAWS_ROOM, _FIRST_ROOM)
+
+    def _make_room(self, at: Of, room: Of, words: int) -> Words:
+        made = np.zeros(words, np.int64)
+        self._table.lend(at, made)
+        self._table[room] = words
+        return made
+
+    def begin(self) -> None:
+        """Forget the lists that were given before."""
+        self._table[Of.LAWS_USED] = 0
+
+    def grow(self) -> bool:
+        """Give the kernel the room that it came back for; False if it did not ask for any."""
+        wanted, given = self._table[Of.MEMBERS_NEEDED], self._table[Of.LAWS_NEEDED]
+        self._table[Of.MEMBERS_NEEDED] = self._table[Of.LAWS_NEEDED] = 0
+        if wanted:
+            self._make_room(Of.MEMBERS, Of.MEMBERS_ROOM, 2 * wanted)
+        if given:
+            before = self._given
+            self._given = self._make_room(Of.LAWS, Of.LAWS_ROOM, 2 * given)
+            self._given[: len(before)] = before
+        return bool(wanted or given)
+
+    def described(self, found: Found, attribute: str, errors: ErrorColumn, others: OtherErrors) -> ErrorColumn:
+        """Give the errors of an attribute, those that come from lists worked out, and put the values in place."""
+        rows = np.flatnonzero(errors.kinds == WEIGHED).tolist()
+        if not rows:
+            return errors
+        places = found.outlet.places[attribute, ValueType.FLOAT]
+        sharp = errors.where(errors.kinds != WEIGHED)
+        made = list(sharp)
+        begins, lengths = errors.first.view(np.int64), errors.second.view(np.int64)
+        for row in rows:
+            words = self._given[begins[row] : begins[row] + lengths[row]]
+            value, error = self._computed(words, others)
+            found.fields[places[found.rule[row]]][row] = float_bits(value)
+            made[row] = error
+        return ErrorColumn.of(made)
+
+    def _computed(self, words: Words, others: OtherErrors) -> tuple[float, Distribution]:
+        function = FunctionCode(words[ListField.FUNCTION]).name.capitalize()
+        records = words[HEADER_WORDS:].reshape(-1, MEMBER_WORDS)
+        numbers = records.view(np.float64)
+        members = []
+        for record, parts in zip(records, numbers, strict=True):
+            value = float(parts[MemberField.VALUE])
+            error = _error(int(record[MemberField.KIND]), *parts[MemberField.FIRST :].tolist(), others)
+            law = None if error is None else law_of(error, value)
+            members.append(Member(float(parts[MemberField.PROBABILITY]), value, law))
+        computed = compute_aggregate(function, members, self._calculus)
+        assert computed.law is not None
+        assert isinstance(computed.value, int | float)
+        value = float(computed.value)
+        return value, error_of_computed(value, computed.law, self._calculus)
+
+
+def _error(kind: int, first: float, second: float, others: OtherErrors) -> Distribution | None:
+    match kind:
+        case ErrorKind.NONE:
+            return None
+        case ErrorKind.NORMAL:
+            return Normal(first, second)
+        case ErrorKind.UNIFORM:
+            return Uniform(first, second)
+        case _:
+            return others.listed[int(first)]

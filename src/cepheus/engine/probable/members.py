@@ -1,0 +1,186 @@
+"""Aggregates whose members are weighed one by one, compiled: who they are, and what they come to.
+
+A member may belong to the aggregate with a probability, or the function asks more of the errors of values than their
+sum. Members are listed in working space, those of the aggregates of one rule one after the other.
+"""
+
+from __future__ import annotations
+
+import math
+
+from cepheus.core.error_column import ErrorKind
+from cepheus.engine.columns.aggregates import empty_aggregate
+from cepheus.engine.columns.lanes import first_not_before, lane_at
+from cepheus.engine.columns.machine import compute
+from cepheus.engine.columns.memory import (
+    At,
+    fixed,
+    fixed_float,
+    number,
+    peek,
+    peek_float,
+    poke,
+    poke_float,
+    put,
+    put_number,
+    word,
+)
+from cepheus.engine.columns.state import LaneState
+from cepheus.engine.columns.windows import lane_of, scope
+from cepheus.engine.probable.choices import own_worth
+from cepheus.engine.probable.compiled import compiled, inlined, settled
+from cepheus.engine.probable.state import Of
+from cepheus.engine.probable.tables import MembersCode, StepWorthField
+from cepheus.engine.probable.weighed import (
+    HEADER_WORDS,
+    MEMBER_WORDS,
+    WEIGHED,
+    ListField,
+    MemberField,
+    member_at,
+    write_chances,
+)
+from cepheus.plan.program import FunctionCode, StepField, ValueKind
+
+NO_ROOM = -1.0
+"""What comes instead of a probability where the working space is too small."""
+
+_NORMAL = int(ErrorKind.NORMAL)
+
+
+@compiled
+def weigh(context: int, memory: int, step: int, step_worth: int) -> float:
+    """Compute an aggregate from its members; give the probability that it is defined, if the rule needs it."""
+    result = fixed(step, StepField.RESULT)
+    error = fixed(memory, Of.RESULT_ERRORS) + 24 * result
+    ends = fixed(memory, Of.LIST_ENDS)
+    start = peek(ends, result)
+    poke(ends, result + 1, start)
+    poke(error, 0, 0)
+    lane = lane_of(context, step)
+    if lane < 0:
+        empty_aggregate(context, step)
+        return 1.0
+    since, until = scope(context, step)
+    begin, end = first_not_before(context, lane, since), first_not_before(context, lane, until)
+    needed = start + HEADER_WORDS + (end - begin) * MEMBER_WORDS + (end - begin + 1)
+    if needed > fixed(memory, Of.MEMBERS_ROOM):
+        poke(memory, Of.MEMBERS_NEEDED, needed)
+        return NO_ROOM
+    members = fixed(memory, Of.MEMBERS) + 8 * start
+    count, unsure = _list_members(context, memory, step, step_worth, lane, begin, end, members)
+    if count == 0:
+        empty_aggregate(context, step)
+        return 1.0
+    function = fixed(step, StepField.FUNCTION)
+    if unsure == 0 and (function == FunctionCode.FIRST or function == FunctionCode.LAST):
+        if function == FunctionCode.LAST:
+            for k in range(MEMBER_WORDS):
+                poke(member_at(members, 0), k, peek(member_at(members, count - 1), k))
+        count = 1
+    blurred = False
+    missing = 1.0
+    for k in range(count):
+        member = member_at(members, k)
+        blurred = blurred or peek(member, MemberField.KIND) != 0
+        missing *= 1.0 - peek_float(member, MemberField.PROBABILITY)
+    _observe(context, step, members, count)
+    if unsure == 0 and not blurred:
+        return 1.0
+    always = function == FunctionCode.COUNT or function == FunctionCode.SUM
+    defined = 1.0 if always else settled(1.0 - missing)
+    poke(members, ListField.FUNCTION, function)
+    poke(members, ListField.COUNT, count)
+    poke(members, ListField.UNSURE, unsure)
+    poke_float(members, ListField.DEFINED, defined)
+    words = HEADER_WORDS + count * MEMBER_WORDS
+    if function == FunctionCode.COUNT:
+        write_chances(members, count)
+        words += count + 1
+    poke(ends, result + 1, start + words)
+    poke(error, 0, WEIGHED)
+    poke(error, 1, start)
+    poke(error, 2, HEADER_WORDS + count * MEMBER_WORDS)
+    return defined if fixed(step_worth, StepWorthField.MEMBERS) == MembersCode.NEEDED else 1.0
+
+
+@compiled
+def _list_members(
+    context: int, memory: int, step: int, step_worth: int, lane: int, begin: int, end: int, members: int
+) -> tuple[int, int]:
+    """List the possible members among the entries of a lane; give how many there are, and how many are not sure."""
+    row = lane_at(context, lane)
+    offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
+    ignore, accept = fixed_float(memory, Of.IGNORE), fixed_float(memory, Of.ACCEPT)
+    error_slot = fixed(step_worth, StepWorthField.VALUE_ERROR)
+    counts = fixed(step, StepField.FUNCTION) == FunctionCode.COUNT
+    count, unsure = 0, 0
+    for entry in range(begin, end):
+        probability = own_worth(context, memory, step, step_worth, offset + (entry & mask))
+        if probability <= ignore or probability == 0.0:
+            continue
+        defined, value = _value_of(context, step)
+        if not defined:
+            continue
+        member = member_at(members, count)
+        if probability >= accept:
+            probability = 1.0
+        else:
+            unsure += 1
+        count += 1
+        poke_float(member, MemberField.PROBABILITY, probability)
+        poke_float(member, MemberField.VALUE, value)
+        poke(member, MemberField.KIND, 0)
+        if error_slot >= 0 and not counts:
+            base = word(context, At.BOUND, fixed(step, StepField.POSITION))
+            source = fixed(context, At.STORE) + 8 * (base + error_slot)
+            for k in range(3):
+                poke(member, MemberField.KIND + k, peek(source, k))
+    return count, unsure
+
+
+@inlined
+def _value_of(context: int, step: int) -> tuple[bool, float]:
+    """Give the value of the event under test, as a float, and whether it is defined."""
+    kind, slot = fixed(step, StepField.VALUE_KIND), fixed(step, StepField.VALUE_SLOT)
+    if kind == ValueKind.NONE:
+        return True, 1.0
+    if slot >= 0:
+        place = word(context, At.BOUND, fixed(step, StepField.POSITION)) + slot
+        put(context, At.STACK, 0, word(context, At.STORE, place))
+    elif not compute(context, fixed(step, StepField.VALUE_CODE)):
+        return False, 0.0
+    if kind == ValueKind.INT:
+        return True, float(word(context, At.STACK, 0))
+    return True, number(context, At.STACK, 0)
+
+
+@compiled
+def _observe(context: int, step: int, members: int, count: int) -> None:
+    """Give the aggregate of the values as they were observed, as if all members were there."""
+    result, function = fixed(step, StepField.RESULT), fixed(step, StepField.FUNCTION)
+    put(context, At.RESULTS_DEFINED, result, 1)
+    if function == FunctionCode.COUNT:
+        put(context, At.RESULTS, result, count)
+        return
+    total, lost = 0.0, 0.0
+    best = peek_float(member_at(members, 0), MemberField.VALUE)
+    for k in range(count):
+        value = peek_float(member_at(members, k), MemberField.VALUE)
+        grown = total + value
+        lost += (total - grown) + value if abs(total) >= abs(value) else (value - grown) + total
+        total = grown
+        if function == FunctionCode.MAX:
+            best = max(best, value)
+        elif function == FunctionCode.MIN:
+            best = min(best, value)
+    total += lost
+    if function == FunctionCode.AVG:
+        total /= count
+    answer = total if function == FunctionCode.SUM or function == FunctionCode.AVG else best
+    if not math.isfinite(answer):
+        put(context, At.RESULTS_DEFINED, result, 0)
+    elif fixed(step, StepField.VALUE_KIND) == ValueKind.INT and function != FunctionCode.AVG:
+        put(context, At.RESULTS, result, int(answer))
+    else:
+        put_number(context, At.RESULTS, result, answer)
