@@ -14,7 +14,11 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import Discrete, Distribution, Mixture, Normal, Uniform
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
+from cepheus.engine.automata import kernel as automata
+from cepheus.engine.columns import kernel as columns
 from cepheus.engine.interface import Engine
+from cepheus.engine.probable import choices
+from cepheus.engine.probable import kernel as probable
 from cepheus.engine.probable.engine import ProbableEngine
 from cepheus.engine.reference import ReferenceEngine
 from cepheus.engine.registry import create
@@ -85,6 +89,12 @@ def test_closed_forms_agree(mode: str) -> None:
     assert fired > 150
 
 
+def test_kernels_that_share_functions_compile_them_under_different_names() -> None:
+    pairs = [(columns.run, probable.run), (columns.bind_last, choices.bind_last), (columns.run, automata.run)]
+    for one, other in pairs:
+        assert one.__qualname__ != other.__qualname__
+
+
 ERRORS: tuple[Distribution, ...] = (
     Normal(0.0, 1.0),
     Uniform(-1.0, 2.0),
@@ -101,15 +111,15 @@ def aggregating(seed: int, function: str, members: str) -> UncertainCase:
         DECLARATIONS
         + f"""
         rule Asked define Asked(x: double) from A(n=$n) as T
-        and 0.5 < 2*$agg = {function}(C({members}){value} within 20 us from T) where x = T.x
+        and 0.5 < $agg = {function}(C({members}){value} within 20 us from T) where x = T.x
         rule Made define Made(x: double) from A(n=$n) as T
         and $agg = {function}(C({members}){value} within 30 us from T) where x = $agg min probability 0.2
-        rule Both define Both(x: double) from A(n=$n) as T and last B() within 9 us from T
-        and $agg = {function}(C({members}){value} between B and T) < 3 and $all = Count(C(x > 2) within 15 us from T) > 1
-        where x = $agg
+        rule Both define Both(x: double) from A(n=$n) as T and last B(1 - 2*$agg < y) within 20 us from T
+        and $agg = {function}(C({members}){value} between B and T)
+        and $all = Count(C(x > 2) within 15 us from T) >= 1 where x = $agg
     """
     )
-    simple = function in ("Sum", "Avg")
+    simple = function in ("Sum", "Avg") or (function in ("First", "Last") and not members)
     events = [
         Event(
             random.choice("AABCCCC"),

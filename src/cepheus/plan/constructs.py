@@ -28,7 +28,9 @@ class Construct(Enum):
     DEEP_EXPRESSIONS = f"expressions that hold {MAX_STACK} values or more at once"
     UNTOLD_TYPES = "comparing attributes whose types only the data tells, other than for equality of two events"
     OTHER_TYPE = "an attribute as another type than rules deployed before read it as"
-    UNCERTAIN_FORMS = "uncertain attributes in other than closed forms: linear, one form for each of them, Normal sums"
+    UNCERTAIN_FORMS = (
+        "uncertain attributes in other than closed forms: linear, one form for each of them, Normal sums, no Stddev"
+    )
 
 
 NOT_COMPILED: Mapping[Construct, str] = MappingProxyType(

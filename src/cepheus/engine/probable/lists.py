@@ -77,7 +77,8 @@ class Lists:
         members = []
         for record, parts in zip(records, numbers, strict=True):
             value = float(parts[MemberField.VALUE])
-            error = _error(int(record[MemberField.KIND]), *parts[MemberField.FIRST :].tolist(), others)
+            first, second = float(parts[MemberField.FIRST]), float(parts[MemberField.SECOND])
+            error = _error(int(record[MemberField.KIND]), first, second, others)
             law = None if error is None else law_of(error, value)
             members.append(Member(float(parts[MemberField.PROBABILITY]), value, law))
         computed = compute_aggregate(function, members, self._calculus)
