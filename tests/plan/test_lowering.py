@@ -17,6 +17,7 @@ from cepheus.plan.program import (
     ConstraintKind,
     PolicyCode,
     RuleField,
+    RuleFlag,
     StepField,
     StepKind,
     TypeField,
@@ -168,7 +169,7 @@ def test_the_flat_program_has_a_row_for_everything() -> None:
     absences = program.steps[row[RuleField.ABSENCES] : row[RuleField.ABSENCES_END]]
     assert steps[:, StepField.KIND].tolist() == [StepKind.CHOOSE]
     assert absences[:, StepField.KIND].tolist() == [StepKind.ABSENT]
-    assert program.rules[:, RuleField.FEEDS].tolist() == [1, 0]
+    assert program.rules[:, RuleField.FLAGS].tolist() == [RuleFlag.FEEDS, 0]
     assert len(program.columns) == lowering.column_count
     assert program.columns[:, ColumnField.KEYS].tolist() == [1, 1]
     widths = program.types[:, TypeField.WIDTH].tolist()

@@ -76,15 +76,15 @@ def _number(constraint: LoweredConstraint) -> float:
 
 @dataclass(slots=True)
 class Indexes:
-    """The rows of all indexes: sorted points, nodes with ranges of members, members as numbers of listeners."""
+    """The rows of all indexes: sorted points, nodes with ranges of members, and the members."""
 
     rows: list[tuple[int, ...]] = field(default_factory=list)
     points: list[int] = field(default_factory=list)
     nodes: list[tuple[int, int]] = field(default_factory=list)
     members: list[int] = field(default_factory=list)
 
-    def add(self, group: Group, add_listener: Callable[[Listener], int]) -> None:
-        """Write the index of a group; ``add_listener`` writes a listener with the filters that remain."""
+    def add(self, group: Group, add_member: Callable[[Listener], int]) -> None:
+        """Write the index of a group; ``add_member`` gives what stands for a listener with the filters that remain."""
         spans = [_span(group, listener) for listener in group.listeners]
         words = {_number(c): c.constant for span in spans for c in span.used}
         numbers = sorted(words)
@@ -95,7 +95,7 @@ class Indexes:
         while leaves < 2 * len(numbers) + 1:
             leaves *= 2
         for listener, span in zip(group.listeners, spans, strict=True):
-            number = add_listener(replace(listener, filters=span.rest))
+            number = add_member(replace(listener, filters=span.rest))
             if group.by_range:
                 for node in _cover(*span.cells(numbers), leaves):
                     hung[node].append(number)

@@ -10,6 +10,7 @@ import numpy as np
 
 from cepheus.plan.code import Instruction, LoweredConstraint
 from cepheus.plan.content_index import Indexes, Listener, index_listeners
+from cepheus.plan.lines import in_lines
 from cepheus.plan.lower import Lowering
 from cepheus.plan.lowered import LoweredRule, LoweredStep
 from cepheus.plan.program import (
@@ -21,6 +22,7 @@ from cepheus.plan.program import (
     PolicyCode,
     Program,
     RuleField,
+    RuleFlag,
     StepField,
     StepFlag,
     StepKind,
@@ -63,6 +65,11 @@ class _Tables:
         begin, end = self.add_constraints(listener.filters)
         self.listeners.append((listener.is_rule, listener.target, begin, end))
         return len(self.listeners) - 1
+
+    def add_member(self, listener: Listener) -> int:
+        """Append a listener of an index and give its number, or, if nothing is left to check, whom it stands for."""
+        number = self.add_listener(listener)
+        return number if listener.filters else ~(2 * listener.target + listener.is_rule)
 
     def add_step(self, step: LoweredStep, *, completes: bool = False) -> None:
         """Append a step; ``completes`` tells that each event it takes completes a composite event."""
@@ -123,8 +130,8 @@ def flatten(
         constraints=_table(tables.constraints, len(ConstraintField)),
         code=_table(tables.code, 3),
         columns=_columns(lowering),
-        rules=_table(rules, len(RuleField)),
-        steps=_aligned(_table(tables.steps, len(StepField))),
+        rules=in_lines(_table(rules, len(RuleField))),
+        steps=in_lines(_table(tables.steps, len(StepField))),
         keys=_table(tables.keys, 2),
         outputs=_table(tables.outputs, len(OutputField)),
         consuming=_table(tables.consuming, 3),
@@ -135,18 +142,6 @@ def flatten(
         groups=_table(ranges, 2),
         record_width=2 + max((layout.width for layout in lowering.types.values()), default=0),
     )
-
-
-def _aligned(table: Words) -> Words:
-    """Give a table that begins where a line of the cache begins."""
-    words = np.zeros(table.size + _LINE_WORDS, np.int64)
-    begin = -(words.ctypes.data // 8) % _LINE_WORDS
-    aligned: Words = words[begin : begin + table.size].reshape(table.shape)
-    aligned[:] = table
-    return aligned
-
-
-_LINE_WORDS = 8
 
 
 def _table(rows: Sequence[Sequence[int]], width: int) -> Words:
@@ -189,11 +184,12 @@ def _rule(
         len(rule.resolved.positions),
         outputs,
         len(tables.outputs),
-        feeds,
+        (RuleFlag.FEEDS if feeds else 0) | (RuleFlag.CONSUMES if rule.consuming else 0),
         composite.index if composite is not None else -1,
         rule.seed - (1 << 64) if rule.seed >= 1 << 63 else rule.seed,
         consuming,
         len(tables.consuming),
+        *(0 for field in RuleField if field >= RuleField.PADDING_0),
     )
 
 
@@ -224,7 +220,7 @@ def _types(lowering: Lowering, tables: _Tables, listeners: Mapping[int, Sequence
         end = len(tables.listeners)
         first_index = len(indexes.rows)
         for group in groups:
-            indexes.add(group, tables.add_listener)
+            indexes.add(group, tables.add_member)
         row = types[layout.index]
         row[TypeField.WIDTH] = layout.width
         row[TypeField.LISTENERS] = begin

@@ -97,7 +97,10 @@ class ValueKind(IntEnum):
 
 
 class RuleField(IntEnum):
-    """Of a rule: its steps (selections, aggregates, requirements; then absences) and what it produces."""
+    """Of a rule: its steps (selections, aggregates, requirements; then absences) and what it produces.
+
+    A rule is two lines of the cache, of which a plain one needs the first alone.
+    """
 
     STEPS = 0
     ABSENCES = 1
@@ -105,11 +108,25 @@ class RuleField(IntEnum):
     POSITIONS = 3
     OUTPUTS = 4
     OUTPUTS_END = 5
-    FEEDS = 6
+    FLAGS = 6
     TYPE = 7
     SEED = 8
     CONSUMING = 9
     CONSUMING_END = 10
+    PADDING_0 = 11
+    PADDING_1 = 12
+    PADDING_2 = 13
+    PADDING_3 = 14
+    PADDING_4 = 15
+
+
+class RuleFlag(IntEnum):
+    """Bits of a rule: what becomes of its composite events."""
+
+    FEEDS = 1
+    """Rules listen to them."""
+    CONSUMES = 2
+    """Each consumes events that it is made of."""
 
 
 class StepField(IntEnum):

@@ -1,4 +1,4 @@
-"""How little traffic many trees can do with in a scenario, whatever they filter: at how many places events are wanted."""
+"""How little traffic many trees can do with, whatever they filter: at how many places the events are wanted."""
 
 from __future__ import annotations
 

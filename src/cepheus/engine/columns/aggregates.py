@@ -9,7 +9,6 @@ import numpy as np
 from cepheus.engine.columns.compiled import compiled, inlined
 from cepheus.engine.columns.lanes import (
     before,
-    entry_at,
     entry_row,
     entry_time,
     first_not_before,
@@ -18,8 +17,8 @@ from cepheus.engine.columns.lanes import (
     slide_sum,
 )
 from cepheus.engine.columns.machine import all_hold, compute
-from cepheus.engine.columns.memory import At, fixed, number, peek, peek_float, poke, put, put_number, word
-from cepheus.engine.columns.state import EntryField, LaneState
+from cepheus.engine.columns.memory import At, fixed, number, peek, poke, put, put_number, word
+from cepheus.engine.columns.state import LaneState
 from cepheus.engine.columns.sums import LIMBS, add_float, add_integer, clear, read_float, read_integer, sum_floats
 from cepheus.plan.program import Floats, FunctionCode, StepField, StepFlag, ValueKind
 
@@ -67,7 +66,7 @@ def running_aggregate(context: int, step: int, lane: int, now: int) -> None:
         return
     values = np.empty(count, np.float64)
     for k in range(count):
-        values[k] = peek_float(entry_at(context, offset + ((entry + k) & mask)), EntryField.VALUE)
+        values[k] = number(context, At.VALUES, offset + ((entry + k) & mask))
     _finish_floats(context, step, values)
 
 

@@ -1,8 +1,8 @@
 """Selection within a window: which entries of a lane a policy takes, in the order of the stream.
 
-Whether an entry will do is a part that each kernel has of its own: ``fitting(context, step, place)`` binds the event of
-the entry at ``place`` to the step's position and gives what it is worth, which is nothing if it will not do. The
-worth may be yes or no, or a probability; that of the event that is taken is handed on.
+Whether an entry will do is a part that each kernel has of its own: ``fitting(context, step, place, row_number)`` binds
+the event of the entry at ``place`` to the step's position and gives what it is worth, which is nothing if it will not
+do. The worth may be yes or no, or a probability; that of the event that is taken is handed on.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from cepheus.engine.columns.lanes import before, entry_time, first_not_before, lane_at
+from cepheus.engine.columns.lanes import before, entry_row, entry_time, first_not_before, lane_at
 from cepheus.engine.columns.memory import fixed, peek, poke
 from cepheus.engine.columns.parts import with_parts
 from cepheus.engine.columns.state import Cursor, LaneState
@@ -31,13 +31,13 @@ class Choosing(NamedTuple):
     bind_last: Callable[[int, int], Any]
 
 
-def choosing_by(fitting: Callable[[int, int, int], Any], nothing: bool | float, compiled: Compile) -> Choosing:
+def choosing_by(fitting: Callable[[int, int, int, int], Any], nothing: bool | float, compiled: Compile) -> Choosing:
     """Give the functions of a kernel: compiled with what it takes an entry to be worth, and what is nothing."""
     functions = (_open_window, _bind_next, _bind_last)
     return Choosing(*(compiled(with_parts(each, fitting=fitting, NOTHING=nothing)) for each in functions))
 
 
-def fitting(context: int, step: int, place: int) -> Any:
+def fitting(context: int, step: int, place: int, row_number: int) -> Any:
     """Stand for what a kernel takes an entry to be worth."""
     raise NotImplementedError
 
@@ -56,9 +56,17 @@ def _bind_last(context: int, step: int) -> Any:
     row = lane_at(context, lane)
     offset, mask, first = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK), peek(row, LaneState.FIRST)
     entry = first_not_before(context, lane, until)
+    if entry > first and entry == peek(row, LaneState.NEXT):  # as a rule the last one; there is no need to look it up
+        if peek(row, LaneState.LAST_TIME) < since:
+            return NOTHING
+        entry -= 1
+        worth = fitting(context, step, offset + (entry & mask), peek(row, LaneState.LAST_ROW))
+        if worth > NOTHING:
+            return worth
     while entry > first and entry_time(context, offset + ((entry - 1) & mask)) >= since:
         entry -= 1
-        worth = fitting(context, step, offset + (entry & mask))
+        place = offset + (entry & mask)
+        worth = fitting(context, step, place, entry_row(context, place))
         if worth > NOTHING:
             return worth
     return NOTHING
@@ -81,7 +89,8 @@ def _open_window(context: int, step: int, cursor: int) -> None:
         entry, left = end, wanted
         while left > 0 and entry > first and entry_time(context, offset + ((entry - 1) & mask)) >= since:
             entry -= 1
-            if fitting(context, step, offset + (entry & mask)) > NOTHING:
+            place = offset + (entry & mask)
+            if fitting(context, step, place, entry_row(context, place)) > NOTHING:
                 left -= 1
         if left == wanted:
             return
@@ -101,7 +110,8 @@ def _bind_next(context: int, step: int, cursor: int) -> Any:
     row = lane_at(context, peek(cursor, Cursor.LANE))
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
     while entry < end:
-        worth = fitting(context, step, offset + (entry & mask))
+        place = offset + (entry & mask)
+        worth = fitting(context, step, place, entry_row(context, place))
         entry += 1
         if worth > NOTHING:
             left = peek(cursor, Cursor.LEFT) - 1

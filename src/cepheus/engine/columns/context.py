@@ -10,6 +10,7 @@ from cepheus.engine.columns.memory import CONTEXT_SIZE, At, address, words_in
 from cepheus.engine.columns.output import Output
 from cepheus.engine.columns.state import ENTRY_WORDS, FREE_LISTS, LANE_WORDS, Cursor, TypeState
 from cepheus.engine.columns.sums import LIMBS
+from cepheus.plan.lines import zeros_in_lines
 from cepheus.plan.program import MAX_POSITIONS, MAX_STACK, Program, Words
 from cepheus.plan.strings import StringTable
 
@@ -19,10 +20,11 @@ class State:
     """What later answers depend on: stored rows, lanes and their entries."""
 
     store: Words = field(default_factory=lambda: np.zeros(1024, np.int64))
-    types: Words = field(default_factory=lambda: np.zeros((0, len(TypeState)), np.int64))
-    lanes: Words = field(default_factory=lambda: np.zeros((64, LANE_WORDS), np.int64))
+    types: Words = field(default_factory=lambda: zeros_in_lines(0, len(TypeState)))
+    lanes: Words = field(default_factory=lambda: zeros_in_lines(64, LANE_WORDS))
     sums: Words = field(default_factory=lambda: np.zeros((64, LIMBS), np.int64))
-    entries: Words = field(default_factory=lambda: np.zeros((1024, ENTRY_WORDS), np.int64))
+    entries: Words = field(default_factory=lambda: zeros_in_lines(1024, ENTRY_WORDS))
+    values: Words = field(default_factory=lambda: np.zeros(0, np.int64))
     hash: Words = field(default_factory=lambda: np.full(1024, -1, np.int64))
     column_lane: Words = field(default_factory=lambda: np.full(0, -1, np.int64))
     free: Words = field(default_factory=lambda: np.full(FREE_LISTS, -1, np.int64))
@@ -146,6 +148,7 @@ class Context:
             (At.LANES, state.lanes),
             (At.SUMS, state.sums),
             (At.ENTRIES, state.entries),
+            (At.VALUES, state.values),
             (At.HASH, state.hash),
             (At.COLUMN_LANE, state.column_lane),
             (At.FREE, state.free),
@@ -153,6 +156,7 @@ class Context:
         )
         self[At.STORE_SIZE] = len(state.store)
         self[At.ENTRIES_SIZE] = len(state.entries)
+        self[At.HAS_VALUES] = len(state.values) > 0
         self[At.LANES_SIZE] = len(state.lanes)
         self[At.HASH_SIZE] = len(state.hash)
         self[At.QUEUE_SIZE] = len(state.queue)

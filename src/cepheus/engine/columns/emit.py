@@ -34,6 +34,7 @@ from cepheus.plan.program import (
     SLOT_TIME,
     OutputField,
     RuleField,
+    RuleFlag,
     StepField,
     TypeField,
 )
@@ -95,7 +96,7 @@ def emit(context: int, rule: int, rule_number: int, events_before: int) -> int:
                 at += 1
                 poke(fixed(fields, at), event, defined)
         at += 1
-    if not _mark(context, rule):
+    if fixed(rule, RuleField.FLAGS) & RuleFlag.CONSUMES and not _mark(context, rule):
         return MARKS_FULL
     poke(fixed(fields, OutputHeader.RULE), event, rule_number)
     poke(fixed(fields, OutputHeader.TIME), event, peek(store, terminator + SLOT_TIME))
@@ -218,7 +219,7 @@ def enqueue(context: int) -> int:
     rules = fixed(fixed(context, At.OUTPUT), OutputHeader.RULE)
     for event in range(peek(context, At.OUTPUT_EVENTS), peek(context, At.FOUND_EVENTS)):
         rule = rule_at(context, peek(rules, event))
-        if fixed(rule, RuleField.FEEDS):
+        if fixed(rule, RuleField.FLAGS) & RuleFlag.FEEDS:
             if next_record + fixed(context, At.RECORD_WIDTH) > fixed(context, At.QUEUE_SIZE):
                 return QUEUE_FULL
             _write_record(context, rule, event, fixed(context, At.QUEUE) + 8 * next_record)

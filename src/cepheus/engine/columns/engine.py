@@ -56,7 +56,7 @@ class ColumnsEngine:
         strings.constant("")  # code 0 is what a row has for a text that no rule read when it was stored
         self._rules: dict[str, DeployedRule] = {}
         self._lowering = Lowering(strings)
-        self._intake = Intake(self._lowering)
+        self._intake = Intake(self._lowering, ())
         self._fed = 0
         self._stale = True
         self._order: tuple[LoweredRule, ...] = ()
@@ -120,6 +120,7 @@ class ColumnsEngine:
         listeners = types[:, TypeField.LISTENERS] < types[:, TypeField.LISTENERS_END]
         indexed = types[:, TypeField.INDEXES] < types[:, TypeField.INDEXES_END]
         self._listening = (listeners | indexed).tolist()
+        self._intake = Intake(self._lowering, self._listening)
         longest = max((len(rule.steps) + len(rule.absences) for rule in self._order), default=0)
         width = OUTPUT_HEADER + max((rule.stride for rule in self._order), default=0)
         if width > self._output.width - self._traced:
@@ -147,10 +148,10 @@ class ColumnsEngine:
     def prepare(self, words: BatchWords) -> Input:
         """Give a batch as kernel input, all of its rows; it lives until the next call."""
         self._refresh()
-        self._intake.learn(words.batch, self._listening)
+        self._intake.learn(words.batch)
         if self._lowering.widened:
             self._widen()
-        return self._intake.prepare(words, self._listening)
+        return self._intake.prepare(words)
 
     def relevant_rows(self, batch: EventBatch, given: Input, begin: int = 0, end: int | None = None) -> Words | None:
         """Give the rows of a batch, or of a part of it, that can concern some rule; None for all."""
@@ -282,7 +283,8 @@ class ColumnsEngine:
     def bytes_held(self) -> int:
         """Bytes of the arrays that hold stored events."""
         state = self._state
-        return sum(array.nbytes for array in (state.store, state.entries, state.lanes, state.sums, state.hash))
+        arrays = (state.store, state.entries, state.values, state.lanes, state.sums, state.hash)
+        return sum(array.nbytes for array in arrays)
 
     def snapshot(self) -> bytes:
         """Give the rules and the stored events."""

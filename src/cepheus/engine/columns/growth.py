@@ -8,15 +8,21 @@ from cepheus.engine.columns.context import Context, Scratch, State
 from cepheus.engine.columns.lanes import rebuild_hash, sweep
 from cepheus.engine.columns.memory import At, address
 from cepheus.engine.columns.state import Status, TypeState
+from cepheus.plan.lines import zeros_in_lines
 from cepheus.plan.lower import Lowering
-from cepheus.plan.program import Program, TypeField, Words
+from cepheus.plan.program import ColumnField, Program, TypeField, Words
+
+_LEAST_STORE = 1024
+
+_FIRST_ROWS = 24
+"""There is room for so many rows of every type that is stored, and for a third as many entries of every column."""
 
 
 def adapt(context: Context, state: State, program: Program, lowering: Lowering) -> None:
     """Give the state room for all types and columns of a program; rows get the slots that were added."""
     widths = program.types[:, TypeField.WIDTH]
     current = int(widths.max(initial=0))
-    types = np.zeros((len(widths), len(TypeState)), np.int64)
+    types = zeros_in_lines(len(widths), len(TypeState))
     types[:, TypeState.MASK] = -1
     types[: len(state.types)] = state.types
     types[:, TypeState.WIDTH] = widths
@@ -33,7 +39,8 @@ def adapt(context: Context, state: State, program: Program, lowering: Lowering) 
         used += block.size
         blocks.append(block.ravel())
     lowering.note_widths()
-    state.store = np.zeros(max(1024, 2 * used), np.int64)
+    stored = program.types[:, TypeField.STORED] != 0
+    state.store = np.zeros(max(_LEAST_STORE, 2 * used, current + _FIRST_ROWS * int(widths[stored].sum())), np.int64)
     if blocks:
         state.store[current:used] = np.concatenate(blocks)
     state.types = types
@@ -41,8 +48,16 @@ def adapt(context: Context, state: State, program: Program, lowering: Lowering) 
     column_lane[: len(state.column_lane)] = state.column_lane
     state.column_lane = column_lane
     state.queue = np.zeros(max(len(state.queue), 4 * program.record_width), np.int64)
+    while len(state.lanes) < lowering.column_count:
+        _double_lanes(state)
+    while len(state.entries) < _FIRST_ROWS // 3 * lowering.column_count:
+        _double_entries(state)
+    summing = lowering.doubtful or program.columns[:, ColumnField.SUM_KIND].any()
+    if summing and len(state.values) == 0:
+        state.values = np.zeros(len(state.entries), np.int64)
     context[At.STORE_USED] = used
     context.use_state(state)
+    rebuild_hash(context.address)
 
 
 def grow(status: Status, context: Context, state: State, scratch: Scratch, program: Program) -> None:
@@ -51,7 +66,7 @@ def grow(status: Status, context: Context, state: State, scratch: Scratch, progr
         case Status.STORE_FULL:
             _grow_store(context, state, program)
         case Status.ENTRIES_FULL:
-            state.entries = _larger(state.entries)
+            _double_entries(state)
         case Status.LANES_FULL:
             _grow_lanes(context, state, len(scratch.lanes))
         case Status.QUEUE_FULL:
@@ -75,6 +90,25 @@ def _larger(array: Words) -> Words:
     grown = np.zeros((2 * len(array), *array.shape[1:]), array.dtype)
     grown[: len(array)] = array
     return grown
+
+
+def _more_lines(table: Words) -> Words:
+    grown = zeros_in_lines(2 * len(table), table.shape[1])
+    grown[: len(table)] = table
+    return grown
+
+
+def _double_entries(state: State) -> None:
+    state.entries = _more_lines(state.entries)
+    if len(state.values):
+        state.values = _larger(state.values)
+
+
+def _double_lanes(state: State) -> None:
+    """Make room for twice as many lanes; the table by which keys find them is empty then."""
+    state.lanes = _more_lines(state.lanes)
+    state.sums = _larger(state.sums)
+    state.hash = np.full(2 * len(state.hash), -1, np.int64)
 
 
 def _grow_store(context: Context, state: State, program: Program) -> None:
@@ -105,9 +139,7 @@ def _grow_lanes(context: Context, state: State, most: int) -> None:
     if wanted <= len(state.lanes):
         return
     while len(state.lanes) < wanted:
-        state.lanes = _larger(state.lanes)
-        state.sums = _larger(state.sums)
-        state.hash = np.full(2 * len(state.hash), -1, np.int64)
+        _double_lanes(state)
     context.use_state(state)
     rebuild_hash(context.address)
 

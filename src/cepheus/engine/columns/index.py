@@ -47,17 +47,25 @@ def _take(context: int, node: int, rules: int, columns: int) -> tuple[int, int]:
     """Note the listeners of a node whose remaining constraints hold for the current event."""
     members = range(table(context, At.NODES, 2 * node), table(context, At.NODES, 2 * node + 1))
     for at in members:
-        prefetch(fixed(context, At.LISTENERS) + LISTENER_BYTES * table(context, At.MEMBERS, at))
+        member = table(context, At.MEMBERS, at)
+        if member >= 0:
+            prefetch(fixed(context, At.LISTENERS) + LISTENER_BYTES * member)
     for at in members:
-        listener = fixed(context, At.LISTENERS) + LISTENER_BYTES * table(context, At.MEMBERS, at)
-        begin, end = fixed(listener, ListenerField.CONSTRAINTS), fixed(listener, ListenerField.CONSTRAINTS_END)
-        if all_hold(context, begin, end):
-            if fixed(listener, ListenerField.IS_RULE):
-                put(context, At.ACCEPTED_RULES, rules, fixed(listener, ListenerField.TARGET))
-                rules += 1
-            else:
-                put(context, At.ACCEPTED_COLUMNS, columns, fixed(listener, ListenerField.TARGET))
-                columns += 1
+        member = table(context, At.MEMBERS, at)
+        if member < 0:  # nothing is left to check
+            is_rule, target = ~member & 1, ~member >> 1
+        else:
+            listener = fixed(context, At.LISTENERS) + LISTENER_BYTES * member
+            begin, end = fixed(listener, ListenerField.CONSTRAINTS), fixed(listener, ListenerField.CONSTRAINTS_END)
+            if not all_hold(context, begin, end):
+                continue
+            is_rule, target = fixed(listener, ListenerField.IS_RULE), fixed(listener, ListenerField.TARGET)
+        if is_rule:
+            put(context, At.ACCEPTED_RULES, rules, target)
+            rules += 1
+        else:
+            put(context, At.ACCEPTED_COLUMNS, columns, target)
+            columns += 1
     return rules, columns
 
 

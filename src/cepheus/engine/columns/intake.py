@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -156,46 +157,65 @@ def type_in(batch: EventBatch, attribute: str, code: int) -> ValueType | None:
 _FROM_INTEGERS = (ValueType.FLOAT, ValueType.TIMESTAMP)
 
 
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """An attribute that rules read of events of a type: the type's code in a batch, and the place of its slot."""
+
+    code: int
+    layout: TypeLayout
+    attribute: str
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What is read of batches that have the same types.
+
+    ``kinds`` has the number of each type, -1 if no rule concerns it. ``choices`` are, for each type that concerns one,
+    its code, where its slots begin, and what its listeners ask for in the way of constants; None if that is no help.
+    """
+
+    types: tuple[str, ...]
+    kinds: Words
+    reads: tuple[_Read, ...]
+    choices: tuple[tuple[int, int, list[list[LoweredConstraint]] | None], ...] | None
+
+
 class Intake:
-    """Turns batches into kernel input and fixes the types that only the data can tell."""
+    """Turns batches into kernel input and fixes the types that only the data can tell.
 
-    def __init__(self, lowering: Lowering) -> None:
+    It is made for the rules of the moment; ``listening`` tells for each type whether one of them concerns it.
+    """
+
+    def __init__(self, lowering: Lowering, listening: Sequence[bool]) -> None:
         self._lowering = lowering
+        self._listening = listening
         self._keep: list[Words] = []
+        self._known = _Reading((), np.full(1, -1, np.int64), (), None)
 
-    def learn(self, batch: EventBatch, listening: Sequence[bool]) -> None:
+    def learn(self, batch: EventBatch) -> None:
         """Take the types that only the data can tell from a batch."""
-        for code, name in enumerate(batch.types):
-            layout = self._lowering.types.get(name)
-            if layout is not None and listening[layout.index]:
-                for attribute in layout.read():
-                    self._learn_type(batch, layout, attribute, code)
+        for read in self._reading(batch.types).reads:
+            self._learn_type(batch, read)
 
-    def prepare(self, given: BatchWords, listening: Sequence[bool]) -> Input:
+    def prepare(self, given: BatchWords) -> Input:
         """Give the kernel's view of a batch; the arrays live until the next call."""
         batch = given.batch
+        reading = self._reading(batch.types)
         words: dict[tuple[str, ValueType, _View], int] = {}
         self._keep = []
-        kinds = np.full(max(1, len(batch.types)), -1, np.int64)
         slots = np.full(sum(layout.width for layout in self._lowering.types.values()) + 1, -1, np.int64)
-        begin = 0
-        codes = {name: code for code, name in enumerate(batch.types)}
-        for layout in self._lowering.types.values():
-            code = codes.get(layout.name)
-            if code is not None and listening[layout.index]:
-                kinds[code] = layout.index
-                for attribute in layout.read():
-                    slot = layout.slots[attribute]
-                    value_type = layout.types[attribute]
-                    if value_type is not None and _has(batch, attribute, value_type):
-                        view = _View.PLAIN_ZERO if attribute in layout.told_by_data else _View.VALUES
-                        slots[begin + slot] = self._column(given, (attribute, value_type, view), words)
-                        if attribute in layout.optional:
-                            slots[begin + slot + 1] = self._column(given, (attribute, value_type, _View.FLAGS), words)
-            begin += layout.width
+        for read in reading.reads:
+            layout, attribute = read.layout, read.attribute
+            value_type = layout.types[attribute]
+            if value_type is not None and _has(batch, attribute, value_type):
+                view = _View.PLAIN_ZERO if attribute in layout.told_by_data else _View.VALUES
+                slots[read.place] = self._column(given, (attribute, value_type, view), words)
+                if attribute in layout.optional:
+                    slots[read.place + 1] = self._column(given, (attribute, value_type, _View.FLAGS), words)
         return Input(
             codes=np.ascontiguousarray(batch.codes, np.int32),
-            kinds=kinds,
+            kinds=reading.kinds,
             times=np.ascontiguousarray(batch.times, np.int64),
             starts=np.ascontiguousarray(batch.times if batch.starts is None else batch.starts, np.int64),
             ids=given.ids,
@@ -203,6 +223,33 @@ class Intake:
             slots=slots,
             id_digests=self._lowering.strings.digests(),
         )
+
+    def _reading(self, types: tuple[str, ...]) -> _Reading:
+        """Find out what is read of batches with these types, unless the last one had them, too."""
+        if types == self._known.types:
+            return self._known
+        kinds = np.full(max(1, len(types)), -1, np.int64)
+        begins = np.cumsum([0, *(layout.width for layout in self._lowering.types.values())]).tolist()
+        concerned: list[tuple[int, TypeLayout]] = []
+        for code, name in enumerate(types):
+            layout = self._lowering.types.get(name)
+            if layout is not None and self._listening[layout.index]:
+                kinds[code] = layout.index
+                concerned.append((code, layout))
+        reads = tuple(
+            _Read(code, layout, attribute, begins[layout.index] + layout.slots[attribute])
+            for code, layout in concerned
+            for attribute in layout.read()
+        )
+        choices = None
+        if len(concerned) <= _FEW_TYPES:
+            filters = [
+                (code, begins[layout.index], self._lowering.simple_filters(layout)) for code, layout in concerned
+            ]
+            if any(simple for _, _, simple in filters):
+                choices = tuple(filters)
+        self._known = _Reading(types, kinds, reads, choices)
+        return self._known
 
     def relevant_rows(self, batch: EventBatch, given: Input, begin: int = 0, end: int | None = None) -> Words | None:
         """Give the rows that can concern some rule, found by comparing whole columns with constants; None for all.
@@ -212,23 +259,15 @@ class Intake:
         """
         part = slice(begin, len(batch) if end is None else end)
         codes = batch.codes[part]
-        if len(codes) < _WORTH_A_LOOK:
-            return None
-        layouts = list(self._lowering.types.values())
-        begins = np.cumsum([0, *(layout.width for layout in layouts)]).tolist()
-        kinds = [(code, kind) for code, kind in enumerate(given.kinds[: len(batch.types)].tolist()) if kind >= 0]
-        if len(kinds) > _FEW_TYPES:
-            return None
-        choices = [self._lowering.simple_filters(layouts[kind]) for _, kind in kinds]
-        if not any(choices):
+        choices = self._reading(batch.types).choices
+        if len(codes) < _WORTH_A_LOOK or choices is None:
             return None
         relevant = np.zeros(len(codes), np.bool_)
-        for (code, kind), filters in zip(kinds, choices, strict=True):
-            places = given.slots[begins[kind] : begins[kind] + layouts[kind].width]
+        for code, first_slot, filters in choices:
             for constraints in [[]] if filters is None else filters:
                 fits = codes == code
                 for constraint in constraints:
-                    place = places[constraint.slot]
+                    place = given.slots[first_slot + constraint.slot]
                     if place < 0:  # the batch has no events of this type, though it names it
                         break
                     fits &= _compare(self._keep[place][part], constraint)
@@ -246,16 +285,17 @@ class Intake:
             self._keep.append(given.column(*key))
         return words[key]
 
-    def _learn_type(self, batch: EventBatch, layout: TypeLayout, attribute: str, code: int) -> None:
-        """Find the type of an attribute of events of a type, from the data if no rule tells."""
+    def _learn_type(self, batch: EventBatch, read: _Read) -> None:
+        """Find the type of an attribute, from the data if no rule tells."""
+        layout, attribute = read.layout, read.attribute
         known = layout.types[attribute]
         doubles = known is ValueType.INT and (attribute, ValueType.FLOAT) in batch.columns
         if known is not None and _has(batch, attribute, known) and not (doubles and attribute in layout.told_by_data):
             return
-        found = type_in(batch, attribute, code)
+        found = type_in(batch, attribute, read.code)
         if found is not None:
             self._lowering.fix_type(layout, attribute, found)
-        elif attribute not in layout.optional and (batch.codes == code).any():
+        elif attribute not in layout.optional and (batch.codes == read.code).any():
             raise EventError.of(
                 "missing-attribute",
                 f"events of type '{layout.name}' have no attribute '{attribute}', which rules read",

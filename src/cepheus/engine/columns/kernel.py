@@ -18,7 +18,6 @@ from cepheus.engine.columns.lanes import (
     append_row,
     column_at,
     entry_at,
-    entry_row,
     lane_at,
     reserve_lane,
     row_offset,
@@ -34,7 +33,6 @@ from cepheus.plan.program import ColumnField, ListenerField, RuleField, StepFiel
 
 _STEP_BYTES = 8 * len(StepField)
 _CURSOR_BYTES = 8 * len(Cursor)
-_LINE = 64
 FEW = 4
 """Fewer rules and columns than these are looked at without asking for them beforehand."""
 
@@ -101,7 +99,6 @@ def fetch(context: int, rules: int, columns: int) -> None:
     for k in range(rules):
         rule = rule_at(context, word(context, At.ACCEPTED_RULES, k))
         prefetch(rule)
-        prefetch(rule + _LINE)
     for k in range(rules):
         begin, end = _steps_of(context, k)
         for step in range(begin, end, _STEP_BYTES):
@@ -122,11 +119,9 @@ def fetch(context: int, rules: int, columns: int) -> None:
     for k in range(rules):
         begin, end = _steps_of(context, k)
         for step in range(begin, end, _STEP_BYTES):
-            _fetch_entry(context, fixed(step, StepField.COLUMN), 1)
-    for k in range(rules):
-        begin, end = _steps_of(context, k)
-        for step in range(begin, end, _STEP_BYTES):
             _fetch_row(context, fixed(step, StepField.COLUMN), fixed(step, StepField.TYPE))
+            if fixed(step, StepField.REFERENCE) > 0:  # the latest event may come too late for it
+                _fetch_entry(context, fixed(step, StepField.COLUMN), 1)
 
 
 @inlined
@@ -166,9 +161,8 @@ def _fetch_row(context: int, column: int, kind: int) -> None:
     """Ask for the row of the last entry of such a lane."""
     lane = _only_lane(context, column)
     if lane >= 0:
-        row = lane_at(context, lane)
-        last = peek(row, LaneState.OFFSET) + ((peek(row, LaneState.NEXT) - 1) & peek(row, LaneState.MASK))
-        prefetch(fixed(context, At.STORE) + 8 * row_offset(context, kind, entry_row(context, last)))
+        last = peek(lane_at(context, lane), LaneState.LAST_ROW)
+        prefetch(fixed(context, At.STORE) + 8 * row_offset(context, kind, last))
 
 
 @compiled
@@ -204,9 +198,9 @@ def reserve(context: int, base: int, columns: int, now: int) -> int:
 
 
 @inlined
-def _fitting(context: int, step: int, place: int) -> bool:
+def _fitting(context: int, step: int, _place: int, row_number: int) -> bool:
     """Tell whether the event of an entry satisfies what a step asks, and bind it."""
-    return candidate(context, step, entry_row(context, place))
+    return candidate(context, step, row_number)
 
 
 _CHOOSING = choosing_by(_fitting, False, inlined)

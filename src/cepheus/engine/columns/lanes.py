@@ -1,8 +1,8 @@
 """Lanes of columns and rows of types, compiled: look up, make room, append, search, forget.
 
 A column keeps its events in lanes, one per value of its key. A lane is a ring of entries in the order of the stream, so
-a window is a range of it, found by binary search. An entry is the time of an event, its row in the store of its
-type, and the value that the column sums, if it does. Entries and rows are numbered from 0 and never renumbered.
+a window is a range of it, found by binary search. An entry is the time of an event and its row in the store of its
+type; the values that columns sum are beside the entries. Entries and rows are numbered from 0 and never renumbered.
 """
 
 from __future__ import annotations
@@ -52,6 +52,12 @@ def mix(digest: np.uint64, stirred: int) -> np.uint64:
 def entry_at(context: int, at: int) -> int:
     """Give the address of an entry."""
     return fixed(context, At.ENTRIES) + _ENTRY_BYTES * at
+
+
+@inlined
+def value_at(context: int, at: int) -> int:
+    """Give the address of the value of an entry."""
+    return fixed(context, At.VALUES) + 8 * at
 
 
 @inlined
@@ -118,9 +124,9 @@ def find_keyed_lane(context: int, column: int, key: int, count: int) -> int:
         if lane < 0:
             return -1
         row = lane_at(context, lane)
-        if peek(row, LaneState.HASH) == hashed and peek(row, LaneState.COLUMN) == column:
+        if peek(row, LaneState.KEY_0) == peek(key, 0) and peek(row, LaneState.COLUMN) == column:
             same = True
-            for k in range(count):
+            for k in range(1, count):
                 same = same and peek(row, LaneState.KEY_0 + k) == peek(key, k)
             if same:
                 return lane
@@ -173,13 +179,13 @@ def slide_sum(context: int, lane: int, first: int, end: int, subtract: bool) -> 
     kind = fixed(column_at(context, peek(row, LaneState.COLUMN)), ColumnField.SUM_KIND)
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
     limbs = fixed(context, At.SUMS) + _SUM_BYTES * lane
-    values = entry_at(context, offset) + 8 * EntryField.VALUE
+    values = value_at(context, offset)
     inexact = 0
     if kind == ValueKind.FLOAT:
-        inexact = add_floats(limbs, values, ENTRY_WORDS, first, end, mask, subtract)
+        inexact = add_floats(limbs, values, first, end, mask, subtract)
     elif kind == ValueKind.INT:
         for entry in range(first, end):
-            add_integer(limbs, peek(values, ENTRY_WORDS * (entry & mask)), subtract)
+            add_integer(limbs, peek(values, entry & mask), subtract)
     poke(row, LaneState.INEXACT, peek(row, LaneState.INEXACT) + (-inexact if subtract else inexact))
 
 
@@ -253,10 +259,11 @@ def _grow_lane(context: int, lane: int) -> bool:
     if larger < 0:
         return end - first <= mask
     for entry in range(first, end):
-        source = entry_at(context, offset + (entry & mask))
-        target = entry_at(context, larger + (entry & (2 * mask + 1)))
+        source, target = offset + (entry & mask), larger + (entry & (2 * mask + 1))
         for k in range(ENTRY_WORDS):
-            poke(target, k, peek(source, k))
+            poke(entry_at(context, target), k, peek(entry_at(context, source), k))
+        if fixed(context, At.HAS_VALUES):
+            put(context, At.VALUES, target, word(context, At.VALUES, source))
     _free_block(context, offset, power)
     poke(row, LaneState.OFFSET, larger)
     poke(row, LaneState.MASK, 2 * mask + 1)
@@ -322,13 +329,16 @@ def append_entry(context: int, lane: int, base: int, time: int, row_number: int)
     """Put the event at ``base`` at the end of a lane; room was reserved."""
     row = lane_at(context, lane)
     entry = peek(row, LaneState.NEXT)
-    place = entry_at(context, peek(row, LaneState.OFFSET) + (entry & peek(row, LaneState.MASK)))
+    at = peek(row, LaneState.OFFSET) + (entry & peek(row, LaneState.MASK))
+    place = entry_at(context, at)
     poke(place, EntryField.TIME, time)
     poke(place, EntryField.ROW, row_number)
     column = column_at(context, peek(row, LaneState.COLUMN))
     if fixed(column, ColumnField.SUM_KIND) != ValueKind.NONE:
-        poke(place, EntryField.VALUE, word(context, At.STORE, base + fixed(column, ColumnField.SUM_SLOT)))
+        put(context, At.VALUES, at, word(context, At.STORE, base + fixed(column, ColumnField.SUM_SLOT)))
     poke(row, LaneState.NEXT, entry + 1)
+    poke(row, LaneState.LAST_TIME, time)
+    poke(row, LaneState.LAST_ROW, row_number)
 
 
 @inlined
@@ -337,7 +347,7 @@ def first_not_before(context: int, lane: int, time: int) -> int:
     row = lane_at(context, lane)
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
     low, high = peek(row, LaneState.FIRST), peek(row, LaneState.NEXT)
-    if low < high and entry_time(context, offset + ((high - 1) & mask)) < time:
+    if low < high and peek(row, LaneState.LAST_TIME) < time:
         return high
     while low < high:
         middle = (low + high) >> 1

@@ -157,6 +157,8 @@ class At(IntEnum):
     LANES = 22
     SUMS = 23
     ENTRIES = 24
+    VALUES = 25  # of entries: what their columns sum, if any does
+    HAS_VALUES = 26
     HASH = 27
     COLUMN_LANE = 28
     FREE = 29

@@ -12,42 +12,50 @@ STRING_ID_FLOOR = -(2**62)
 
 
 class TypeState(IntEnum):
-    """Of the rows of an event type: a ring in the store, and how wide a row is."""
+    """Of the rows of an event type: a ring in the store, and how wide a row is. It fills a line of the cache."""
 
     OFFSET = 0
     MASK = 1
     WIDTH = 2
     FIRST = 3
     NEXT = 4
+    PADDING_0 = 5
+    PADDING_1 = 6
+    PADDING_2 = 7
 
 
 class LaneState(IntEnum):
-    """Of a lane: a ring in the entries, its key, and which entries its running sum covers."""
+    """Of a lane: a ring in the entries, its last entry, its key, and which entries its running sum covers.
+
+    It is two lines of the cache; to find it by a key of one part, and the latest event in it, takes the first alone.
+    """
 
     OFFSET = 0
     MASK = 1
     FIRST = 2
     NEXT = 3
-    COLUMN = 4
-    HASH = 5
-    SUM_FIRST = 6
-    SUM_NEXT = 7
-    INEXACT = 8
-    KEY_0 = 9
-    KEY_1 = 10
-    KEY_2 = 11
-    KEY_3 = 12
+    LAST_TIME = 4
+    LAST_ROW = 5
+    COLUMN = 6
+    KEY_0 = 7
+    KEY_1 = 8
+    KEY_2 = 9
+    KEY_3 = 10
+    HASH = 11
+    SUM_FIRST = 12
+    SUM_NEXT = 13
+    INEXACT = 14
+    PADDING = 15
 
 
 LANE_WORDS = len(LaneState)
 
 
 class EntryField(IntEnum):
-    """Of an entry of a lane: the event's time, its row in the store of its type, the value that the column sums."""
+    """Of an entry of a lane: the event's time and its row in the store of its type."""
 
     TIME = 0
     ROW = 1
-    VALUE = 2
 
 
 ENTRY_WORDS = len(EntryField)

@@ -95,17 +95,17 @@ def _extends(bits: int) -> int:
 
 
 @compiled
-def add_floats(limbs: int, values: int, stride: int, first: int, end: int, mask: int, subtract: bool) -> int:
+def add_floats(limbs: int, values: int, first: int, end: int, mask: int, subtract: bool) -> int:
     """Add floats of a ring to (or take them from) the sum at an address; give how many were too far out to be added.
 
-    ``values`` is the address of the first value of the ring, ``stride`` the words from one to the next. Most values
-    lie between 2**-12 and 2**52: those are gathered in the two middle limbs and added to the sum together.
+    ``values`` is the address of the first value of the ring. Most values lie between 2**-12 and 2**52: those are
+    gathered in the two middle limbs and added to the sum together.
     """
     inexact = 0
     low, high = np.uint64(0), np.uint64(0)
     gathered = 0
     for at in range(first, end):
-        bits = peek(values, stride * (at & mask))
+        bits = peek(values, at & mask)
         place = _extends(bits)
         if place < 0 or place > 63:
             inexact += not add_float(limbs, bits, subtract)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from cepheus.engine.columns.aggregates import candidate
 from cepheus.engine.columns.choosing import choosing_by
-from cepheus.engine.columns.lanes import entry_at, entry_time, first_not_before, lane_at
-from cepheus.engine.columns.memory import At, fixed, peek, peek_float, poke, poke_float, word
-from cepheus.engine.columns.state import EntryField, LaneState
+from cepheus.engine.columns.lanes import entry_row, entry_time, first_not_before, lane_at
+from cepheus.engine.columns.memory import At, fixed, number, peek, peek_float, poke, poke_float, word
+from cepheus.engine.columns.state import LaneState
 from cepheus.engine.columns.windows import lane_of, scope
 from cepheus.engine.probable.compiled import compiled, inlined, settled
 from cepheus.engine.probable.state import REMEMBERED, SHARED_WORDS, Of
@@ -19,12 +19,11 @@ _STEP_WORTH_BYTES = 8 * len(StepWorthField)
 
 
 @inlined
-def own_worth(context: int, memory: int, step: int, step_worth: int, place: int) -> float:
+def own_worth(context: int, memory: int, step: int, step_worth: int, place: int, row_number: int) -> float:
     """Bind the row of an entry to the step's position; give the probability that it occurred and satisfies all."""
-    entry = entry_at(context, place)
-    if not candidate(context, step, peek(entry, EntryField.ROW)):
+    if not candidate(context, step, row_number):
         return 0.0
-    own = peek_float(entry, EntryField.VALUE)
+    own = number(context, At.VALUES, place)
     begin, end = fixed(step_worth, StepWorthField.BANDS), fixed(step_worth, StepWorthField.BANDS_END)
     if begin == end:
         return own
@@ -42,7 +41,7 @@ def own_worth(context: int, memory: int, step: int, step_worth: int, place: int)
 
 
 @inlined
-def _fitting(context: int, step: int, place: int) -> float:
+def _fitting(context: int, step: int, place: int, row_number: int) -> float:
     """Bind the event of an entry; give its own probability, nothing if a selection must not take it.
 
     That of a single event must exceed the least probability of the rule, or be all there can be.
@@ -50,7 +49,7 @@ def _fitting(context: int, step: int, place: int) -> float:
     memory = fixed(context, At.MEMORY)
     at = (step - fixed(context, At.STEPS)) // _STEP_BYTES
     step_worth = fixed(memory, Of.STEPS) + _STEP_WORTH_BYTES * at
-    own = own_worth(context, memory, step, step_worth, place)
+    own = own_worth(context, memory, step, step_worth, place, row_number)
     if fixed(step_worth, StepWorthField.EXCEEDS) == 0 or own > peek_float(memory, Of.FLOOR) or own == 1.0:
         return own
     return 0.0
@@ -97,7 +96,8 @@ def _absence(context: int, memory: int, at: int) -> float:
     possible = False
     while entry > first and entry_time(context, offset + ((entry - 1) & mask)) >= since:
         entry -= 1
-        own = own_worth(context, memory, step, step_worth, offset + (entry & mask))
+        place = offset + (entry & mask)
+        own = own_worth(context, memory, step, step_worth, place, entry_row(context, place))
         if own > 0.0:
             possible = True
             total *= own if printed else 1.0 - own

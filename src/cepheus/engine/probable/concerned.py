@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from cepheus.engine.columns.index import sort_words
 from cepheus.engine.columns.kernel import accept
-from cepheus.engine.columns.lanes import append_entry, column_at, entry_at, lane_at
-from cepheus.engine.columns.memory import At, fixed, fixed_float, number, peek, peek_float, poke_float, put, table, word
-from cepheus.engine.columns.state import EntryField, LaneState
+from cepheus.engine.columns.lanes import append_entry, column_at, lane_at
+from cepheus.engine.columns.memory import (
+    At,
+    fixed,
+    fixed_float,
+    number,
+    peek,
+    peek_float,
+    poke_float,
+    put,
+    put_number,
+    table,
+    word,
+)
+from cepheus.engine.columns.state import LaneState
 from cepheus.engine.probable.compiled import compiled, inlined
 from cepheus.engine.probable.state import Of
 from cepheus.engine.probable.tables import ColumnWorthField, WorthField
@@ -80,4 +92,4 @@ def append_worth(context: int, memory: int, k: int, base: int, now: int, row_num
     column = peek(row, LaneState.COLUMN)
     if fixed(column_at(context, column), ColumnField.SUM_KIND) == 0:
         place = peek(row, LaneState.OFFSET) + ((peek(row, LaneState.NEXT) - 1) & peek(row, LaneState.MASK))
-        poke_float(entry_at(context, place), EntryField.VALUE, peek_float(fixed(memory, Of.ENTRANCES), column))
+        put_number(context, At.VALUES, place, peek_float(fixed(memory, Of.ENTRANCES), column))

@@ -81,7 +81,7 @@ class ProbableEngine(ColumnsEngine):
             uncertain.setdefault(event_type, set()).add(attribute)
         self._lowered_for = frozenset(self._profiles), frozenset(self._doubtful)
         self._lowering = Lowering(strings, uncertain, frozenset(self._doubtful))
-        self._intake = Intake(self._lowering)
+        self._intake = Intake(self._lowering, ())
         self._table = WorthTable()
         self._context[At.MEMORY] = self._table.address
         self._table[Of.NEGATION_AS_PRINTED] = int(self._calculus.negation == "as-printed")

@@ -10,7 +10,7 @@ import math
 
 from cepheus.core.error_column import ErrorKind
 from cepheus.engine.columns.aggregates import empty_aggregate
-from cepheus.engine.columns.lanes import first_not_before, lane_at
+from cepheus.engine.columns.lanes import entry_row, first_not_before, lane_at
 from cepheus.engine.columns.machine import compute
 from cepheus.engine.columns.memory import (
     At,
@@ -116,7 +116,8 @@ def _list_members(
     counts = fixed(step, StepField.FUNCTION) == FunctionCode.COUNT
     count, unsure = 0, 0
     for entry in range(begin, end):
-        probability = own_worth(context, memory, step, step_worth, offset + (entry & mask))
+        place = offset + (entry & mask)
+        probability = own_worth(context, memory, step, step_worth, place, entry_row(context, place))
         if probability <= ignore or probability == 0.0:
             continue
         defined, value = _value_of(context, step)

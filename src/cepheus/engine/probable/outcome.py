@@ -12,7 +12,7 @@ from cepheus.engine.probable.state import Of
 from cepheus.engine.probable.tables import ErrorField, TermField, WorthField
 from cepheus.engine.probable.weighed import WEIGHED
 from cepheus.engine.probable.worth import error_at
-from cepheus.plan.program import RuleField
+from cepheus.plan.program import RuleField, RuleFlag
 
 _RULE_WORTH_BYTES = 8 * len(WorthField)
 _ERROR_BYTES = 8 * len(ErrorField)
@@ -109,7 +109,7 @@ def queue_errors(context: int, memory: int, queued: int) -> None:
     for event in range(peek(context, At.OUTPUT_EVENTS), peek(context, At.FOUND_EVENTS)):
         rule_number = peek(rules, event)
         rule = rule_at(context, rule_number)
-        if fixed(rule, RuleField.FEEDS) == 0:
+        if not fixed(rule, RuleField.FLAGS) & RuleFlag.FEEDS:
             continue
         worth = fixed(memory, Of.RULES) + _RULE_WORTH_BYTES * rule_number
         for k in range(fixed(rule, RuleField.OUTPUTS_END) - fixed(rule, RuleField.OUTPUTS)):
