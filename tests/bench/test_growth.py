@@ -14,8 +14,11 @@ from cepheus.core.batch import EventBatch
 TINY = scaling.Scale(few=20, many=100, events=400, deployed=30, singly=100)
 
 
-def count(subject: Subject, events: EventBatch, engine: str) -> int:
-    return len(subject.engine(engine).feed(events))
+def count(subject: Subject, events: EventBatch, engine: str, first: int = 0) -> int:
+    """Count what the events from the first one on complete."""
+    running = subject.engine(engine)
+    running.feed(events.slice(0, first))
+    return len(running.feed(events.slice(first, len(events))))
 
 
 def test_more_rules_of_which_an_event_concerns_as_many() -> None:
@@ -29,7 +32,7 @@ def test_more_rules_of_which_an_event_concerns_as_many() -> None:
             else:
                 subject = Subject.of(rules_by_value(rules))
                 events = events_by_value(400, rules)
-            assert composites * 400 == pytest.approx(count(subject, subject.batch(events), "reference"))
+            assert composites * 300 == pytest.approx(count(subject, subject.batch(events), "reference", first=100))
             assert composites > 1
         assert row.ratio == row.many_microseconds / row.few_microseconds
     assert [row.told_by for row in measured.rules] == ["type", "value"]
@@ -40,7 +43,7 @@ def test_more_rules_of_which_an_event_concerns_as_many() -> None:
         (name, threads) for name in ("F-each", "S3-last", "S3-each") for threads in (1, 2)
     ]
     assert [row.speedup for row in measured.threads if row.threads == 1] == [1.0, 1.0, 1.0]
-    assert said[0] == "20 rules, told by type"
+    assert said[0] == "20 and 100 rules, told by type"
 
 
 def test_memory_of_processes_of_their_own() -> None:

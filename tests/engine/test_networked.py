@@ -144,8 +144,9 @@ def test_a_wrong_network_changes_nothing(engine: str) -> None:
 
 def test_programs_take_networks() -> None:
     program = cepheus.compile(RULE)
-    edited = program.with_network(program.network("Fire").set("Fire", {"YES": 0, "NO": 1}).reverse("Smoke"))
+    edited = program.with_network(program.network("Fire").reverse("Smoke"))
     assert edited.network("Fire").probability() == 1.0
+    assert len(edited.rules.networks) == 1
     assert program.rules.networks == ()
 
 
