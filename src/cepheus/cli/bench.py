@@ -99,21 +99,11 @@ def bench(
 
 def _measure(part: Part, workloads: list[str], repeat: int, *, quick: bool) -> Measured:
     """Measure, and show on stderr what is under way."""
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
     from cepheus.bench.suite import measure
+    from cepheus.cli.progress import telling
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("starting")
-        return measure(
-            part,
-            lambda words: progress.update(task, description=words),
-            workloads=workloads,
-            repeat=repeat,
-            quick=quick,
-        )
+    with telling() as say:
+        return measure(part, say, workloads=workloads, repeat=repeat, quick=quick)
 
 
 def _show(section: Section, console: Console) -> None:

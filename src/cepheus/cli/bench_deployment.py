@@ -53,18 +53,13 @@ def bench_deployment(
 
 
 def _run(jobs: Sequence[Job], *, spark: bool) -> list[Result]:
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
     from cepheus.bench.deployment.sweep import run_jobs, run_on_spark
+    from cepheus.cli.progress import telling
 
     if spark:
         return run_on_spark(jobs, _session())
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("starting")
-        workers = min(len(jobs), os.cpu_count() or 1)
-        return list(run_jobs(jobs, workers, lambda words: progress.update(task, description=words)))
+    with telling() as say:
+        return list(run_jobs(jobs, min(len(jobs), os.cpu_count() or 1), say))
 
 
 def _session() -> Any:
