@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import cast
 
@@ -131,6 +132,29 @@ def test_one_attribute_in_two_columns_of_a_batch() -> None:
     batch = EventBatch.concat([EventBatch.from_events(part) for part in parts])
     assert len(batch.columns) == 2
     assert [event.attributes["y"] for event in engine(text).feed(batch).to_events()] == [1.0, 2.5]
+
+
+def test_a_type_that_a_batch_only_names_tells_nothing() -> None:
+    text = "event A(x: string) event B(x: int)\ndefine P() from B(x > 0) and last A(x = 'a') within 1 s from B"
+    running = engine(text)
+    running.feed(EventBatch.from_events([Event("A", 1, {"x": "a"})]))
+    only = EventBatch.from_events([Event("B", 2, {"x": 1})])
+    assert len(running.feed(replace(only, types=("B", "A")))) == 1
+
+
+@pytest.mark.parametrize("name", ["columns", "automata"])
+def test_a_snapshot_after_events_that_were_refused(name: str) -> None:
+    """The doubles of the refused batch are known by then, but not yet what its events would have met."""
+    text = "define P() from A(k=$k, s=$s) and each B(k=$k, s=$s) within 1 s from A"
+    running = engine(text, name)
+    running.feed(EventBatch.from_events([Event("B", 1, {"k": 1, "s": "a"}, id=1)]))
+    with pytest.raises(EventError):
+        running.feed(EventBatch.from_events([Event("A", 2, {"k": 1.0, "s": 5}, id=2)]))
+    restored = create(name)
+    restored.restore(running.snapshot())
+    for each in (restored, running):
+        (found,) = each.feed(EventBatch.from_events([Event("A", 3, {"k": 1.0, "s": "a"}, id=3)])).to_events()
+        assert found.made_of == (3, 1)
 
 
 def test_a_type_that_rules_do_not_expect_is_named() -> None:

@@ -108,6 +108,12 @@ class EventBatch:
             return None
         return self.ids.tolist() if isinstance(self.ids, np.ndarray) else list(self.ids)
 
+    def has(self, name: str, value_type: ValueType) -> bool:
+        """Tell whether there is a column that can be read as an attribute of a type."""
+        if (name, value_type) in self.columns:
+            return True
+        return value_type in _FROM_INTEGERS and (name, ValueType.INT) in self.columns
+
     def column(self, name: str, value_type: ValueType) -> pa.Array | None:
         """Give the values of an attribute in a type, None if there are none.
 

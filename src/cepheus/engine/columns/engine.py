@@ -299,7 +299,8 @@ class ColumnsEngine:
             for layout in self._lowering.types.values()
         )
         texts = self._lowering.strings.texts
-        return Saved(tuple(self._rules.values()), types, texts, self._fed, self._context[At.TIME])
+        saved = Saved(tuple(self._rules.values()), types, texts, self._fed, self._context[At.TIME])
+        return saved.with_doubles(self._lowering.widened)
 
     def restore(self, data: bytes) -> None:
         """Take over a snapshot: deploy its rules anew and put its events back."""
@@ -320,7 +321,7 @@ class ColumnsEngine:
 
     def _widen(self) -> None:
         """Go on with doubles where stored events have integers that are now to be compared with doubles."""
-        self.take_over(self.saved().with_doubles(self._lowering.widened), self._lowering.strings)
+        self.take_over(self.saved(), self._lowering.strings)
 
     def _born(self) -> Words:
         """Give the first row that each column may hold."""

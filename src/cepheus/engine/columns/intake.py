@@ -154,9 +154,6 @@ def type_in(batch: EventBatch, attribute: str, code: int) -> ValueType | None:
     return ValueType.FLOAT if columns.keys() == {ValueType.INT, ValueType.FLOAT} else next(iter(columns), None)
 
 
-_FROM_INTEGERS = (ValueType.FLOAT, ValueType.TIMESTAMP)
-
-
 @dataclass(frozen=True, slots=True)
 class _Read:
     """An attribute that rules read of events of a type: the type's code in a batch, and the place of its slot."""
@@ -171,8 +168,8 @@ class _Read:
 class _Reading:
     """What is read of batches that have the same types.
 
-    ``kinds`` has the number of each type, -1 if no rule concerns it. ``choices`` are, for each type that concerns one,
-    its code, where its slots begin, and what its listeners ask for in the way of constants; None if that is no help.
+    ``kinds`` has the number of each type, -1 if it concerns no rule. ``choices`` are, for each type that concerns a
+    rule, its code, where its slots begin, and what its listeners compare with constants; None if that is no help.
     """
 
     types: tuple[str, ...]
@@ -208,7 +205,7 @@ class Intake:
         for read in reading.reads:
             layout, attribute = read.layout, read.attribute
             value_type = layout.types[attribute]
-            if value_type is not None and _has(batch, attribute, value_type):
+            if value_type is not None and batch.has(attribute, value_type):
                 view = _View.PLAIN_ZERO if attribute in layout.told_by_data else _View.VALUES
                 slots[read.place] = self._column(given, (attribute, value_type, view), words)
                 if attribute in layout.optional:
@@ -290,23 +287,18 @@ class Intake:
         layout, attribute = read.layout, read.attribute
         known = layout.types[attribute]
         doubles = known is ValueType.INT and (attribute, ValueType.FLOAT) in batch.columns
-        if known is not None and _has(batch, attribute, known) and not (doubles and attribute in layout.told_by_data):
+        if known is not None and batch.has(attribute, known) and not (doubles and attribute in layout.told_by_data):
+            return
+        if not (batch.codes == read.code).any():  # the batch names the type, but has no events of it
             return
         found = type_in(batch, attribute, read.code)
         if found is not None:
             self._lowering.fix_type(layout, attribute, found)
-        elif attribute not in layout.optional and (batch.codes == read.code).any():
+        elif attribute not in layout.optional:
             raise EventError.of(
                 "missing-attribute",
                 f"events of type '{layout.name}' have no attribute '{attribute}', which rules read",
             )
-
-
-def _has(batch: EventBatch, attribute: str, value_type: ValueType) -> bool:
-    """Tell whether a batch has a column that can be read as an attribute of a type."""
-    if (attribute, value_type) in batch.columns:
-        return True
-    return value_type in _FROM_INTEGERS and (attribute, ValueType.INT) in batch.columns
 
 
 _COMPARISONS = (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)

@@ -60,6 +60,8 @@ class Saved:
 
     def with_doubles(self, attributes: Collection[tuple[str, str]]) -> Saved:
         """Give the same with doubles in place of the integers of some attributes, each a type and a name."""
+        if not attributes:
+            return self
         types = []
         for stored in self.types:
             places = [slot for name, slot in stored.slots.items() if (stored.name, name) in attributes]
