@@ -125,24 +125,28 @@ class ErrorColumn(Sequence[Distribution | None]):
     def __getitem__(self, row: int | slice) -> Distribution | ErrorColumn | None:
         if isinstance(row, slice):
             return ErrorColumn(self.kinds[row], self.first[row], self.second[row], self.others)
-        return self._distribution(int(self.kinds[row]), float(self.first[row]), float(self.second[row]))
+        return distribution_of(int(self.kinds[row]), float(self.first[row]), float(self.second[row]), self.others)
 
     def __iter__(self) -> Iterator[Distribution | None]:
         rows = zip(self.kinds.tolist(), self.first.tolist(), self.second.tolist(), strict=True)
-        return (self._distribution(*row) for row in rows)
+        return (distribution_of(*row, self.others) for row in rows)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
 
     __hash__ = None  # type: ignore[assignment]  # arrays may change
 
-    def _distribution(self, kind: int, first: float, second: float) -> Distribution | None:
-        match kind:
-            case ErrorKind.NONE:
-                return None
-            case ErrorKind.NORMAL:
-                return Normal(first, second)
-            case ErrorKind.UNIFORM:
-                return Uniform(first, second)
-            case _:
-                return self.others[int(first)]
+
+def distribution_of(
+    kind: int, first: float, second: float, others: Sequence[Distribution | None]
+) -> Distribution | None:
+    """Give the distribution that a kind and two numbers stand for; for one of the others, the first is its place."""
+    match kind:
+        case ErrorKind.NONE:
+            return None
+        case ErrorKind.NORMAL:
+            return Normal(first, second)
+        case ErrorKind.UNIFORM:
+            return Uniform(first, second)
+        case _:
+            return others[int(first)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cepheus.core.distribution import Distribution, Normal, Uniform
-from cepheus.core.error_column import ErrorColumn, ErrorKind
+from cepheus.core.distribution import Distribution
+from cepheus.core.error_column import ErrorColumn, distribution_of
 from cepheus.core.values import ValueType
 from cepheus.engine.columns.outlet import Found
 from cepheus.engine.probable.others import OtherErrors
@@ -74,11 +74,11 @@ class Lists:
         function = FunctionCode(words[ListField.FUNCTION]).name.capitalize()
         records = words[HEADER_WORDS:].reshape(-1, MEMBER_WORDS)
         numbers = records.view(np.float64)
-        members = []
+        members, listed = [], others.listed
         for record, parts in zip(records, numbers, strict=True):
             value = float(parts[MemberField.VALUE])
             first, second = float(parts[MemberField.FIRST]), float(parts[MemberField.SECOND])
-            error = _error(int(record[MemberField.KIND]), first, second, others)
+            error = distribution_of(int(record[MemberField.KIND]), first, second, listed)
             law = None if error is None else law_of(error, value)
             members.append(Member(float(parts[MemberField.PROBABILITY]), value, law))
         computed = compute_aggregate(function, members, self._calculus)
@@ -86,15 +86,3 @@ class Lists:
         assert isinstance(computed.value, int | float)
         value = float(computed.value)
         return value, error_of_computed(value, computed.law, self._calculus)
-
-
-def _error(kind: int, first: float, second: float, others: OtherErrors) -> Distribution | None:
-    match kind:
-        case ErrorKind.NONE:
-            return None
-        case ErrorKind.NORMAL:
-            return Normal(first, second)
-        case ErrorKind.UNIFORM:
-            return Uniform(first, second)
-        case _:
-            return others.listed[int(first)]
