@@ -7,6 +7,7 @@ from random import Random
 
 import numpy as np
 import pytest
+from uncertain_cases import at_work
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import Discrete, Distribution, Samples
@@ -73,7 +74,7 @@ def test_forgetting_changes_no_answer(monkeypatch: pytest.MonkeyPatch, single: b
             running.restore(saved)
     for batch in batches:  # read only now: what was given away does not change when distributions are forgotten
         found += batch.to_events()
-    assert isinstance(running.at_work, ProbableEngine)  # type: ignore[attr-defined]
+    assert isinstance(at_work(running), ProbableEngine)
     assert len(expected) > 300
     assert [(e.type, e.time, e.made_of, e.errors) for e in found] == [
         (e.type, e.time, e.made_of, e.errors) for e in expected
@@ -87,10 +88,10 @@ def test_memory_stays_flat_with_errors_that_are_all_different() -> None:
     sizes = []
     for block, begin in enumerate(range(0, 24_000, 2_000)):
         running.feed(EventBatch.from_events(stream_from(begin, 2_000)))
-        at_work = running.at_work  # type: ignore[attr-defined]
-        assert isinstance(at_work, ProbableEngine)
+        working = at_work(running)
+        assert isinstance(working, ProbableEngine)
         if block >= 3:
-            held = at_work._others
+            held = working._others
             sizes.append((len(held.listed), len(held.rows), len(held.ranges), len(running.snapshot())))
     early = [max(column) for column in zip(*sizes[:3], strict=True)]
     late = [max(column) for column in zip(*sizes[3:], strict=True)]

@@ -13,12 +13,20 @@ from cepheus.core.distribution import Discrete, Distribution, Frozen, Mixture, N
 from cepheus.core.errors import RuleError
 from cepheus.core.event import Event
 from cepheus.core.values import Value
+from cepheus.engine.aware import AwareEngine
+from cepheus.engine.interface import Engine
 from cepheus.language.tesla import parse
 from cepheus.rules.check import Checked, check
 
 DECLARATIONS = "".join(f"event {name}(x: double, y: double, n: int, k: string)\n" for name in "ABCD")
 _COMPARATORS = ("<", "<=", ">", ">=")
 _WINDOWS = ("3 us", "9 us", "30 us", "90 us", "90 us")
+
+
+def at_work(engine: Engine) -> Engine:
+    """Give the engine that does the work of one that gives way to others as soon as something is uncertain."""
+    assert isinstance(engine, AwareEngine)
+    return engine.at_work
 
 
 @dataclass(frozen=True)
