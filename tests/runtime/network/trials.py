@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -20,6 +21,7 @@ from cepheus.core.errors import RuleError
 from cepheus.core.event import Event
 from cepheus.engine.reference import ReferenceEngine
 from cepheus.language.tesla import parse_event_pattern
+from cepheus.runtime.network.faults import FaultyNetwork
 from cepheus.runtime.network.messages import (
     AttachSink,
     AttachSource,
@@ -56,6 +58,10 @@ class Trial:
         lines += [f"sink {name} at {at}: {' '.join(types)}" for name, (at, types) in self.sinks.items()]
         lines += [f"{source}: {event.type}@{event.time} {dict(event.attributes)}" for source, event in self.events]
         return "\n".join(lines)
+
+
+Runner = Callable[[Trial], tuple[Seen, int]]
+"""Runs a trial; gives what sinks received and by how much its times were shifted."""
 
 
 def make_trial(seed: int, strategy: Strategy | None = None, *, events: int = 30) -> Trial:
@@ -138,20 +144,29 @@ def run(trial: Trial) -> tuple[Seen, int]:
     random = Random(f"timing {trial.seed}")
     network.start()
     network.run()
-    for name, (at, types) in trial.sources.items():
-        network.post(network.now, at, AttachSource(name, types), name)
-    rules = trial.case.checked.rules
-    deployment = DeployRules("r", rules.rules, rules.declarations)
-    network.post(network.now, random.choice(trial.processors), deployment, "deployer")
-    for name, (at, types) in trial.sinks.items():
-        for kind in types:
-            network.post(network.now, at, AttachSink(name, parse_event_pattern(f"{kind}()")), name)
+    attach(trial, network, network.now, random.choice(trial.processors))
     network.run()
     assert any(isinstance(message, Deployed) for _, _, message in network.told), network.told
     shift = network.now + 1000 - min((event.time for _, event in trial.events), default=0)
     _publish(trial, network, random, shift)
     network.run()
-    return Counter((receipt.sink, show(receipt.event)) for receipt in network.receipts), shift
+    return received(network), shift
+
+
+def attach(trial: Trial, network: Network | FaultyNetwork, time: int, host: str) -> None:
+    """Attach the sources, deploy the rules at a host and attach the sinks."""
+    for name, (at, types) in trial.sources.items():
+        network.post(time, at, AttachSource(name, types), name)
+    rules = trial.case.checked.rules
+    network.post(time, host, DeployRules("r", rules.rules, rules.declarations), "deployer")
+    for name, (at, types) in trial.sinks.items():
+        for kind in types:
+            network.post(time, at, AttachSink(name, parse_event_pattern(f"{kind}()")), name)
+
+
+def received(network: Network | FaultyNetwork) -> Seen:
+    """Give what the sinks of a network received."""
+    return Counter((receipt.sink, show(receipt.event)) for receipt in network.receipts)
 
 
 def _publish(trial: Trial, network: Network, random: Random, shift: int) -> None:
@@ -173,35 +188,39 @@ def _publish(trial: Trial, network: Network, random: Random, shift: int) -> None
 
 
 def check_trial(seed: int, strategy: Strategy | None = None, *, events: int = 30) -> None:
-    """Run the trial of a seed; a failure tells what differs, for the smallest stream that still differs."""
-    trial = make_trial(seed, strategy, events=events)
-    if _differs(trial):
-        small = _shrink(trial)
-        raise AssertionError(f"{small.describe()}\n{_difference(small)}")
+    """Run the trial of a seed on a network without faults."""
+    check(make_trial(seed, strategy, events=events), run)
 
 
-def _differs(trial: Trial) -> bool:
+def check(trial: Trial, run: Runner) -> None:
+    """Run a trial; a failure tells what differs, for the smallest stream that still differs."""
+    if _differs(trial, run):
+        small = _shrink(trial, run)
+        raise AssertionError(f"{small.describe()}\n{_difference(small, run)}")
+
+
+def _differs(trial: Trial, run: Runner) -> bool:
     got, shift = run(trial)
     return got != expected(trial, shift)
 
 
-def _difference(trial: Trial) -> str:
+def _difference(trial: Trial, run: Runner) -> str:
     got, shift = run(trial)
     want = expected(trial, shift)
     return f"missing: {dict(want - got)}\ntoo many: {dict(got - want)}"
 
 
-def _shrink(trial: Trial) -> Trial:
-    """Leave out events, sinks and rules as long as the outcome still differs."""
+def _shrink(trial: Trial, run: Runner) -> Trial:
+    """Leave out events and sinks as long as the outcome still differs."""
     changed = True
     while changed:
         changed = False
         for place in range(len(trial.events) - 1, -1, -1):
             smaller = replace(trial, events=trial.events[:place] + trial.events[place + 1 :])
-            if _differs(smaller):
+            if _differs(smaller, run):
                 trial, changed = smaller, True
         for name in list(trial.sinks):
             smaller = replace(trial, sinks={key: sink for key, sink in trial.sinks.items() if key != name})
-            if len(trial.sinks) > 1 and _differs(smaller):
+            if len(trial.sinks) > 1 and _differs(smaller, run):
                 trial, changed = smaller, True
     return trial
