@@ -17,7 +17,7 @@ from cepheus.runtime.network.node import MemoryJournal, Node, OutFrame
 from cepheus.runtime.network.processor import Processor
 from cepheus.runtime.network.simulation import Link, Receipt
 from cepheus.runtime.network.strategy import Options
-from cepheus.runtime.network.traffic import Traffic, size_of
+from cepheus.runtime.network.traffic import Traffic
 
 _NOTHING = Frame(0, 0)
 
@@ -196,7 +196,7 @@ class FaultyNetwork:
                 self._to_client(name, peer, frame)
                 continue
             if frame.message is not None:
-                self.traffic.count(name, peer, frame.message, size_of(frame.message))
+                self.traffic.count(name, peer, frame.message)
             healed = self.now >= self.faults.until
             for _ in range(1 if healed or self._random.random() >= self.faults.duplication else 2):
                 if not healed and (self._cut(name, peer) or self._random.random() < self.faults.loss):

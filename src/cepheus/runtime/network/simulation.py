@@ -14,7 +14,7 @@ from cepheus.core.event import Event
 from cepheus.runtime.network.messages import Delivered, Message, Start
 from cepheus.runtime.network.processor import Processor
 from cepheus.runtime.network.strategy import Options
-from cepheus.runtime.network.traffic import Traffic, size_of
+from cepheus.runtime.network.traffic import Traffic
 
 Link = tuple[str, str]
 _Item = tuple[str, str, Message] | Callable[[], None]
@@ -115,8 +115,7 @@ class Network:
                     self.on_told(to, answer)
 
     def _transmit(self, name: str, to: str, link: LinkState, message: Message) -> None:
-        size = size_of(message)
-        self.traffic.count(name, to, message, size)
+        size = self.traffic.count(name, to, message)
         start = max(self.now, link.free_at)
         if link.bandwidth is not None:
             start += round(size / link.bandwidth * 1_000_000)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from cepheus.core.event import Event
 from cepheus.runtime.network.messages import (
     Awaken,
     Deliver,
@@ -18,22 +20,15 @@ _EVENT = 32
 _VALUE = 8
 _ENTRY = 16
 _PROMISE = 12
+_SHORT = _HEADER + 8
 
 
-def size_of(message: Message) -> int:
-    """Give the size of a message in bytes, as a compact binary encoding would have it."""
-    match message:
-        case Events(entries=entries, through=through):
-            size = _HEADER + _PROMISE * len(through)
-            for entry in entries:
-                size += _ENTRY + _EVENT + _VALUE * len(entry.event.attributes)
-            return size
-        case Deliver(events=events):
-            return _HEADER + sum(_EVENT + _VALUE * len(event.attributes) for event in events)
-        case Awaken(values=values):
-            return _HEADER + 24 + 16 * len(values)
-        case _:
-            return _HEADER + 8
+def _size(events: Iterable[Event], each: int = _EVENT) -> int:
+    """Give the size of a message of events in bytes, as a compact binary encoding would have it."""
+    size = _HEADER
+    for event in events:
+        size += each + _VALUE * len(event.attributes)
+    return size
 
 
 @dataclass(slots=True)
@@ -52,27 +47,35 @@ class Traffic:
     control: int = 0
     other_bytes: int = 0
 
-    def count(self, name: str, to: str, message: Message, size: int) -> None:
-        """Count one message."""
+    def count(self, name: str, to: str, message: Message) -> int:
+        """Count one message; give its size in bytes."""
         match message:
-            case Events(entries=entries) if entries:
-                self.notifications[name, to] += len(entries)
-                self.bytes[name, to] += size
-            case Events():
+            case Events(entries=entries, through=through):
+                size = _size([entry.event for entry in entries], _ENTRY + _EVENT) + _PROMISE * len(through)
+                if entries:
+                    return self._count_events(name, to, len(entries), size)
                 self.heartbeats += 1
-                self.other_bytes += size
             case Deliver(events=events):
-                self.notifications[name, to] += len(events)
-                self.bytes[name, to] += size
-            case Awaken():
+                return self._count_events(name, to, len(events), _size(events))
+            case Awaken(values=values):
                 self.awakenings += 1
+                size = _HEADER + 24 + 16 * len(values)
                 self.bytes[name, to] += size
+                return size
             case Pulled():
                 self.heartbeats += 1
-                self.other_bytes += size
+                size = _SHORT
             case _:
                 self.control += 1
-                self.other_bytes += size
+                size = _SHORT
+        self.other_bytes += size
+        return size
+
+    def _count_events(self, name: str, to: str, count: int, size: int) -> int:
+        link = name, to
+        self.notifications[link] += count
+        self.bytes[link] += size
+        return size
 
     @property
     def total(self) -> int:

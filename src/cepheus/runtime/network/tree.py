@@ -42,7 +42,8 @@ class Child:
             self._by_type = {}
             for pattern in self.interests:
                 self._by_type.setdefault(pattern.type, []).append(pattern)
-        return any(matches(pattern, event) for pattern in self._by_type.get(event.type, ()))
+        patterns = self._by_type.get(event.type)
+        return patterns is not None and any(matches(pattern, event) for pattern in patterns)
 
 
 @dataclass(slots=True)
