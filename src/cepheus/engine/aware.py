@@ -43,9 +43,14 @@ class AwareEngine:
         self._fast = engine
         self._limit = limit
         self._calculus = calculus
-        self._engine = cast(Engine, engine)  # but for factors, which it is never given
-        self._certain = True
         self._deployed: set[str] | None = set()
+        self._use(cast(Engine, engine))  # but for factors, which it is never given
+
+    def _use(self, engine: Engine) -> None:
+        """Let an engine do the work from here."""
+        self._engine = engine
+        self._certain = engine is self._fast
+        self._feed_one = engine.feed_event if self._certain else self._feed_uncertain
 
     @property
     def name(self) -> str:
@@ -84,15 +89,21 @@ class AwareEngine:
 
     def feed(self, batch: EventBatch) -> EventBatch:
         """Process events in total order."""
-        if self._certain and (batch.errors or batch.probabilities is not None) and _is_uncertain(batch):
+        if not self._certain:
+            return self._or_refer(lambda engine: engine.feed(batch))
+        if (batch.errors or batch.probabilities is not None) and _is_uncertain(batch):
             self._give_way()
-        return self._or_refer(lambda engine: engine.feed(batch))
+            return self.feed(batch)
+        return self._engine.feed(batch)
 
     def feed_event(self, event: Event) -> list[Event]:
         """Process one event."""
-        if self._certain and (event.errors or (event.probability != 1.0 and event.rule is None and not event.made_of)):
+        if (event.errors or event.probability != 1.0) and self._certain and not _counts_as_certain(event):
             self._give_way()
-        return self._engine.feed_event(event) if self._certain else self._or_refer(lambda e: e.feed_event(event))
+        return self._feed_one(event)
+
+    def _feed_uncertain(self, event: Event) -> list[Event]:
+        return self._or_refer(lambda engine: engine.feed_event(event))
 
     def advance(self, time: int) -> EventBatch:
         """Forget what no window can reach any more."""
@@ -112,30 +123,27 @@ class AwareEngine:
             if is_parallel(header) and not isinstance(self._fast, ParallelEngine):
                 self._fast = ParallelEngine(self._limit, threads=1)
             self._fast.restore(data)
-            self._engine, self._certain = cast(Engine, self._fast), True
+            self._use(cast(Engine, self._fast))
             return
         kind = ProbableEngine if header["at_work"] == ProbableEngine.name else ReferenceEngine
-        self._engine = kind(self._limit, self._calculus)
+        self._use(kind(self._limit, self._calculus))
         self._engine.restore(blobs["engine"])
-        self._certain = False
 
     def _give_way(self) -> None:
         """Let an engine that works out probabilities go on from here."""
-        self._certain = False
         saved = self._fast.saved()
         probable = ProbableEngine(self._limit, self._calculus)
         try:
             probable.take_over(saved, StringTable(saved.texts))
-            self._engine = probable
+            self._use(probable)
         except UnsupportedError:
-            self._engine = probable
             self._refer(past_of(saved))
 
     def _refer(self, past: Past) -> None:
         """Let the reference engine go on from here."""
         reference = ReferenceEngine(self._limit, self._calculus)
         reference.adopt(past)
-        self._engine = reference
+        self._use(reference)
 
     def _or_refer(self, attempt: Callable[[Engine], T]) -> T:
         """Do something with the engine at work; where that is beyond closed forms, with the reference."""
@@ -146,6 +154,11 @@ class AwareEngine:
         except UnsupportedError:
             self._refer(self._engine.past())
             return attempt(self._engine)
+
+
+def _counts_as_certain(event: Event) -> bool:
+    """Tell whether an event is a composite one without errors, which counts as certain whatever its probability."""
+    return not event.errors and (event.rule is not None or bool(event.made_of))
 
 
 def _is_uncertain(batch: EventBatch) -> bool:

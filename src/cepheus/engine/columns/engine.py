@@ -147,11 +147,15 @@ class ColumnsEngine:
 
     def prepare(self, words: BatchWords) -> Input:
         """Give a batch as kernel input, all of its rows; it lives until the next call."""
+        self._learn(words.batch)
+        return self._intake.prepare(words)
+
+    def _learn(self, batch: EventBatch) -> None:
+        """Get ready for a batch: take the types that only the data can tell from it."""
         self._refresh()
-        self._intake.learn(words.batch)
+        self._intake.learn(batch)
         if self._lowering.widened:
             self._widen()
-        return self._intake.prepare(words)
 
     def relevant_rows(self, batch: EventBatch, given: Input, begin: int = 0, end: int | None = None) -> Words | None:
         """Give the rows of a batch, or of a part of it, that can concern some rule; None for all."""

@@ -187,7 +187,7 @@ class Intake:
     def __init__(self, lowering: Lowering, listening: Sequence[bool]) -> None:
         self._lowering = lowering
         self._listening = listening
-        self._keep: list[Words] = []
+        self._keep: list[NDArray[Any]] = []
         self._known = _Reading((), np.full(1, -1, np.int64), (), None)
 
     def learn(self, batch: EventBatch) -> None:
@@ -195,8 +195,8 @@ class Intake:
         for read in self._reading(batch.types).reads:
             self._learn_type(batch, read)
 
-    def prepare(self, given: BatchWords) -> Input:
-        """Give the kernel's view of a batch; the arrays live until the next call."""
+    def prepare(self, given: BatchWords, more: Sequence[NDArray[Any]] = ()) -> Input:
+        """Give the kernel's view of a batch, with ``more`` columns at the end; the arrays live until the next call."""
         batch = given.batch
         reading = self._reading(batch.types)
         words: dict[tuple[str, ValueType, _View], int] = {}
@@ -210,13 +210,14 @@ class Intake:
                 slots[read.place] = self._column(given, (attribute, value_type, view), words)
                 if attribute in layout.optional:
                     slots[read.place + 1] = self._column(given, (attribute, value_type, _View.FLAGS), words)
+        self._keep += more
         return Input(
             codes=np.ascontiguousarray(batch.codes, np.int32),
             kinds=reading.kinds,
             times=np.ascontiguousarray(batch.times, np.int64),
             starts=np.ascontiguousarray(batch.times if batch.starts is None else batch.starts, np.int64),
             ids=given.ids,
-            addresses=np.array([array.ctypes.data for array in self._keep] or [0], np.int64),
+            addresses=np.array([pa.py_buffer(array).address for array in self._keep] or [0], np.int64),
             slots=slots,
             id_digests=self._lowering.strings.digests(),
         )

@@ -69,7 +69,6 @@ class ProbableEngine(ColumnsEngine):
         self._declared: dict[str, dict[str, Distribution]] = {}
         self._others = OtherErrors()
         self._factors: dict[str, float] = {}
-        self._held: list[Words] = []
         self._error_plans: dict[tuple[tuple[str, ...], tuple[str, ...], bool], ErrorPlan] = {}
         super().__init__(limit)
 
@@ -305,19 +304,18 @@ class ProbableEngine(ColumnsEngine):
 
     def prepare(self, words: BatchWords) -> Input:
         """Give a batch as kernel input, with the errors and doubts of its events."""
-        given = super().prepare(words)
         batch = words.batch
         if not batch.errors and batch.probabilities is None:
-            return given
+            return super().prepare(words)
+        self._learn(batch)
         plan = self._error_plan(batch)
-        self._held = []
-        found: list[int] = []
+        columns: list[np.ndarray[Any, Any]] = []
         for attribute in plan.attributes:
-            found += self._error_words(ErrorColumn.of(batch.errors[attribute]))
+            columns += self._error_words(ErrorColumn.of(batch.errors[attribute]))
         if batch.probabilities is not None:
-            found.append(self._hold(_doubts(batch)))
-        given.slots[plan.slots] = plan.places + len(given.addresses)
-        given.addresses = np.concatenate([given.addresses, np.array(found, np.int64)])
+            columns.append(_doubts(batch))
+        given = self._intake.prepare(words, columns)
+        given.slots[plan.slots] = plan.places + (len(given.addresses) - len(columns))
         return given
 
     def _error_plan(self, batch: EventBatch) -> ErrorPlan:
@@ -327,7 +325,8 @@ class ProbableEngine(ColumnsEngine):
             self._error_plans[key] = error_plan(self._lowering, batch)
         return self._error_plans[key]
 
-    def _error_words(self, column: ErrorColumn) -> list[int]:
+    def _error_words(self, column: ErrorColumn) -> tuple[np.ndarray[Any, Any], ...]:
+        """Give kinds and parameters as the kernel reads them: of the others, their numbers."""
         first = column.first
         if column.others:
             places = np.array([self._others.number(error) for error in column.others], float)
@@ -335,16 +334,11 @@ class ProbableEngine(ColumnsEngine):
             foreign = column.kinds == ErrorKind.OTHER
             first = first.copy()
             first[foreign] = places[first[foreign].astype(np.int64)]
-        return [self._hold(array) for array in (column.kinds, first, column.second)]
-
-    def _hold(self, array: np.ndarray[Any, Any]) -> int:
-        held = np.ascontiguousarray(array)
-        self._held.append(held)
-        return address(held)
+        return np.ascontiguousarray(column.kinds), np.ascontiguousarray(first), np.ascontiguousarray(column.second)
 
     def _to_batch(self, found: Found) -> EventBatch:
         probabilities = found.field(self._first_extra).view(np.float64)
-        certain = bool((probabilities == 1.0).all())
+        certain = probabilities.min() == 1.0
         return to_batch(found, None if certain else probabilities, self._errors_of(found))
 
     def _errors_of(self, found: Found) -> dict[str, ErrorColumn]:

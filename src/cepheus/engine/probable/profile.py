@@ -111,13 +111,13 @@ class Familiar:
     def __init__(self, reads: Callable[[Key], bool]) -> None:
         self._reads = reads
         self._seen: set[tuple[str, str, int]] = set()
-        self._masks: dict[tuple[tuple[str, ...], str], tuple[NDArray[np.bool_], int]] = {}
+        self._unseen: dict[tuple[tuple[str, ...], tuple[str, ...]], list[tuple[str, NDArray[np.bool_], int]]] = {}
 
     def learn(self, profiles: Mapping[Key, Profile]) -> None:
         """Note what was seen, and that it was accepted."""
         for key, profile in profiles.items():
             self._seen |= {(*key, kind) for kind in profile.plain_kinds}
-        self._masks.clear()
+        self._unseen.clear()
 
     def has_errors(self, event: Event) -> bool:
         """Tell whether an event has no errors but such as were seen before."""
@@ -128,27 +128,32 @@ class Familiar:
 
     def has_all(self, batch: EventBatch) -> bool:
         """Tell whether the events of a batch have no errors but such as were seen before."""
-        for name, errors in batch.errors.items():
-            mask, common = self._mask(batch.types, name)
-            kinds = ErrorColumn.of(errors).kinds
-            if common < _LAST_KIND and kinds.max(initial=0) > common and not mask[batch.codes, kinds].all():
+        shape = batch.types, tuple(batch.errors)
+        unseen = self._unseen.get(shape)
+        if unseen is None:
+            unseen = self._unseen[shape] = self._find_unseen(*shape)
+        for name, mask, common in unseen:
+            kinds = ErrorColumn.of(batch.errors[name]).kinds
+            if kinds.max(initial=0) > common and not mask[batch.codes, kinds].all():
                 return False
         return True
 
-    def _mask(self, types: tuple[str, ...], name: str) -> tuple[NDArray[np.bool_], int]:
-        """Tell, by type of a batch and kind of error, whether they were seen together; up to which kind all were."""
-        found = self._masks.get((types, name))
-        if found is None:
+    def _find_unseen(self, types: tuple[str, ...], names: tuple[str, ...]) -> list[tuple[str, NDArray[np.bool_], int]]:
+        """Give the attributes that may have errors of kinds that were not seen before.
+
+        With each, by type of a batch and kind of error, whether they were seen together; up to which kind all were.
+        """
+        found = []
+        for name in names:
             mask = np.array([[self._passes(one, name, kind) for kind in ErrorKind] for one in types]).reshape(-1, 4)
-            found = mask, int(np.logical_and.accumulate(mask.all(axis=0)).sum()) - 1
-            self._masks[types, name] = found
+            if not mask.all():
+                found.append((name, mask, int(np.logical_and.accumulate(mask.all(axis=0)).sum()) - 1))
         return found
 
     def _passes(self, event_type: str, name: str, kind: ErrorKind) -> bool:
         return kind == ErrorKind.NONE or (event_type, name, kind) in self._seen or not self._reads((event_type, name))
 
 
-_LAST_KIND = max(ErrorKind)
 _KINDS: dict[type, int] = {Normal: int(ErrorKind.NORMAL), Uniform: int(ErrorKind.UNIFORM)}
 _PLAIN = {int(ErrorKind.NORMAL): Profile(), int(ErrorKind.UNIFORM): Profile(1, 1, False)}
 
