@@ -146,6 +146,27 @@ def test_aggregates_over_uncertain_members_are_compiled(function: str, calculus:
         agree(case, made, wanted)
 
 
+@pytest.mark.parametrize("function", ["Count", "Sum", "Min", "Max", "First", "Last"])
+def test_aggregates_of_integers_are_integers(function: str) -> None:
+    value = "" if function == "Count" else ".n"
+    text = f"""{DECLARATIONS}
+        define Whole(m: int) from A() and $agg = {function}(C(x > 1){value} within 20 us from A) where m = $agg
+        define Broken(m: double) from B() and $agg = {function}(C(x > 1){value} within 20 us from B) where m = $agg
+    """
+    case = replace(aggregating(1, "Count", ""), text=text, checked=check(parse(text)))
+    wanted, _ = find(case, "reference", "whole")
+    made, engine = find(case, "columns", "cut")
+    assert isinstance(at_work(engine), ProbableEngine)
+    agree(case, made, wanted)
+    for event in made:
+        error = event.errors.get("m")
+        outcomes = [outcome for outcome, _ in error.outcomes] if isinstance(error, Discrete) else []
+        numbers = [event.attributes["m"], *outcomes]
+        assert all(isinstance(number, int | float) and float(number).is_integer() for number in numbers)
+        assert type(event.attributes["m"]) is (int if event.type == "Whole" else float)
+    assert {event.type for event in made if "m" in event.errors} == {"Whole", "Broken"}
+
+
 def test_many_members_find_room() -> None:
     case = aggregating(1, "Max", "x > 1")
     events = tuple(

@@ -508,7 +508,7 @@ class _RuleLowering:
                 code, _ = self._coder.expression(value, attribute.type)
                 errors = self._error_terms(value)
                 listed = any(self._is_weighed(node) for node in walk(value) if isinstance(node, Parameter))
-                mixed = listed and (not isinstance(value, Parameter) or attribute.type is not ValueType.FLOAT)
+                mixed = listed and (not isinstance(value, Parameter) or not attribute.type.is_numeric)
                 if mixed or (errors and attribute.optional):
                     raise unsupported(Construct.UNCERTAIN_FORMS, value.span)
                 outputs.append(

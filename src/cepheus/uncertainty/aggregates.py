@@ -21,6 +21,8 @@ from cepheus.uncertainty.laws import Component, Floats, Law, Spreads, added, poi
 
 _BERRY_ESSEEN = 0.56
 _KEPT = 256
+_SLACK = 1e-9
+_OF_THE_SAME_TYPE = ("Sum", "Min", "Max", "First", "Last")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,19 @@ def compute_aggregate(function: str, members: Sequence[Member], calculus: Calcul
     law, bound = _law(function, kept, calculus, defined)
     if law is None:
         return Computed(None)
-    return Computed(law.mean() if observed is None else observed, law, defined, bound)
+    if observed is None:
+        observed = _nearest(law.mean()) if _is_whole(function, kept) else law.mean()
+    return Computed(observed, law, defined, bound)
+
+
+def _is_whole(function: str, members: Sequence[Member]) -> bool:
+    """Tell whether an aggregate is a whole number: its value must be one, too, whatever its mean."""
+    return function == "Count" or (function in _OF_THE_SAME_TYPE and all(type(m.value) is int for m in members))
+
+
+def _nearest(mean: float) -> int:
+    """Give the nearest whole number, of two the lower one, also where rounding makes the other a little nearer."""
+    return math.ceil(mean - 0.5 - _SLACK)
 
 
 def _rounded(member: Member, calculus: Calculus) -> Member:

@@ -207,6 +207,22 @@ def test_uniform_companions_and_negations(spark: SparkSession) -> None:
     assert "value > 45 as far as possible" in found.explain()
 
 
+def test_a_count_of_uncertain_members_is_an_integer(spark: SparkSession) -> None:
+    rules = """
+        event Temp(area: string, value: double); event Smoke(area: string)
+        define Hot(many: int) from Smoke(area="A") and $n = Count(Temp(value > 45) within 5 min from Smoke)
+        where many=$n
+    """
+    events = {"Temp": temps(spark), "Smoke": smokes(spark)}
+    uncertain = {"value": Normal(sd="sd")}
+    (row,) = cepheus.spark.detect(rules, events, uncertain=uncertain, time_unit="s", shards=2).of("Hot").collect()
+    (wanted,) = (
+        cepheus.compile(rules).detect(RECORDS, uncertain=uncertain, time_unit="s", engine="reference").to_events()
+    )
+    assert (row.many.value, type(row.many.value)) == (wanted["many"], int) == (3, int)
+    assert same_error(parse_distribution(row.many.error), wanted.errors["many"])
+
+
 def test_errors_in_the_values_are_known_to_the_engine_alone(spark: SparkSession) -> None:
     temps = spark.createDataFrame(
         [(1, "A", (44.5, "N(0, 4)")), (2, "B", (50.0, None)), (3, "C", (40.0, None)), (4, "D", None)],

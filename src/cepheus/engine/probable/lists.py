@@ -59,18 +59,23 @@ class Lists:
         rows = np.flatnonzero(errors.kinds == WEIGHED).tolist()
         if not rows:
             return errors
-        places = found.outlet.places[attribute, ValueType.FLOAT]
+        doubles = found.outlet.places.get((attribute, ValueType.FLOAT))
+        integers = found.outlet.places.get((attribute, ValueType.INT))
         sharp = errors.where(errors.kinds != WEIGHED)
         made = list(sharp)
         begins, lengths = errors.first.view(np.int64), errors.second.view(np.int64)
         for row in rows:
             words = self._given[begins[row] : begins[row] + lengths[row]]
-            value, error = self._computed(words, others)
-            found.fields[places[found.rule[row]]][row] = float_bits(value)
-            made[row] = error
+            value, made[row] = self._computed(words, others)
+            rule = found.rule[row]
+            if doubles is not None and doubles[rule] >= 0:
+                found.fields[doubles[rule]][row] = float_bits(value)
+            else:
+                assert integers is not None
+                found.fields[integers[rule]][row] = value
         return ErrorColumn.of(made)
 
-    def _computed(self, words: Words, others: OtherErrors) -> tuple[float, Distribution]:
+    def _computed(self, words: Words, others: OtherErrors) -> tuple[int | float, Distribution]:
         function = FunctionCode(words[ListField.FUNCTION]).name.capitalize()
         records = words[HEADER_WORDS:].reshape(-1, MEMBER_WORDS)
         numbers = records.view(np.float64)
@@ -80,9 +85,9 @@ class Lists:
             first, second = float(parts[MemberField.FIRST]), float(parts[MemberField.SECOND])
             error = distribution_of(int(record[MemberField.KIND]), first, second, listed)
             law = None if error is None else law_of(error, value)
-            members.append(Member(float(parts[MemberField.PROBABILITY]), value, law))
+            observed = int(value) if words[ListField.ARE_WHOLE] else value
+            members.append(Member(float(parts[MemberField.PROBABILITY]), observed, law))
         computed = compute_aggregate(function, members, self._calculus)
         assert computed.law is not None
         assert isinstance(computed.value, int | float)
-        value = float(computed.value)
-        return value, error_of_computed(value, computed.law, self._calculus)
+        return computed.value, error_of_computed(float(computed.value), computed.law, self._calculus)

@@ -93,6 +93,7 @@ def weigh(context: int, memory: int, step: int, step_worth: int) -> float:
     poke(members, ListField.COUNT, count)
     poke(members, ListField.UNSURE, unsure)
     poke_float(members, ListField.DEFINED, defined)
+    poke(members, ListField.ARE_WHOLE, fixed(step, StepField.VALUE_KIND) == ValueKind.INT)
     words = HEADER_WORDS + count * MEMBER_WORDS
     if function == FunctionCode.COUNT:
         write_chances(members, count)

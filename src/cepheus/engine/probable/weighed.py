@@ -21,13 +21,16 @@ WEIGHED = len(ErrorKind)
 
 
 class ListField(IntEnum):
-    """Of a list of members: the function, how many there are, how many are not sure, how likely there are any."""
+    """Of a list of members: the function, how many there are, how many are not sure, how likely there are any.
+
+    Then whether their values are whole numbers.
+    """
 
     FUNCTION = 0
     COUNT = 1
     UNSURE = 2
     DEFINED = 3
-    PADDING = 4
+    ARE_WHOLE = 4
 
 
 class MemberField(IntEnum):
