@@ -44,13 +44,13 @@ class AwareEngine:
         self._limit = limit
         self._calculus = calculus
         self._deployed: set[str] | None = set()
-        self._use(cast(Engine, engine))  # but for factors, which it is never given
+        self._use(cast(Engine, engine), certain=True)  # but for factors, which it is never given
 
-    def _use(self, engine: Engine) -> None:
+    def _use(self, engine: Engine, *, certain: bool = False) -> None:
         """Let an engine do the work from here."""
         self._engine = engine
-        self._certain = engine is self._fast
-        self._feed_one = engine.feed_event if self._certain else self._feed_uncertain
+        self._certain = certain
+        self._feed_one = engine.feed_event if certain else self._feed_uncertain
 
     @property
     def name(self) -> str:
@@ -123,7 +123,7 @@ class AwareEngine:
             if is_parallel(header) and not isinstance(self._fast, ParallelEngine):
                 self._fast = ParallelEngine(self._limit, threads=1)
             self._fast.restore(data)
-            self._use(cast(Engine, self._fast))
+            self._use(cast(Engine, self._fast), certain=True)
             return
         kind = ProbableEngine if header["at_work"] == ProbableEngine.name else ReferenceEngine
         self._use(kind(self._limit, self._calculus))

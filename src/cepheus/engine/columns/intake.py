@@ -178,6 +178,11 @@ class _Reading:
     choices: tuple[tuple[int, int, list[list[LoweredConstraint]] | None], ...] | None
 
 
+def no_slots(lowering: Lowering) -> Words:
+    """Give, for each slot of each type, that no column goes there."""
+    return np.full(sum(layout.width for layout in lowering.types.values()) + 1, -1, np.int64)
+
+
 class Intake:
     """Turns batches into kernel input and fixes the types that only the data can tell.
 
@@ -195,13 +200,16 @@ class Intake:
         for read in self._reading(batch.types).reads:
             self._learn_type(batch, read)
 
-    def prepare(self, given: BatchWords, more: Sequence[NDArray[Any]] = ()) -> Input:
-        """Give the kernel's view of a batch, with ``more`` columns at the end; the arrays live until the next call."""
+    def prepare(self, given: BatchWords, more: Sequence[NDArray[Any]] = (), slots: Words | None = None) -> Input:
+        """Give the kernel's view of a batch; the arrays live until the next call.
+
+        ``more`` are columns that come before those of the batch, ``slots`` tells where they go.
+        """
         batch = given.batch
         reading = self._reading(batch.types)
         words: dict[tuple[str, ValueType, _View], int] = {}
-        self._keep = []
-        slots = np.full(sum(layout.width for layout in self._lowering.types.values()) + 1, -1, np.int64)
+        self._keep = list(more)
+        slots = no_slots(self._lowering) if slots is None else slots.copy()
         for read in reading.reads:
             layout, attribute = read.layout, read.attribute
             value_type = layout.types[attribute]
@@ -210,7 +218,6 @@ class Intake:
                 slots[read.place] = self._column(given, (attribute, value_type, view), words)
                 if attribute in layout.optional:
                     slots[read.place + 1] = self._column(given, (attribute, value_type, _View.FLAGS), words)
-        self._keep += more
         return Input(
             codes=np.ascontiguousarray(batch.codes, np.int32),
             kinds=reading.kinds,

@@ -314,9 +314,7 @@ class ProbableEngine(ColumnsEngine):
             columns += self._error_words(ErrorColumn.of(batch.errors[attribute]))
         if batch.probabilities is not None:
             columns.append(_doubts(batch))
-        given = self._intake.prepare(words, columns)
-        given.slots[plan.slots] = plan.places + (len(given.addresses) - len(columns))
-        return given
+        return self._intake.prepare(words, columns, plan.slots)
 
     def _error_plan(self, batch: EventBatch) -> ErrorPlan:
         """Tell which errors and doubts of a batch go where; that of batches alike is found out once."""
@@ -338,7 +336,7 @@ class ProbableEngine(ColumnsEngine):
 
     def _to_batch(self, found: Found) -> EventBatch:
         probabilities = found.field(self._first_extra).view(np.float64)
-        certain = probabilities.min() == 1.0
+        certain = probabilities[0] == 1.0 and probabilities.min() == 1.0
         return to_batch(found, None if certain else probabilities, self._errors_of(found))
 
     def _errors_of(self, found: Found) -> dict[str, ErrorColumn]:
