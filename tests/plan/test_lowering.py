@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from cepheus.core.errors import OptionError, UnsupportedError
@@ -13,6 +14,8 @@ from cepheus.plan.lower import Lowering
 from cepheus.plan.lowered import LoweredRule
 from cepheus.plan.program import (
     HEADER,
+    MOST_BRIEF,
+    BriefField,
     ColumnField,
     ConstraintKind,
     PolicyCode,
@@ -164,12 +167,13 @@ def test_the_flat_program_has_a_row_for_everything() -> None:
     )
     program = flatten(lowering)
     assert len(program.rules) == 2
-    row = program.rules[0]
+    halves = program.rules.view(np.int32)
+    row = halves[0]
     steps = program.steps[row[RuleField.STEPS] : row[RuleField.ABSENCES]]
     absences = program.steps[row[RuleField.ABSENCES] : row[RuleField.ABSENCES_END]]
     assert steps[:, StepField.KIND].tolist() == [StepKind.CHOOSE]
     assert absences[:, StepField.KIND].tolist() == [StepKind.ABSENT]
-    assert program.rules[:, RuleField.FLAGS].tolist() == [RuleFlag.FEEDS, 0]
+    assert halves[:, RuleField.FLAGS].tolist() == [RuleFlag.FEEDS, 0]
     assert len(program.columns) == lowering.column_count
     assert program.columns[:, ColumnField.KEYS].tolist() == [1, 1]
     widths = program.types[:, TypeField.WIDTH].tolist()
@@ -177,3 +181,25 @@ def test_the_flat_program_has_a_row_for_everything() -> None:
     assert program.record_width == 2 + max(widths)
     assert rule.type == lowering.types["Smoke"].index
     assert other.type == lowering.types["Fire"].index
+
+
+def test_a_rule_of_latest_events_is_told_in_brief() -> None:
+    lowering, _ = lower(
+        "event T(x: int) event A(x: int) event B(x: int) event C(x: int)",
+        "define P() from T() and last B(x > 1) within 5 s from T and last A() within 7000000 s from B",
+        "define Q() from T() and last B() within 5 s from T and last A() within 7 s from B"
+        " and last C() within 1 s from A",
+        "define R() from T(x=$x) and last B(x=$x) within 5 s from T",
+        "define S() from T() and last B() within 5 s from T and not A() between B and T",
+        "define W() from T() and last B() within 5 s from T and last A() within 7 s from T",
+        "define U() from T() and each B() within 5 s from T",
+        "define V() from T()",
+    )
+    program = flatten(lowering)
+    halves = program.rules.view(np.int32)
+    assert (halves[:, RuleField.FLAGS] == RuleFlag.BRIEF).tolist() == [True] + [False] * 6
+    steps = halves[0, RuleField.BRIEF : RuleField.BRIEF + 4 * MOST_BRIEF].reshape(MOST_BRIEF, 4)
+    columns = [column.index for column in lowering.columns.values() if column.key.type == lowering.types["A"].index]
+    assert steps[1, BriefField.COLUMN] in columns
+    assert steps[:, BriefField.TYPE].tolist() == [lowering.types[name].index for name in ("B", "A")]
+    assert steps.copy().view(np.int64)[:, BriefField.WINDOW >> 1].tolist() == [5_000_000, 7_000_000_000_000]

@@ -14,6 +14,8 @@ from cepheus.plan.lines import in_lines
 from cepheus.plan.lower import Lowering
 from cepheus.plan.lowered import LoweredRule, LoweredStep
 from cepheus.plan.program import (
+    MOST_BRIEF,
+    RULE_WORDS,
     ColumnField,
     ConstraintField,
     IndexField,
@@ -60,24 +62,20 @@ class _Tables:
             )
         return begin, len(self.constraints)
 
-    def add_listener(self, listener: Listener) -> int:
-        """Append a listener and give its number."""
+    def add_member(self, listener: Listener) -> int:
+        """Append a listener and give its number, or, if there is nothing to check, whom it stands for."""
+        if not listener.filters:
+            return ~(2 * listener.target + listener.is_rule)
         begin, end = self.add_constraints(listener.filters)
         self.listeners.append((listener.is_rule, listener.target, begin, end))
         return len(self.listeners) - 1
-
-    def add_member(self, listener: Listener) -> int:
-        """Append a listener of an index and give its number, or, if nothing is left to check, whom it stands for."""
-        number = self.add_listener(listener)
-        return number if listener.filters else ~(2 * listener.target + listener.is_rule)
 
     def add_step(self, step: LoweredStep, *, completes: bool = False) -> None:
         """Append a step; ``completes`` tells that each event it takes completes a composite event."""
         begin, end = self.add_constraints(step.constraints)
         keys = len(self.keys)
         self.keys += step.keys
-        single = step.policy == PolicyCode.LAST and step.count == 1
-        flags = single * StepFlag.SINGLE + completes * StepFlag.COMPLETES + step.plain * StepFlag.PLAIN
+        flags = step.single * StepFlag.SINGLE + completes * StepFlag.COMPLETES + step.plain * StepFlag.PLAIN
         self.steps.append(
             (
                 step.kind,
@@ -130,7 +128,7 @@ def flatten(
         constraints=_table(tables.constraints, len(ConstraintField)),
         code=_table(tables.code, 3),
         columns=_columns(lowering),
-        rules=in_lines(_table(rules, len(RuleField))),
+        rules=in_lines(np.array(rules, np.int32).view(np.int64).reshape(len(rules), RULE_WORDS)),
         steps=in_lines(_table(tables.steps, len(StepField))),
         keys=_table(tables.keys, 2),
         outputs=_table(tables.outputs, len(OutputField)),
@@ -160,7 +158,7 @@ def column_listeners(lowering: Lowering) -> dict[int, list[Listener]]:
 
 def _rule(
     lowering: Lowering, rule: LoweredRule, tables: _Tables, listeners: Mapping[int, Sequence[Listener]]
-) -> tuple[int, ...]:
+) -> list[int]:
     steps = len(tables.steps)
     for number, step in enumerate(rule.steps, 1):
         tables.add_step(step, completes=number == len(rule.steps) and _completes(rule, step))
@@ -177,19 +175,43 @@ def _rule(
         tables.outputs.append((code, output.position, output.slot, output.optional, slot, slot + 1 if flagged else -1))
     consuming = len(tables.consuming)
     tables.consuming += rule.consuming
-    return (
+    flags = feeds * RuleFlag.FEEDS + bool(rule.consuming) * RuleFlag.CONSUMES + _is_brief(rule) * RuleFlag.BRIEF
+    brief = [half for step in rule.steps for half in (step.column, step.type, *_halves(step.window))]
+    row = [
         steps,
         absences,
         len(tables.steps),
         len(rule.resolved.positions),
         outputs,
         len(tables.outputs),
-        (RuleFlag.FEEDS if feeds else 0) | (RuleFlag.CONSUMES if rule.consuming else 0),
+        flags,
         composite.index if composite is not None else -1,
-        rule.seed - (1 << 64) if rule.seed >= 1 << 63 else rule.seed,
-        consuming,
-        len(tables.consuming),
-        *(0 for field in RuleField if field >= RuleField.PADDING_0),
+        *(brief if flags & RuleFlag.BRIEF else ()),
+    ]
+    row += [0] * (RuleField.SEED - len(row))
+    row += [*_halves(rule.seed), consuming, len(tables.consuming)]
+    return row + [0] * (2 * RULE_WORDS - len(row))
+
+
+def _halves(word: int) -> tuple[int, int]:
+    """Give the two half words of a word, as signed numbers, the lower one first."""
+    low, high = word & 0xFFFFFFFF, word >> 32 & 0xFFFFFFFF
+    return low - (low >> 31 << 32), high - (high >> 31 << 32)
+
+
+def _is_brief(rule: LoweredRule) -> bool:
+    """Tell whether all that a rule looks for can be told in brief."""
+    return (
+        0 < len(rule.steps) <= MOST_BRIEF
+        and not rule.absences
+        and all(
+            step.kind is StepKind.CHOOSE
+            and step.single
+            and step.plain
+            and not step.keys
+            and (step.reference, step.position) == (number, number + 1)
+            for number, step in enumerate(rule.steps)
+        )
     )
 
 
@@ -214,17 +236,16 @@ def _types(lowering: Lowering, tables: _Tables, listeners: Mapping[int, Sequence
     stored = set(reach)
     for layout in lowering.types.values():
         linear, groups = index_listeners(listeners.get(layout.index, []))
-        begin = len(tables.listeners)
-        for listener in linear:
-            tables.add_listener(listener)
-        end = len(tables.listeners)
+        begin = len(indexes.members)
+        indexes.members += [tables.add_member(listener) for listener in linear]
+        end = len(indexes.members)
         first_index = len(indexes.rows)
         for group in groups:
             indexes.add(group, tables.add_member)
         row = types[layout.index]
         row[TypeField.WIDTH] = layout.width
-        row[TypeField.LISTENERS] = begin
-        row[TypeField.LISTENERS_END] = end
+        row[TypeField.MEMBERS] = begin
+        row[TypeField.MEMBERS_END] = end
         row[TypeField.REACH] = reach[layout.index]
         row[TypeField.INPUTS] = inputs
         row[TypeField.INDEXES] = first_index

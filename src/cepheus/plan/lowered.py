@@ -56,6 +56,11 @@ class LoweredStep:
     needed: bool = False
 
     @property
+    def single(self) -> bool:
+        """Whether it takes just the last event."""
+        return self.policy is PolicyCode.LAST and self.count == 1
+
+    @property
     def plain(self) -> bool:
         """Whether every event of the window will do, without a look at the event."""
         return not self.constraints and self.since == 0 and self.consumed[0] < 0

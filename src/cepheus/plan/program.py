@@ -26,11 +26,11 @@ MAX_STACK = 64
 
 
 class TypeField(IntEnum):
-    """Of an event type: words of a row, its listeners, how long rows are kept, where its slots are read from."""
+    """Of an event type: words of a row, its listeners, how long rows are kept, where its slots are read."""
 
     WIDTH = 0
-    LISTENERS = 1
-    LISTENERS_END = 2
+    MEMBERS = 1
+    MEMBERS_END = 2
     REACH = 3
     INPUTS = 4
     INDEXES = 5
@@ -39,7 +39,11 @@ class TypeField(IntEnum):
 
 
 class ListenerField(IntEnum):
-    """Of a listener: whether it is a column or a rule, which, and the constraints its events must satisfy."""
+    """Of a listener: whether it is a column or a rule, which, and the constraints its events must satisfy.
+
+    A member is the number of a listener; one that has no constraints is named by the member itself, in a way of its own
+    (``flatten.add_member``).
+    """
 
     IS_RULE = 0
     TARGET = 1
@@ -97,9 +101,10 @@ class ValueKind(IntEnum):
 
 
 class RuleField(IntEnum):
-    """Of a rule: its steps (selections, aggregates, requirements; then absences) and what it produces.
+    """Of a rule, in half words: its steps (selections, aggregates, requirements; then absences) and what it produces.
 
-    A rule is two lines of the cache, of which a plain one needs the first alone.
+    With thousands of rules, what they cost is the lines of the cache that they touch. A rule is two lines; the first is
+    all that is read of one whose steps are told in brief, and its steps then are in it.
     """
 
     STEPS = 0
@@ -110,14 +115,30 @@ class RuleField(IntEnum):
     OUTPUTS_END = 5
     FLAGS = 6
     TYPE = 7
-    SEED = 8
-    CONSUMING = 9
-    CONSUMING_END = 10
-    PADDING_0 = 11
-    PADDING_1 = 12
-    PADDING_2 = 13
-    PADDING_3 = 14
-    PADDING_4 = 15
+    BRIEF = 8
+    SEED = 16
+    CONSUMING = 18
+    CONSUMING_END = 19
+
+
+RULE_WORDS = 16
+
+
+class BriefField(IntEnum):
+    """Of a step told in brief, in half words: it takes the latest event of a column without keys, whatever it is like.
+
+    The k-th of them binds position k, from 1 on, and its window refers to the position before. Steps of no other kind
+    can be told so.
+    """
+
+    COLUMN = 0
+    TYPE = 1
+    WINDOW = 2
+
+
+BRIEF_WORDS = 2
+MOST_BRIEF = 2
+"""How many steps fit into the first line of a rule."""
 
 
 class RuleFlag(IntEnum):
@@ -127,13 +148,14 @@ class RuleFlag(IntEnum):
     """Rules listen to them."""
     CONSUMES = 2
     """Each consumes events that it is made of."""
+    BRIEF = 4
+    """All steps are told in brief; there are no absences."""
 
 
 class StepField(IntEnum):
     """Of a step: what it does and what it looks at.
 
-    A step is three lines of the cache. The first line is all that a plain selection from an unkeyed column reads: with
-    thousands of rules, what they cost is the lines that they touch.
+    A step is three lines of the cache. The first line is all that a plain selection from an unkeyed column reads.
     """
 
     KIND = 0

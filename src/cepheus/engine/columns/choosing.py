@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from cepheus.engine.columns.lanes import before, entry_row, entry_time, first_not_before, lane_at
+from cepheus.engine.columns.lanes import before, end_before, entry_row, entry_time, first_not_before, lane_at
 from cepheus.engine.columns.memory import fixed, peek, poke
 from cepheus.engine.columns.parts import with_parts
 from cepheus.engine.columns.state import Cursor, LaneState
@@ -21,7 +21,7 @@ Compile = Callable[[Any], Any]
 
 
 class Choosing(NamedTuple):
-    """Compiled functions: place a cursor on a window, bind the next event it takes, bind the one of a plain ``last``.
+    """Compiled functions: place a cursor on a window, bind the next event it takes, bind the one of a single ``last``.
 
     The latter two give what the event is worth, nothing if there is none.
     """
@@ -47,7 +47,7 @@ NOTHING: Any = None
 
 
 def _bind_last(context: int, step: int) -> Any:
-    """Bind the one event that a plain ``last`` takes."""
+    """Bind the one event that a single ``last`` takes."""
     lane = lane_of(context, step)
     if lane < 0:
         return NOTHING
@@ -55,14 +55,7 @@ def _bind_last(context: int, step: int) -> Any:
     since = before(until, fixed(step, StepField.WINDOW))
     row = lane_at(context, lane)
     offset, mask, first = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK), peek(row, LaneState.FIRST)
-    entry = first_not_before(context, lane, until)
-    if entry > first and entry == peek(row, LaneState.NEXT):  # as a rule the last one; there is no need to look it up
-        if peek(row, LaneState.LAST_TIME) < since:
-            return NOTHING
-        entry -= 1
-        worth = fitting(context, step, offset + (entry & mask), peek(row, LaneState.LAST_ROW))
-        if worth > NOTHING:
-            return worth
+    entry = end_before(context, lane, until)
     while entry > first and entry_time(context, offset + ((entry - 1) & mask)) >= since:
         entry -= 1
         place = offset + (entry & mask)
@@ -81,7 +74,7 @@ def _open_window(context: int, step: int, cursor: int) -> None:
         return
     until = reference_time(context, step)
     since = before(until, fixed(step, StepField.WINDOW))
-    end = first_not_before(context, lane, until)
+    end = end_before(context, lane, until)
     wanted = fixed(step, StepField.COUNT)
     if fixed(step, StepField.POLICY) == PolicyCode.LAST:
         row = lane_at(context, lane)

@@ -49,7 +49,7 @@ class Scratch:
 
     @classmethod
     def for_rules(cls, steps: int, listeners: int) -> Scratch:
-        """Make working space for rules of up to ``steps`` steps and events with up to ``listeners`` listeners."""
+        """Make working space for rules of up to ``steps`` steps and events with up to so many ``listeners``."""
         return cls(
             bound=np.zeros(MAX_POSITIONS + 2, np.int64),
             cursors=np.zeros((steps + 1, len(Cursor)), np.int64),

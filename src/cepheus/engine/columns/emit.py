@@ -9,9 +9,18 @@ from __future__ import annotations
 import numpy as np
 
 from cepheus.engine.columns.compiled import compiled, inlined
-from cepheus.engine.columns.lanes import before, entry_at, first_not_before, lane_at, mix, type_at, type_state_at
+from cepheus.engine.columns.lanes import (
+    before,
+    end_before,
+    entry_at,
+    first_not_before,
+    lane_at,
+    mix,
+    type_at,
+    type_state_at,
+)
 from cepheus.engine.columns.machine import compute
-from cepheus.engine.columns.memory import At, fixed, peek, poke, put, signed, table, word
+from cepheus.engine.columns.memory import At, fixed, fixed_half, peek, poke, put, signed, table, word
 from cepheus.engine.columns.state import (
     COMPOSITE_ID_BASE,
     DONE,
@@ -29,6 +38,7 @@ from cepheus.engine.columns.state import (
 )
 from cepheus.engine.columns.windows import lane_of, occurred, reference_time
 from cepheus.plan.program import (
+    RULE_WORDS,
     SLOT_ID,
     SLOT_START,
     SLOT_TIME,
@@ -40,7 +50,7 @@ from cepheus.plan.program import (
 )
 
 _DIGEST_MASK = np.uint64(2**62 - 1)
-_RULE_BYTES = 8 * len(RuleField)
+_RULE_BYTES = 8 * RULE_WORDS
 _STEP_BYTES = 8 * len(StepField)
 _OUTPUT_BYTES = 8 * len(OutputField)
 
@@ -64,7 +74,7 @@ def _room(context: int, rule_number: int, events_before: int, count: int) -> int
 @inlined
 def emit(context: int, rule: int, rule_number: int, events_before: int) -> int:
     """Check the absences, compute the attributes and write a composite event."""
-    for at in range(fixed(rule, RuleField.ABSENCES), fixed(rule, RuleField.ABSENCES_END)):
+    for at in range(fixed_half(rule, RuleField.ABSENCES), fixed_half(rule, RuleField.ABSENCES_END)):
         if occurred(context, fixed(context, At.STEPS) + _STEP_BYTES * at):
             return DONE
     status = _room(context, rule_number, events_before, 1)
@@ -75,12 +85,12 @@ def emit(context: int, rule: int, rule_number: int, events_before: int) -> int:
     at = OUTPUT_HEADER
     terminator = peek(bound, 0)
     start = peek(store, terminator + SLOT_START)
-    for position in range(fixed(rule, RuleField.POSITIONS)):
+    for position in range(fixed_half(rule, RuleField.POSITIONS)):
         base = peek(bound, position)
         poke(fixed(fields, at), event, peek(store, base + SLOT_ID))
         start = min(start, peek(store, base + SLOT_START))
         at += 1
-    for k in range(fixed(rule, RuleField.OUTPUTS), fixed(rule, RuleField.OUTPUTS_END)):
+    for k in range(fixed_half(rule, RuleField.OUTPUTS), fixed_half(rule, RuleField.OUTPUTS_END)):
         value = fixed(context, At.OUTPUTS) + _OUTPUT_BYTES * k
         code = fixed(value, OutputField.CODE)
         if code < 0:
@@ -96,7 +106,7 @@ def emit(context: int, rule: int, rule_number: int, events_before: int) -> int:
                 at += 1
                 poke(fixed(fields, at), event, defined)
         at += 1
-    if fixed(rule, RuleField.FLAGS) & RuleFlag.CONSUMES and not _mark(context, rule):
+    if fixed_half(rule, RuleField.FLAGS) & RuleFlag.CONSUMES and not _mark(context, rule):
         return MARKS_FULL
     poke(fixed(fields, OutputHeader.RULE), event, rule_number)
     poke(fixed(fields, OutputHeader.TIME), event, peek(store, terminator + SLOT_TIME))
@@ -115,7 +125,7 @@ def emit_window(context: int, step: int, rule_number: int, events_before: int) -
     if lane < 0:
         return DONE
     until = reference_time(context, step)
-    end = first_not_before(context, lane, until)
+    end = end_before(context, lane, until)
     begin = first_not_before(context, lane, before(until, fixed(step, StepField.WINDOW)))
     count = end - begin
     if count <= 0:
@@ -129,7 +139,7 @@ def emit_window(context: int, step: int, rule_number: int, events_before: int) -
     chosen = fixed(step, StepField.POSITION)
     start = peek(store, peek(bound, 0) + SLOT_START)
     at = OUTPUT_HEADER
-    for position in range(fixed(rule, RuleField.POSITIONS)):
+    for position in range(fixed_half(rule, RuleField.POSITIONS)):
         target = fixed(fields, at) + 8 * first
         if position == chosen:
             _gather(context, step, lane, begin, count, SLOT_ID, target)
@@ -138,7 +148,7 @@ def emit_window(context: int, step: int, rule_number: int, events_before: int) -
             _fill(target, count, peek(store, base + SLOT_ID))
             start = min(start, peek(store, base + SLOT_START))
         at += 1
-    for k in range(fixed(rule, RuleField.OUTPUTS), fixed(rule, RuleField.OUTPUTS_END)):
+    for k in range(fixed_half(rule, RuleField.OUTPUTS), fixed_half(rule, RuleField.OUTPUTS_END)):
         value = fixed(context, At.OUTPUTS) + _OUTPUT_BYTES * k
         position, slot = fixed(value, OutputField.POSITION), fixed(value, OutputField.SLOT)
         target = fixed(fields, at) + 8 * first
@@ -183,7 +193,7 @@ def _gather(context: int, step: int, lane: int, begin: int, count: int, slot: in
 def _mark(context: int, rule: int) -> bool:
     """Note which events this firing consumes; they are marked when the terminator is done. False if out of room."""
     marks = peek(context, At.MARK_COUNT)
-    for at in range(fixed(rule, RuleField.CONSUMING), fixed(rule, RuleField.CONSUMING_END)):
+    for at in range(fixed_half(rule, RuleField.CONSUMING), fixed_half(rule, RuleField.CONSUMING_END)):
         if marks >= fixed(context, At.MARKS_SIZE):
             return False
         base = word(context, At.BOUND, table(context, At.CONSUMING, 3 * at))
@@ -219,7 +229,7 @@ def enqueue(context: int) -> int:
     rules = fixed(fixed(context, At.OUTPUT), OutputHeader.RULE)
     for event in range(peek(context, At.OUTPUT_EVENTS), peek(context, At.FOUND_EVENTS)):
         rule = rule_at(context, peek(rules, event))
-        if fixed(rule, RuleField.FLAGS) & RuleFlag.FEEDS:
+        if fixed_half(rule, RuleField.FLAGS) & RuleFlag.FEEDS:
             if next_record + fixed(context, At.RECORD_WIDTH) > fixed(context, At.QUEUE_SIZE):
                 return QUEUE_FULL
             _write_record(context, rule, event, fixed(context, At.QUEUE) + 8 * next_record)
@@ -257,16 +267,16 @@ def _write_record(context: int, rule: int, event: int, record: int) -> None:
     for k in range(fixed(context, At.RECORD_WIDTH)):
         poke(record, k, 0)
     fields = fixed(context, At.OUTPUT)
-    parts = fixed(rule, RuleField.POSITIONS)
-    digest = _digest(fields, event, parts, fixed(rule, RuleField.SEED), fixed(context, At.ID_DIGESTS))
-    poke(record, 0, fixed(rule, RuleField.TYPE))
+    parts = fixed_half(rule, RuleField.POSITIONS)
+    digest = _digest(fields, event, parts, fixed(rule, RuleField.SEED >> 1), fixed(context, At.ID_DIGESTS))
+    poke(record, 0, fixed_half(rule, RuleField.TYPE))
     poke(record, fixed(context, At.RECORD_WIDTH) - 1, event)
     row = record + 8
     poke(row, SLOT_ID, digest + COMPOSITE_ID_BASE)
     poke(row, SLOT_TIME, peek(fixed(fields, OutputHeader.TIME), event))
     poke(row, SLOT_START, peek(fixed(fields, OutputHeader.START), event))
     at = OUTPUT_HEADER + parts
-    for k in range(fixed(rule, RuleField.OUTPUTS), fixed(rule, RuleField.OUTPUTS_END)):
+    for k in range(fixed_half(rule, RuleField.OUTPUTS), fixed_half(rule, RuleField.OUTPUTS_END)):
         value = fixed(context, At.OUTPUTS) + _OUTPUT_BYTES * k
         slot, flag = fixed(value, OutputField.TYPE_SLOT), fixed(value, OutputField.FLAG_SLOT)
         if slot >= 0:

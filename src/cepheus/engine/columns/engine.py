@@ -117,7 +117,7 @@ class ColumnsEngine:
         self._order = tuple(self._lowering.rules.values())
         self._outlet = Outlet(self._order)
         types = self._program.types
-        listeners = types[:, TypeField.LISTENERS] < types[:, TypeField.LISTENERS_END]
+        listeners = types[:, TypeField.MEMBERS] < types[:, TypeField.MEMBERS_END]
         indexed = types[:, TypeField.INDEXES] < types[:, TypeField.INDEXES_END]
         self._listening = (listeners | indexed).tolist()
         self._intake = Intake(self._lowering, self._listening)
@@ -126,7 +126,7 @@ class ColumnsEngine:
         if width > self._output.width - self._traced:
             self._output = Output(width, traced=self._traced)
             self._context.use_output(self._output)
-        self._scratch = Scratch.for_rules(longest, len(self._program.listeners))
+        self._scratch = Scratch.for_rules(longest, len(self._program.members))
         self._context.use_scratch(self._scratch)
         self._single = None
         self._fit_strings()

@@ -7,7 +7,7 @@ import numpy as np
 from cepheus.engine.columns.context import Context, Scratch, State
 from cepheus.engine.columns.lanes import rebuild_hash, sweep
 from cepheus.engine.columns.memory import At, address
-from cepheus.engine.columns.state import Status, TypeState
+from cepheus.engine.columns.state import EntryField, LaneState, Status, TypeState
 from cepheus.plan.lines import zeros_in_lines
 from cepheus.plan.lower import Lowering
 from cepheus.plan.program import ColumnField, Program, TypeField, Words
@@ -56,6 +56,7 @@ def adapt(context: Context, state: State, program: Program, lowering: Lowering) 
     if summing and len(state.values) == 0:
         state.values = np.zeros(len(state.entries), np.int64)
     context[At.STORE_USED] = used
+    _point_lanes(context, state, program)
     context.use_state(state)
     rebuild_hash(context.address)
 
@@ -127,6 +128,16 @@ def _grow_store(context: Context, state: State, program: Program) -> None:
         used += size
     state.store = store
     context[At.STORE_USED] = used
+    _point_lanes(context, state, program)
+
+
+def _point_lanes(context: Context, state: State, program: Program) -> None:
+    """Tell each lane where the row of its latest event is now."""
+    lanes = state.lanes[: context[At.LANE_COUNT]]
+    types = state.types[program.columns[lanes[:, LaneState.COLUMN], ColumnField.TYPE]]
+    latest = lanes[:, LaneState.OFFSET] + ((lanes[:, LaneState.NEXT] - 1) & lanes[:, LaneState.MASK])
+    numbers = state.entries[latest, EntryField.ROW] & types[:, TypeState.MASK]
+    lanes[:, LaneState.LAST_PLACE] = types[:, TypeState.OFFSET] + numbers * types[:, TypeState.WIDTH]
 
 
 def _grow_lanes(context: Context, state: State, most: int) -> None:

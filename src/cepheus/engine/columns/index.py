@@ -8,14 +8,14 @@ concerns, not for those there are.
 
 from __future__ import annotations
 
-from cepheus.engine.columns.compiled import compiled
+from cepheus.engine.columns.compiled import compiled, inlined
 from cepheus.engine.columns.lanes import type_at
 from cepheus.engine.columns.machine import all_hold
 from cepheus.engine.columns.memory import At, fixed, number, peek, poke, prefetch, put, table, word
 from cepheus.plan.program import IndexField, ListenerField, TypeField
 
 _INDEX_BYTES = 8 * len(IndexField)
-LISTENER_BYTES = 8 * len(ListenerField)
+_LISTENER_BYTES = 8 * len(ListenerField)
 
 
 @compiled
@@ -42,22 +42,20 @@ def _place(context: int, index: int) -> tuple[int, bool]:
     return low - begin, low < end and table(context, At.POINTS, low) == integer
 
 
-@compiled
-def _take(context: int, node: int, rules: int, columns: int) -> tuple[int, int]:
-    """Note the listeners of a node whose remaining constraints hold for the current event."""
-    members = range(table(context, At.NODES, 2 * node), table(context, At.NODES, 2 * node + 1))
-    for at in members:
-        member = table(context, At.MEMBERS, at)
-        if member >= 0:
-            prefetch(fixed(context, At.LISTENERS) + LISTENER_BYTES * member)
-    for at in members:
+@inlined
+def take(context: int, begin: int, end: int, rules: int, columns: int) -> tuple[int, int]:
+    """Note the listeners of a range of members whose constraints hold for the current event.
+
+    Gives how many rules and columns are noted then, of which so many were before.
+    """
+    for at in range(begin, end):
         member = table(context, At.MEMBERS, at)
         if member < 0:  # nothing is left to check
             is_rule, target = ~member & 1, ~member >> 1
         else:
-            listener = fixed(context, At.LISTENERS) + LISTENER_BYTES * member
-            begin, end = fixed(listener, ListenerField.CONSTRAINTS), fixed(listener, ListenerField.CONSTRAINTS_END)
-            if not all_hold(context, begin, end):
+            listener = fixed(context, At.LISTENERS) + _LISTENER_BYTES * member
+            first, last = fixed(listener, ListenerField.CONSTRAINTS), fixed(listener, ListenerField.CONSTRAINTS_END)
+            if not all_hold(context, first, last):
                 continue
             is_rule, target = fixed(listener, ListenerField.IS_RULE), fixed(listener, ListenerField.TARGET)
         if is_rule:
@@ -70,6 +68,17 @@ def _take(context: int, node: int, rules: int, columns: int) -> tuple[int, int]:
 
 
 @compiled
+def _take_node(context: int, node: int, rules: int, columns: int) -> tuple[int, int]:
+    """Note the listeners of a node of an index."""
+    begin, end = table(context, At.NODES, 2 * node), table(context, At.NODES, 2 * node + 1)
+    for at in range(begin, end):
+        member = table(context, At.MEMBERS, at)
+        if member >= 0:
+            prefetch(fixed(context, At.LISTENERS) + _LISTENER_BYTES * member)
+    return take(context, begin, end, rules, columns)
+
+
+@compiled
 def accept_indexed(context: int, kind: int, rules: int, columns: int) -> tuple[int, int]:
     """Add the rules and columns found through the indexes of the current event's type; rules stay in order."""
     row = type_at(context, kind)
@@ -79,7 +88,7 @@ def accept_indexed(context: int, kind: int, rules: int, columns: int) -> tuple[i
         nodes = fixed(index, IndexField.NODES)
         if fixed(index, IndexField.BY_RANGE) == 0:
             if exact:
-                rules, columns = _take(context, nodes + place, rules, columns)
+                rules, columns = _take_node(context, nodes + place, rules, columns)
             continue
         cells = 2 * (fixed(index, IndexField.POINTS_END) - fixed(index, IndexField.POINTS)) + 1
         leaves = 1
@@ -87,7 +96,7 @@ def accept_indexed(context: int, kind: int, rules: int, columns: int) -> tuple[i
             leaves *= 2
         node = leaves + 2 * place + (1 if exact else 0)
         while node > 0:
-            rules, columns = _take(context, nodes + node, rules, columns)
+            rules, columns = _take_node(context, nodes + node, rules, columns)
             node >>= 1
     sort_words(fixed(context, At.ACCEPTED_RULES), rules)
     return rules, columns

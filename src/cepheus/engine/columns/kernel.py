@@ -12,26 +12,38 @@ from cepheus.engine.columns.aggregates import candidate
 from cepheus.engine.columns.choosing import choosing_by
 from cepheus.engine.columns.compiled import compiled, inlined
 from cepheus.engine.columns.emit import commit_output, emit, emit_window, enqueue, rule_at
-from cepheus.engine.columns.index import LISTENER_BYTES, accept_indexed
+from cepheus.engine.columns.index import accept_indexed, take
 from cepheus.engine.columns.lanes import (
     append_entry,
     append_row,
+    before,
     column_at,
     entry_at,
     lane_at,
     reserve_lane,
-    row_offset,
     type_at,
     type_state_at,
 )
 from cepheus.engine.columns.loop import loop_over
 from cepheus.engine.columns.machine import all_hold
-from cepheus.engine.columns.memory import At, fixed, peek, poke, prefetch, put, word
+from cepheus.engine.columns.memory import At, fixed, fixed_half, peek, poke, prefetch, put, word
 from cepheus.engine.columns.state import DONE, STRING_NEEDED, Cursor, LaneState
-from cepheus.engine.columns.windows import compute_aggregate, key_part
-from cepheus.plan.program import ColumnField, ListenerField, RuleField, StepField, StepFlag, StepKind, TypeField
+from cepheus.engine.columns.windows import bind_latest, compute_aggregate, key_part, lane_of
+from cepheus.plan.program import (
+    BRIEF_WORDS,
+    SLOT_TIME,
+    BriefField,
+    ColumnField,
+    RuleField,
+    RuleFlag,
+    StepField,
+    StepFlag,
+    StepKind,
+    TypeField,
+)
 
 _STEP_BYTES = 8 * len(StepField)
+_BRIEF_BYTES = 8 * BRIEF_WORDS
 _CURSOR_BYTES = 8 * len(Cursor)
 FEW = 4
 """Fewer rules and columns than these are looked at without asking for them beforehand."""
@@ -68,18 +80,8 @@ def accept(context: int, kind: int) -> tuple[int, int]:
 
     Gives how many there are of each; their numbers are in the working space.
     """
-    rules, columns = 0, 0
     row = type_at(context, kind)
-    for at in range(fixed(row, TypeField.LISTENERS), fixed(row, TypeField.LISTENERS_END)):
-        listener = fixed(context, At.LISTENERS) + LISTENER_BYTES * at
-        begin, end = fixed(listener, ListenerField.CONSTRAINTS), fixed(listener, ListenerField.CONSTRAINTS_END)
-        if all_hold(context, begin, end):
-            if fixed(listener, ListenerField.IS_RULE):
-                put(context, At.ACCEPTED_RULES, rules, fixed(listener, ListenerField.TARGET))
-                rules += 1
-            else:
-                put(context, At.ACCEPTED_COLUMNS, columns, fixed(listener, ListenerField.TARGET))
-                columns += 1
+    rules, columns = take(context, fixed(row, TypeField.MEMBERS), fixed(row, TypeField.MEMBERS_END), 0, 0)
     if fixed(row, TypeField.INDEXES) < fixed(row, TypeField.INDEXES_END):
         return accept_indexed(context, kind, rules, columns)
     return rules, columns
@@ -92,44 +94,65 @@ def fetch(context: int, rules: int, columns: int) -> None:
     Of thousands of rules little is in the cache, and following one chain after the other (a rule, its steps, their
     columns, their lanes, the latest entries) would wait at every link of each.
     """
+    for k in range(rules):
+        prefetch(rule_at(context, word(context, At.ACCEPTED_RULES, k)))
     for k in range(columns):
-        column = word(context, At.ACCEPTED_COLUMNS, k)
-        prefetch(column_at(context, column))
-        prefetch(fixed(context, At.COLUMN_LANE) + 8 * column)
-    for k in range(rules):
-        rule = rule_at(context, word(context, At.ACCEPTED_RULES, k))
-        prefetch(rule)
-    for k in range(rules):
-        begin, end = _steps_of(context, k)
-        for step in range(begin, end, _STEP_BYTES):
-            prefetch(step)
+        prefetch(column_at(context, word(context, At.ACCEPTED_COLUMNS, k)))
     for k in range(columns):
         _fetch_lane(context, word(context, At.ACCEPTED_COLUMNS, k))
     for k in range(rules):
-        begin, end = _steps_of(context, k)
-        for step in range(begin, end, _STEP_BYTES):
-            prefetch(fixed(context, At.COLUMN_LANE) + 8 * fixed(step, StepField.COLUMN))
-            prefetch(type_state_at(context, fixed(step, StepField.TYPE)))
+        begin, end, width = _steps_of(context, rule_at(context, word(context, At.ACCEPTED_RULES, k)))
+        for step in range(begin, end, width):
+            if width == _BRIEF_BYTES:
+                _fetch_lane(context, fixed_half(step, BriefField.COLUMN))
+            else:
+                prefetch(step)
     for k in range(columns):
         _fetch_entry(context, word(context, At.ACCEPTED_COLUMNS, k), 0)
     for k in range(rules):
-        begin, end = _steps_of(context, k)
-        for step in range(begin, end, _STEP_BYTES):
-            _fetch_lane(context, fixed(step, StepField.COLUMN))
+        begin, end, width = _steps_of(context, rule_at(context, word(context, At.ACCEPTED_RULES, k)))
+        if width == _BRIEF_BYTES:
+            _fetch_brief(context, begin, end)
+        else:
+            for step in range(begin, end, width):
+                _fetch_lane(context, fixed(step, StepField.COLUMN))
+                prefetch(type_state_at(context, fixed(step, StepField.TYPE)))
     for k in range(rules):
-        begin, end = _steps_of(context, k)
-        for step in range(begin, end, _STEP_BYTES):
-            _fetch_row(context, fixed(step, StepField.COLUMN), fixed(step, StepField.TYPE))
-            if fixed(step, StepField.REFERENCE) > 0:  # the latest event may come too late for it
-                _fetch_entry(context, fixed(step, StepField.COLUMN), 1)
+        begin, end, width = _steps_of(context, rule_at(context, word(context, At.ACCEPTED_RULES, k)))
+        if width != _BRIEF_BYTES:
+            for step in range(begin, end, width):
+                _fetch_row(context, fixed(step, StepField.COLUMN), fixed(step, StepField.REFERENCE))
 
 
 @inlined
-def _steps_of(context: int, k: int) -> tuple[int, int]:
-    """Give where the steps of an accepted rule begin and end."""
-    rule = rule_at(context, word(context, At.ACCEPTED_RULES, k))
+def _fetch_brief(context: int, begin: int, end: int) -> None:
+    """Ask for the rows that steps in brief will take, as far as their lanes tell; mostly that is all the way."""
+    until = word(context, At.STORE, word(context, At.BOUND, 0) + SLOT_TIME)
+    for step in range(begin, end, _BRIEF_BYTES):
+        lane = word(context, At.COLUMN_LANE, fixed_half(step, BriefField.COLUMN))
+        if lane < 0:
+            return
+        row = lane_at(context, lane)
+        time = peek(row, LaneState.LAST_TIME)
+        if time < before(until, fixed(step, BriefField.WINDOW >> 1)):
+            return
+        if time >= until:
+            prefetch(type_state_at(context, fixed_half(step, BriefField.TYPE)))
+            _fetch_entry(context, fixed_half(step, BriefField.COLUMN), 2)
+            return
+        prefetch(fixed(context, At.STORE) + 8 * peek(row, LaneState.LAST_PLACE))
+        until = time
+
+
+@inlined
+def _steps_of(context: int, rule: int) -> tuple[int, int, int]:
+    """Give where the steps of a rule begin and end, and how wide they are."""
+    begin, end = fixed_half(rule, RuleField.STEPS), fixed_half(rule, RuleField.ABSENCES)
+    if fixed_half(rule, RuleField.FLAGS) & RuleFlag.BRIEF:
+        brief = rule + 4 * RuleField.BRIEF
+        return brief, brief + _BRIEF_BYTES * (end - begin), _BRIEF_BYTES
     steps = fixed(context, At.STEPS)
-    return steps + _STEP_BYTES * fixed(rule, RuleField.STEPS), steps + _STEP_BYTES * fixed(rule, RuleField.ABSENCES)
+    return steps + _STEP_BYTES * begin, steps + _STEP_BYTES * end, _STEP_BYTES
 
 
 @inlined
@@ -157,12 +180,13 @@ def _fetch_entry(context: int, column: int, back: int) -> None:
 
 
 @inlined
-def _fetch_row(context: int, column: int, kind: int) -> None:
-    """Ask for the row of the last entry of such a lane."""
+def _fetch_row(context: int, column: int, reference: int) -> None:
+    """Ask for the row of the latest event of such a lane, and for its entry: it may be too late for the reference."""
     lane = _only_lane(context, column)
     if lane >= 0:
-        last = peek(lane_at(context, lane), LaneState.LAST_ROW)
-        prefetch(fixed(context, At.STORE) + 8 * row_offset(context, kind, last))
+        prefetch(fixed(context, At.STORE) + 8 * peek(lane_at(context, lane), LaneState.LAST_PLACE))
+        if reference > 0:
+            _fetch_entry(context, column, 1)
 
 
 @compiled
@@ -208,11 +232,38 @@ open_window, bind_next, bind_last = _CHOOSING.open_window, _CHOOSING.bind_next, 
 
 
 @inlined
+def _bind_single(context: int, step: int) -> bool:
+    """Bind the one event that a single ``last`` takes."""
+    if not fixed(step, StepField.FLAGS) & StepFlag.PLAIN:
+        found: bool = bind_last(context, step)
+        return found
+    window, position = fixed(step, StepField.WINDOW), fixed(step, StepField.POSITION)
+    kind, reference = fixed(step, StepField.TYPE), fixed(step, StepField.REFERENCE)
+    return bind_latest(context, lane_of(context, step), kind, reference, window, position)
+
+
+@inlined
+def _bind_brief(context: int, rule: int) -> bool:
+    """Bind the events of steps that are told in brief, all of them."""
+    begin, end, width = _steps_of(context, rule)
+    position = 1
+    for step in range(begin, end, width):
+        lane = word(context, At.COLUMN_LANE, fixed_half(step, BriefField.COLUMN))
+        kind, window = fixed_half(step, BriefField.TYPE), fixed(step, BriefField.WINDOW >> 1)
+        if not bind_latest(context, lane, kind, position - 1, window, position):
+            return False
+        position += 1
+    return True
+
+
+@inlined
 def _evaluate(context: int, rule_number: int, events_before: int) -> int:
     """Find every combination of choices for the current terminator, depth first, in order of the stream."""
     rule = rule_at(context, rule_number)
+    if fixed_half(rule, RuleField.FLAGS) & RuleFlag.BRIEF:
+        return emit(context, rule, rule_number, events_before) if _bind_brief(context, rule) else DONE
     steps, cursors = fixed(context, At.STEPS), fixed(context, At.CURSORS)
-    begin, end = fixed(rule, RuleField.STEPS), fixed(rule, RuleField.ABSENCES)
+    begin, end = fixed_half(rule, RuleField.STEPS), fixed_half(rule, RuleField.ABSENCES)
     at = begin
     forward = True
     while at >= begin:
@@ -235,7 +286,7 @@ def _evaluate(context: int, rule_number: int, events_before: int) -> int:
             if forward and fixed(step, StepField.FLAGS) & StepFlag.SINGLE:
                 poke(cursor, Cursor.END, 0)
                 poke(cursor, Cursor.ENTRY, 0)
-                forward = bind_last(context, step)
+                forward = _bind_single(context, step)
             else:
                 if forward:
                     open_window(context, step, cursor)

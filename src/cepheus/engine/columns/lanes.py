@@ -338,17 +338,39 @@ def append_entry(context: int, lane: int, base: int, time: int, row_number: int)
         put(context, At.VALUES, at, word(context, At.STORE, base + fixed(column, ColumnField.SUM_SLOT)))
     poke(row, LaneState.NEXT, entry + 1)
     poke(row, LaneState.LAST_TIME, time)
-    poke(row, LaneState.LAST_ROW, row_number)
+    poke(row, LaneState.LAST_PLACE, base)
 
 
 @inlined
 def first_not_before(context: int, lane: int, time: int) -> int:
     """Give the first entry of a lane whose time is not before ``time``."""
     row = lane_at(context, lane)
-    offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
     low, high = peek(row, LaneState.FIRST), peek(row, LaneState.NEXT)
     if low < high and peek(row, LaneState.LAST_TIME) < time:
         return high
+    return _search(context, row, time, low, high)
+
+
+@inlined
+def end_before(context: int, lane: int, time: int) -> int:
+    """Give the same for a time that is as a rule near the end: looked for from there, in steps that grow."""
+    row = lane_at(context, lane)
+    low, high = peek(row, LaneState.FIRST), peek(row, LaneState.NEXT)
+    if low == high or peek(row, LaneState.LAST_TIME) < time:
+        return high
+    offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
+    high -= 1
+    step = 1
+    while high - step >= low and entry_time(context, offset + ((high - step) & mask)) >= time:
+        high -= step
+        step *= 2
+    return _search(context, row, time, max(low, high - step), high)
+
+
+@inlined
+def _search(context: int, row: int, time: int, low: int, high: int) -> int:
+    """Give the first entry from ``low`` on whose time is not before ``time``; ``high`` if there is none before it."""
+    offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
     while low < high:
         middle = (low + high) >> 1
         if entry_time(context, offset + (middle & mask)) < time:

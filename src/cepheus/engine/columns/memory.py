@@ -61,6 +61,9 @@ fixed_float: Callable[[int, int], float] = _reader(_DOUBLE, types.float64, const
 peek_half: Callable[[int, int], int] = _reader(_HALF, types.int64)
 """Read the 32-bit integer at an index from an address."""
 
+fixed_half: Callable[[int, int], int] = _reader(_HALF, types.int64, constant=True)
+"""Read a 32-bit integer that does not change while the kernel runs."""
+
 peek_float: Callable[[int, int], float] = _reader(_DOUBLE, types.float64)
 """Read the float at an index from an address."""
 

@@ -28,6 +28,8 @@ class LaneState(IntEnum):
     """Of a lane: a ring in the entries, its last entry, its key, and which entries its running sum covers.
 
     It is two lines of the cache; to find it by a key of one part, and the latest event in it, takes the first alone.
+    ``LAST_PLACE`` is where the row of the latest event was stored. A ring that grew since has left a copy there, which
+    tells all of the event but who consumed it later.
     """
 
     OFFSET = 0
@@ -35,7 +37,7 @@ class LaneState(IntEnum):
     FIRST = 2
     NEXT = 3
     LAST_TIME = 4
-    LAST_ROW = 5
+    LAST_PLACE = 5
     COLUMN = 6
     KEY_0 = 7
     KEY_1 = 8

@@ -7,13 +7,14 @@ from cepheus.engine.columns.compiled import compiled, inlined
 from cepheus.engine.columns.lanes import (
     before,
     column_at,
+    end_before,
     entry_row,
     entry_time,
     find_keyed_lane,
-    first_not_before,
     lane_at,
+    row_offset,
 )
-from cepheus.engine.columns.memory import At, fixed, peek, poke, table, word
+from cepheus.engine.columns.memory import At, fixed, peek, poke, put, table, word
 from cepheus.engine.columns.state import LaneState
 from cepheus.plan.program import SLOT_TIME, ColumnField, StepField
 
@@ -45,6 +46,29 @@ def lane_of(context: int, step: int) -> int:
 def reference_time(context: int, step: int) -> int:
     """Give the time of the event that a window refers to."""
     return word(context, At.STORE, word(context, At.BOUND, fixed(step, StepField.REFERENCE)) + SLOT_TIME)
+
+
+@inlined
+def bind_latest(context: int, lane: int, kind: int, reference: int, window: int, position: int) -> bool:
+    """Bind the latest event of a lane before the one that a window refers to, whatever it is like; False for none."""
+    if lane < 0:
+        return False
+    until = word(context, At.STORE, word(context, At.BOUND, reference) + SLOT_TIME)
+    since = before(until, window)
+    row = lane_at(context, lane)
+    first, end = peek(row, LaneState.FIRST), peek(row, LaneState.NEXT)
+    if first == end:
+        return False
+    time = peek(row, LaneState.LAST_TIME)
+    if time < until:  # as a rule; then the lane tells where it is
+        put(context, At.BOUND, position, peek(row, LaneState.LAST_PLACE))
+        return time >= since
+    entry = end_before(context, lane, until) - 1
+    place = peek(row, LaneState.OFFSET) + (entry & peek(row, LaneState.MASK))
+    if entry < first or entry_time(context, place) < since:
+        return False
+    put(context, At.BOUND, position, row_offset(context, kind, entry_row(context, place)))
+    return True
 
 
 @inlined
@@ -80,7 +104,7 @@ def occurred(context: int, step: int) -> bool:
     start, end = scope(context, step)
     row = lane_at(context, lane)
     offset, mask, first = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK), peek(row, LaneState.FIRST)
-    entry = first_not_before(context, lane, end)
+    entry = end_before(context, lane, end)
     while entry > first and entry_time(context, offset + ((entry - 1) & mask)) >= start:
         entry -= 1
         if candidate(context, step, entry_row(context, offset + (entry & mask))):

@@ -199,7 +199,7 @@ class ProbableEngine(ColumnsEngine):
         near = self._worths.vicinities
         for kind in np.flatnonzero(np.diff(near.types)).tolist():
             self._listening[kind] = True
-        self._scratch = Scratch.for_rules(longest, len(self._program.listeners) + len(near.members))
+        self._scratch = Scratch.for_rules(longest, len(self._program.members) + len(near.members))
         self._context.use_scratch(self._scratch)
 
     def _kernel(self) -> int:

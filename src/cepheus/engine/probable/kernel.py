@@ -16,6 +16,7 @@ from cepheus.engine.columns.memory import (
     At,
     fixed,
     fixed_float,
+    fixed_half,
     peek,
     peek_float,
     poke,
@@ -88,7 +89,7 @@ def _evaluate_all(context: int, memory: int, rules: int) -> int:
         rule_number = word(context, At.ACCEPTED_RULES, k)
         opening = peek_float(fixed(memory, Of.OPENINGS), rule_number)
         rule = rule_at(context, rule_number)
-        if fixed(rule, RuleField.STEPS) == fixed(rule, RuleField.ABSENCES):
+        if fixed_half(rule, RuleField.STEPS) == fixed_half(rule, RuleField.ABSENCES):
             status = conclude(context, memory, rule, rule_number, events, opening)
         else:
             poke_float(fixed(memory, Of.PRODUCTS), 0, opening)
@@ -115,7 +116,7 @@ def _evaluate(context: int, memory: int, rule_number: int, events_before: int) -
     poke_float(memory, Of.FLOOR, floor)
     steps, cursors = fixed(context, At.STEPS), fixed(context, At.CURSORS)
     products = fixed(memory, Of.PRODUCTS)
-    begin, end = fixed(rule, RuleField.STEPS), fixed(rule, RuleField.ABSENCES)
+    begin, end = fixed_half(rule, RuleField.STEPS), fixed_half(rule, RuleField.ABSENCES)
     at = begin
     forward = True
     while at >= begin:

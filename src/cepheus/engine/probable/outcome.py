@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cepheus.core.error_column import ErrorKind
 from cepheus.engine.columns.emit import emit, rule_at
-from cepheus.engine.columns.memory import At, fixed, fixed_float, peek, peek_float, poke, poke_float
+from cepheus.engine.columns.memory import At, fixed, fixed_float, fixed_half, peek, peek_float, poke, poke_float
 from cepheus.engine.columns.state import DONE, OUTPUT_FULL, OutputHeader
 from cepheus.engine.probable.choices import absent
 from cepheus.engine.probable.compiled import compiled, settled
@@ -38,7 +38,7 @@ def conclude(context: int, memory: int, rule: int, rule_number: int, events_befo
     if status == DONE and peek(context, At.FOUND_EVENTS) > event:
         fields = fixed(context, At.OUTPUT) + 8 * fixed(memory, Of.FIRST_EXTRA)
         poke_float(fixed(fields, 0), event, probability)
-        if fixed(rule, RuleField.OUTPUTS) < fixed(rule, RuleField.OUTPUTS_END):
+        if fixed_half(rule, RuleField.OUTPUTS) < fixed_half(rule, RuleField.OUTPUTS_END):
             status = _write_errors(context, memory, rule, worth, event, fields + 8)
     return status
 
@@ -49,7 +49,7 @@ def _write_errors(context: int, memory: int, rule: int, worth: int, event: int, 
 
     Of an aggregate with a list of members, these are where a copy of the list begins and how long it is.
     """
-    outputs = fixed(rule, RuleField.OUTPUTS_END) - fixed(rule, RuleField.OUTPUTS)
+    outputs = fixed_half(rule, RuleField.OUTPUTS_END) - fixed_half(rule, RuleField.OUTPUTS)
     for k in range(outputs):
         error = fixed(memory, Of.ERRORS) + _ERROR_BYTES * (fixed(worth, WorthField.ERRORS) + k)
         begin, end = fixed(error, ErrorField.TERMS), fixed(error, ErrorField.TERMS_END)
@@ -109,10 +109,10 @@ def queue_errors(context: int, memory: int, queued: int) -> None:
     for event in range(peek(context, At.OUTPUT_EVENTS), peek(context, At.FOUND_EVENTS)):
         rule_number = peek(rules, event)
         rule = rule_at(context, rule_number)
-        if not fixed(rule, RuleField.FLAGS) & RuleFlag.FEEDS:
+        if not fixed_half(rule, RuleField.FLAGS) & RuleFlag.FEEDS:
             continue
         worth = fixed(memory, Of.RULES) + _RULE_WORTH_BYTES * rule_number
-        for k in range(fixed(rule, RuleField.OUTPUTS_END) - fixed(rule, RuleField.OUTPUTS)):
+        for k in range(fixed_half(rule, RuleField.OUTPUTS_END) - fixed_half(rule, RuleField.OUTPUTS)):
             error = fixed(memory, Of.ERRORS) + _ERROR_BYTES * (fixed(worth, WorthField.ERRORS) + k)
             slot = fixed(error, ErrorField.TYPE_SLOT)
             if slot >= 0:

@@ -19,6 +19,7 @@ from cepheus.plan.code import Instruction, LoweredConstraint, float_bits
 from cepheus.plan.content_index import Listener
 from cepheus.plan.flatten import column_listeners, flatten
 from cepheus.plan.layouts import DOUBT, ERROR_MARKS
+from cepheus.plan.lines import in_lines
 from cepheus.plan.lower import Lowering
 from cepheus.plan.lowered import LoweredRule, LoweredStep
 from cepheus.plan.program import (
@@ -198,12 +199,13 @@ def flatten_probable(lowering: Lowering, factors: Mapping[str, float]) -> tuple[
     steps: list[tuple[int, ...]] = []
     errors: list[tuple[int, ...]] = []
     shared: dict[LoweredStep, int] = {}
-    rules = program.rules.copy()
+    rules = in_lines(program.rules)
+    halves = rules.view(np.int32)
     for number, rule in enumerate(lowering.rules.values()):
         floor, factor = rule.resolved.min_probability, factors.get(rule.name, 1.0)
-        absences = int(rules[number, RuleField.ABSENCES]), int(rules[number, RuleField.ABSENCES_END])
+        absences = int(halves[number, RuleField.ABSENCES]), int(halves[number, RuleField.ABSENCES_END])
         worths[number] = (float_bits(floor), float_bits(factor), *rows.span(rule.bands), *absences, len(errors), 0)
-        rules[number, RuleField.ABSENCES_END] = rules[number, RuleField.ABSENCES]
+        halves[number, RuleField.ABSENCES_END] = halves[number, RuleField.ABSENCES]
         inner = len(rule.resolved.positions)
         steps += [_step(step, inner, rows, shared) for step in (*rule.steps, *rule.absences)]
         errors += _errors(lowering, rule, rows)
