@@ -249,3 +249,32 @@ def test_integers_stand_for_doubles_whatever_else_has_their_name() -> None:
         ("Q", [4.5]),
     ]
     assert made == engine(text, "reference").feed(batch).to_events()
+
+
+@pytest.mark.parametrize("name", ["columns", "automata"])
+def test_the_latest_event_of_a_lane_while_the_rows_of_its_type_move(name: str) -> None:
+    """A lane whose last event is old: other events of the type make its rows move, and so do rules that come later."""
+    declared = "event A() event B(x: int, y: int, z: int)\n"
+    rare = (
+        "rule Rare define P(y: int) from A() and last B(x = 1) within 1 h from A where y=B.y\n"
+        "rule Chain define C(y: int, n: int) from A() and last B(x = 0) as b within 1 h from A"
+        " and last B(x = 1) as c within 1 h from b where y=c.y, n=b.y\n"
+        "rule Once define O(y: int) from A() and last B(x = 1) within 1 h from A where y=B.y consuming B\n"
+        "rule Common define Q(n: int) from A() and each B(x = 0) within 50 us from A where n=B.y\n"
+    )
+    later = "rule Later define R(z: int) from A() and last B() within 1 h from A where z=B.z\n"
+    program = check(parse(declared + rare + later)).rules.rules
+    schema = Schema([*check(parse(declared + rare + later)).inputs.values()])
+    found = []
+    for which in (name, "reference"):
+        running = create(which, program[:-1], schema)
+        events = [Event("B", n, {"x": int(n in (0, 700)), "y": n, "z": -n}) for n in range(900)]
+        events += [Event("A", 901 + n, {}) for n in range(3)]
+        some = running.feed(EventBatch.from_events(events[:300])).to_events()
+        some += running.feed(EventBatch.from_events([Event("A", 300, {})])).to_events()
+        running.deploy(program[-1:], schema)
+        some += running.feed(EventBatch.from_events([Event("A", 305, {})])).to_events()
+        some += running.feed(EventBatch.from_events([replace(e, time=e.time + 10) for e in events[300:]])).to_events()
+        found.append(some)
+    assert found[0] == found[1]
+    assert len(found[0]) > 100
