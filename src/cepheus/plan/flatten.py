@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -194,9 +195,9 @@ def _rule(
 
 
 def _halves(word: int) -> tuple[int, int]:
-    """Give the two half words of a word, as signed numbers, the lower one first."""
-    low, high = word & 0xFFFFFFFF, word >> 32 & 0xFFFFFFFF
-    return low - (low >> 31 << 32), high - (high >> 31 << 32)
+    """Give the two half words of a word, as they lie in memory."""
+    first, second = struct.unpack("=ii", struct.pack("=Q", word % (1 << 64)))
+    return first, second
 
 
 def _is_brief(rule: LoweredRule) -> bool:

@@ -104,7 +104,8 @@ class RuleField(IntEnum):
     """Of a rule, in half words: its steps (selections, aggregates, requirements; then absences) and what it produces.
 
     With thousands of rules, what they cost is the lines of the cache that they touch. A rule is two lines; the first is
-    all that is read of one whose steps are told in brief, and its steps then are in it.
+    all that is read of one whose steps are told in brief, for then they are in it, unless its composite events feed
+    other rules or consume.
     """
 
     STEPS = 0

@@ -9,6 +9,7 @@ import numpy as np
 from cepheus.engine.columns.compiled import compiled, inlined
 from cepheus.engine.columns.lanes import (
     before,
+    end_before,
     entry_row,
     entry_time,
     first_not_before,
@@ -129,7 +130,7 @@ def scanned_aggregate(context: int, step: int, lane: int, start: int, end: int) 
     row = lane_at(context, lane)
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
     function, kind = fixed(step, StepField.FUNCTION), fixed(step, StepField.VALUE_KIND)
-    first, last = first_not_before(context, lane, start), first_not_before(context, lane, end)
+    first, last = first_not_before(context, lane, start), end_before(context, lane, end)
     limbs = fixed(context, At.SCAN_SUM)
     clear(limbs)
     count = 0

@@ -54,6 +54,8 @@ def _bind_last(context: int, step: int) -> Any:
     until = reference_time(context, step)
     since = before(until, fixed(step, StepField.WINDOW))
     row = lane_at(context, lane)
+    if peek(row, LaneState.LAST_TIME) < since:
+        return NOTHING
     offset, mask, first = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK), peek(row, LaneState.FIRST)
     entry = end_before(context, lane, until)
     while entry > first and entry_time(context, offset + ((entry - 1) & mask)) >= since:

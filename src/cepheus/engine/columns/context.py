@@ -48,8 +48,8 @@ class Scratch:
     scan_sum: Words
 
     @classmethod
-    def for_rules(cls, steps: int, listeners: int) -> Scratch:
-        """Make working space for rules of up to ``steps`` steps and events with up to so many ``listeners``."""
+    def for_rules(cls, steps: int, members: int) -> Scratch:
+        """Make working space for rules of up to ``steps`` steps; no event concerns more than ``members``."""
         return cls(
             bound=np.zeros(MAX_POSITIONS + 2, np.int64),
             cursors=np.zeros((steps + 1, len(Cursor)), np.int64),
@@ -57,9 +57,9 @@ class Scratch:
             results_defined=np.zeros(steps + 1, np.int64),
             stack=np.zeros(MAX_STACK, np.int64),
             stack_defined=np.zeros(MAX_STACK, np.int64),
-            rules=np.zeros(listeners + 1, np.int64),
-            columns=np.zeros(listeners + 1, np.int64),
-            lanes=np.zeros(listeners + 1, np.int64),
+            rules=np.zeros(members + 1, np.int64),
+            columns=np.zeros(members + 1, np.int64),
+            lanes=np.zeros(members + 1, np.int64),
             marks=np.zeros((256, 2), np.int64),
             scan_sum=np.zeros(LIMBS, np.int64),
         )

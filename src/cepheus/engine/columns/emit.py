@@ -20,7 +20,7 @@ from cepheus.engine.columns.lanes import (
     type_state_at,
 )
 from cepheus.engine.columns.machine import compute
-from cepheus.engine.columns.memory import At, fixed, fixed_half, peek, poke, put, signed, table, word
+from cepheus.engine.columns.memory import At, fixed, fixed_half, fixed_pair, peek, poke, put, signed, table, word
 from cepheus.engine.columns.state import (
     COMPOSITE_ID_BASE,
     DONE,
@@ -268,7 +268,7 @@ def _write_record(context: int, rule: int, event: int, record: int) -> None:
         poke(record, k, 0)
     fields = fixed(context, At.OUTPUT)
     parts = fixed_half(rule, RuleField.POSITIONS)
-    digest = _digest(fields, event, parts, fixed(rule, RuleField.SEED >> 1), fixed(context, At.ID_DIGESTS))
+    digest = _digest(fields, event, parts, fixed_pair(rule, RuleField.SEED), fixed(context, At.ID_DIGESTS))
     poke(record, 0, fixed_half(rule, RuleField.TYPE))
     poke(record, fixed(context, At.RECORD_WIDTH) - 1, event)
     row = record + 8

@@ -26,7 +26,7 @@ from cepheus.engine.columns.lanes import (
 )
 from cepheus.engine.columns.loop import loop_over
 from cepheus.engine.columns.machine import all_hold
-from cepheus.engine.columns.memory import At, fixed, fixed_half, peek, poke, prefetch, put, word
+from cepheus.engine.columns.memory import At, fixed, fixed_half, fixed_pair, peek, poke, prefetch, put, word
 from cepheus.engine.columns.state import DONE, STRING_NEEDED, Cursor, LaneState
 from cepheus.engine.columns.windows import bind_latest, compute_aggregate, key_part, lane_of
 from cepheus.plan.program import (
@@ -121,7 +121,7 @@ def fetch(context: int, rules: int, columns: int) -> None:
         begin, end, width = _steps_of(context, rule_at(context, word(context, At.ACCEPTED_RULES, k)))
         if width != _BRIEF_BYTES:
             for step in range(begin, end, width):
-                _fetch_row(context, fixed(step, StepField.COLUMN), fixed(step, StepField.REFERENCE))
+                _fetch_row(context, fixed(step, StepField.COLUMN))
 
 
 @inlined
@@ -134,7 +134,7 @@ def _fetch_brief(context: int, begin: int, end: int) -> None:
             return
         row = lane_at(context, lane)
         time = peek(row, LaneState.LAST_TIME)
-        if time < before(until, fixed(step, BriefField.WINDOW >> 1)):
+        if time < before(until, fixed_pair(step, BriefField.WINDOW)):
             return
         if time >= until:
             prefetch(type_state_at(context, fixed_half(step, BriefField.TYPE)))
@@ -180,13 +180,12 @@ def _fetch_entry(context: int, column: int, back: int) -> None:
 
 
 @inlined
-def _fetch_row(context: int, column: int, reference: int) -> None:
-    """Ask for the row of the latest event of such a lane, and for its entry: it may be too late for the reference."""
+def _fetch_row(context: int, column: int) -> None:
+    """Ask for the row of the latest event of such a lane, and for its entry, which other than plain steps read."""
     lane = _only_lane(context, column)
     if lane >= 0:
         prefetch(fixed(context, At.STORE) + 8 * peek(lane_at(context, lane), LaneState.LAST_PLACE))
-        if reference > 0:
-            _fetch_entry(context, column, 1)
+        _fetch_entry(context, column, 1)
 
 
 @compiled
@@ -249,7 +248,7 @@ def _bind_brief(context: int, rule: int) -> bool:
     position = 1
     for step in range(begin, end, width):
         lane = word(context, At.COLUMN_LANE, fixed_half(step, BriefField.COLUMN))
-        kind, window = fixed_half(step, BriefField.TYPE), fixed(step, BriefField.WINDOW >> 1)
+        kind, window = fixed_half(step, BriefField.TYPE), fixed_pair(step, BriefField.WINDOW)
         if not bind_latest(context, lane, kind, position - 1, window, position):
             return False
         position += 1

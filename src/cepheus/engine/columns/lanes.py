@@ -353,7 +353,7 @@ def first_not_before(context: int, lane: int, time: int) -> int:
 
 @inlined
 def end_before(context: int, lane: int, time: int) -> int:
-    """Give the same for a time that is as a rule near the end: looked for from there, in steps that grow."""
+    """Give the first entry of a lane not before ``time``, looked for from the end, which as a rule is near."""
     row = lane_at(context, lane)
     low, high = peek(row, LaneState.FIRST), peek(row, LaneState.NEXT)
     if low == high or peek(row, LaneState.LAST_TIME) < time:

@@ -232,6 +232,12 @@ def whole(value: float) -> int:
 
 
 @inlined
+def fixed_pair(address: int, half: int) -> int:
+    """Read the word that begins at a half word, of those that do not change while the kernel runs."""
+    return fixed(address, half >> 1)
+
+
+@inlined
 def word(context: int, array: int, index: int) -> int:
     """Read a word of one of the context's arrays."""
     return peek(fixed(context, array), index)

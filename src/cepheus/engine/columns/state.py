@@ -25,7 +25,7 @@ class TypeState(IntEnum):
 
 
 class LaneState(IntEnum):
-    """Of a lane: a ring in the entries, its last entry, its key, and which entries its running sum covers.
+    """Of a lane: a ring in the entries, its latest event, its key, and which entries its running sum covers.
 
     It is two lines of the cache; to find it by a key of one part, and the latest event in it, takes the first alone.
     ``LAST_PLACE`` is where the row of the latest event was stored. A ring that grew since has left a copy there, which

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cepheus.engine.columns.aggregates import candidate
 from cepheus.engine.columns.choosing import choosing_by
-from cepheus.engine.columns.lanes import entry_row, entry_time, first_not_before, lane_at
+from cepheus.engine.columns.lanes import end_before, entry_row, entry_time, lane_at
 from cepheus.engine.columns.memory import At, fixed, number, peek, peek_float, poke, poke_float, word
 from cepheus.engine.columns.state import LaneState
 from cepheus.engine.columns.windows import lane_of, scope
@@ -90,7 +90,7 @@ def _absence(context: int, memory: int, at: int) -> float:
     since, until = scope(context, step)
     row = lane_at(context, lane)
     offset, mask, first = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK), peek(row, LaneState.FIRST)
-    entry = first_not_before(context, lane, until)
+    entry = end_before(context, lane, until)
     printed = fixed(memory, Of.NEGATION_AS_PRINTED) != 0
     total = 1.0
     possible = False

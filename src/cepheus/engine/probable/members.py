@@ -10,7 +10,7 @@ import math
 
 from cepheus.core.error_column import ErrorKind
 from cepheus.engine.columns.aggregates import empty_aggregate
-from cepheus.engine.columns.lanes import entry_row, first_not_before, lane_at
+from cepheus.engine.columns.lanes import end_before, entry_row, first_not_before, lane_at
 from cepheus.engine.columns.machine import compute
 from cepheus.engine.columns.memory import (
     At,
@@ -62,7 +62,7 @@ def weigh(context: int, memory: int, step: int, step_worth: int) -> float:
         empty_aggregate(context, step)
         return 1.0
     since, until = scope(context, step)
-    begin, end = first_not_before(context, lane, since), first_not_before(context, lane, until)
+    begin, end = first_not_before(context, lane, since), end_before(context, lane, until)
     needed = start + HEADER_WORDS + (end - begin) * MEMBER_WORDS + (end - begin + 1)
     if needed > fixed(memory, Of.MEMBERS_ROOM):
         poke(memory, Of.MEMBERS_NEEDED, needed)

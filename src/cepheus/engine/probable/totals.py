@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cepheus.core.error_column import ErrorKind
 from cepheus.engine.columns.aggregates import candidate
-from cepheus.engine.columns.lanes import entry_row, first_not_before, lane_at, row_offset
+from cepheus.engine.columns.lanes import end_before, entry_row, first_not_before, lane_at, row_offset
 from cepheus.engine.columns.memory import At, fixed, peek, peek_float, poke, poke_float, put, word
 from cepheus.engine.columns.state import LaneState
 from cepheus.engine.columns.windows import compute_aggregate, lane_of, scope
@@ -79,7 +79,7 @@ def _members(context: int, step: int, lane: int) -> tuple[int, int]:
         row = lane_at(context, lane)
         return peek(row, LaneState.SUM_FIRST), peek(row, LaneState.SUM_NEXT)
     since, until = scope(context, step)
-    return first_not_before(context, lane, since), first_not_before(context, lane, until)
+    return first_not_before(context, lane, since), end_before(context, lane, until)
 
 
 @inlined
