@@ -51,10 +51,11 @@ def main() -> None:
     parser.add_argument("--faults", type=int, default=2_000)
     parser.add_argument("--changes", type=int, default=2_000)
     parser.add_argument("--first", type=int, default=100_000, help="the first seed")
+    parser.add_argument("--workers", type=int, default=os.cpu_count(), help="how many processes")
     options = parser.parse_args()
     before = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
     record = dict(before)
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
+    with ProcessPoolExecutor(options.workers) as pool:
         for kind in ("trials", "faults", "changes"):
             count = getattr(options, kind)
             if not count:

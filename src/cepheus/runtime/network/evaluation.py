@@ -86,6 +86,7 @@ class Evaluation:
     _leaving_filters: list[PartialFilter] = field(default_factory=list)
     _by_terminator: dict[str, list[_Hosted]] = field(default_factory=dict)
     _by_root: dict[str, list[PartialFilter]] = field(default_factory=dict)
+    _looking: dict[str, list[PartialFilter]] = field(default_factory=dict)
     _fed: frozenset[str] = frozenset()
     _pulls: bool = False
     _pending: list[Pending] = field(default_factory=list)
@@ -273,6 +274,8 @@ class Evaluation:
                 for each in by_root.get(record.type, ()):
                     if (each.until is None or at < each.until) and each.matcher.accepts(record):
                         each.count += 1
+                        if each.matcher.is_leaf and record.sent is not None and record.sent <= at:
+                            continue  # nothing more to send than another partial rule has sent
                         if not each.pull or not each.waiting(record):
                             self._send(each.root(record, self.store), at)
 
@@ -314,27 +317,31 @@ class Evaluation:
 
     def _send(self, records: Iterable[Record], at: int) -> None:
         """Let events through, with all that they look at."""
-        waiting = list(records)
-        timely = self.timely
+        waiting = self._unsent(records, at)
         for record in waiting:
-            sent = record.sent
-            if sent is not None and (sent <= at or not timely):
-                continue  # sent again only if the father must know it from an earlier moment on
-            record.sent = at
-            self.sent.append((at, record))
-            if self.exact:
-                for each in self._by_root.get(record.type, ()):
-                    if not each.matcher.is_leaf:
-                        waiting += each.looked_at(record, self.store)
+            if record.sent is None or record.sent > at:
+                record.sent = at
+                self.sent.append((at, record))
+                if self.exact:
+                    for each in self._looking.get(record.type, ()):
+                        waiting += self._unsent(each.looked_at(record, self.store), at)
+
+    def _unsent(self, records: Iterable[Record], at: int) -> list[Record]:
+        """Give those that the father does not know, or must know from an earlier moment on; most have been sent."""
+        if self.timely:
+            return [record for record in records if record.sent is None or record.sent > at]
+        return [record for record in records if record.sent is None]
 
     def _index(self) -> None:
         rules = sorted((*self._rules.values(), *self._leaving), key=lambda hosted: order_of(hosted.ordered))
         self._by_terminator = {}
         for hosted in rules:
             self._by_terminator.setdefault(hosted.matcher.type, []).append(hosted)
-        self._by_root = {}
+        self._by_root, self._looking = {}, {}
         for each in (*self.filters.values(), *self._leaving_filters):
             self._by_root.setdefault(each.matcher.type, []).append(each)
+            if not each.matcher.is_leaf:
+                self._looking.setdefault(each.matcher.type, []).append(each)
         self._pulls = any(each.pull for each in self.filters.values())
         self._fed = frozenset(kind for hosted in rules for kind in input_types(hosted.ordered.rule))
 

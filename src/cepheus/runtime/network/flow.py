@@ -241,9 +241,10 @@ class Flow(Rulebook):
 
     def _has_inputs(self, tree: Tree) -> bool:
         name = tree.name
-        return tree.children_through() < MAX_TIME or any(
-            name in source.since and not source.gone for source in self._sources.values()
-        )
+        for source in self._sources.values():
+            if name in source.since and not source.gone:
+                return True
+        return tree.children_through() < MAX_TIME
 
     def _take_sent(self, tree: Tree) -> None:
         """Put composite events on their way."""
@@ -256,6 +257,10 @@ class Flow(Rulebook):
 
     def _flush_events(self) -> None:
         """Send to each father what was let through and promised since the last time, each event once."""
+        if len(self._dirty) == 1:
+            (name,) = self._dirty
+            self._flush_tree(self.trees[name])
+            return
         entries: dict[str, dict[tuple[str, int, int], tuple[Event, list[str]]]] = {}
         promises: dict[str, list[tuple[str, int | None]]] = {}
         for name in sorted(self._dirty):
@@ -269,17 +274,36 @@ class Flow(Rulebook):
                 for at, record in evaluation.sent:
                     labelled.setdefault((record.source, record.counter, at), (record.event, []))[1].append(name)
                 evaluation.sent.clear()
-            if tree.was_active and tree.wave is None and self.options.order is Order.PROGRESS:
-                promise = evaluation.done if self._has_inputs(tree) else None
-                if promise != tree.promised:
-                    tree.promised = promise
-                    promises.setdefault(father, []).append((tree.name, promise))
+            for promise in self._promises(tree):
+                promises.setdefault(father, []).append(promise)
         for father in dict.fromkeys([*entries, *promises]):
             sent = tuple(
                 Entry(at, source, counter, event, tuple(trees))
                 for (source, counter, at), (event, trees) in entries.get(father, {}).items()
             )
             self._send(father, Events(sent, tuple(promises.get(father, ()))))
+
+    def _flush_tree(self, tree: Tree) -> None:
+        """Do the same for one tree: there are no other trees to name."""
+        if tree.father is None:
+            return
+        promises = self._promises(tree)
+        sent = tree.evaluation.sent
+        if sent or promises:
+            names = (tree.name,)
+            entries = tuple([Entry(at, record.source, record.counter, record.event, names) for at, record in sent])
+            sent.clear()
+            self._send(tree.father, Events(entries, promises))
+
+    def _promises(self, tree: Tree) -> tuple[tuple[str, int | None], ...]:
+        """Give what the father may be promised that it does not know yet."""
+        if not tree.was_active or tree.wave is not None or self.options.order is not Order.PROGRESS:
+            return ()
+        promise = tree.evaluation.done if self._has_inputs(tree) else None
+        if promise == tree.promised:
+            return ()
+        tree.promised = promise
+        return ((tree.name, promise),)
 
     def _on_pull(self, message: Awaken | Pulled | Release) -> None:
         match message:

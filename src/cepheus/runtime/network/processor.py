@@ -66,7 +66,7 @@ class Processor(Renewal):
             return []
         self._dispatch(message, sender)
         if self._dirty:
-            for name in sorted(self._dirty):
+            for name in sorted(self._dirty) if len(self._dirty) > 1 else tuple(self._dirty):
                 self._progress(self.trees[name])
         if self._adapts and isinstance(message, Events | Publish | Tick):
             self._adapt()

@@ -27,7 +27,6 @@ class LinkState:
     delay: int
     bandwidth: float | None = None
     free_at: int = 0
-    last_arrival: int = 0
 
 
 @dataclass(slots=True)
@@ -116,10 +115,7 @@ class Network:
 
     def _transmit(self, name: str, to: str, link: LinkState, message: Message) -> None:
         size = self.traffic.count(name, to, message)
-        start = max(self.now, link.free_at)
+        start = self.now
         if link.bandwidth is not None:
-            start += round(size / link.bandwidth * 1_000_000)
-            link.free_at = start
-        arrival = max(start + link.delay, link.last_arrival)
-        link.last_arrival = arrival
-        self._push(arrival, (to, name, message))
+            start = link.free_at = max(start, link.free_at) + round(size / link.bandwidth * 1_000_000)
+        self._push(start + link.delay, (to, name, message))

@@ -83,13 +83,13 @@ class Sinks(Member):
             return
         for name, child in tree.children.items():
             if name != came_from and child.interests:
-                wanted = tuple(event for event in events if child.wants(event))
+                wanted = tuple([event for event in events if child.wants(event)])
                 if wanted:
                     self._send(name, Deliver(tree.name, wanted))
 
     def _tell_sinks(self, events: tuple[Event, ...]) -> None:
         for name, sink in self._sinks.items():
-            wanted = tuple(event for event in events if sink.wants(event))
+            wanted = tuple([event for event in events if event.type in sink.types and sink.wants(event)])
             if wanted and self.options.retain:
                 wanted = self._not_told(name, wanted)
             if wanted:

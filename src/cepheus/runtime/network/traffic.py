@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from cepheus.core.event import Event
 from cepheus.runtime.network.messages import (
     Awaken,
     Deliver,
+    Entry,
     Events,
     Message,
     Pulled,
@@ -23,11 +24,19 @@ _PROMISE = 12
 _SHORT = _HEADER + 8
 
 
-def _size(events: Iterable[Event], each: int = _EVENT) -> int:
+def _size(events: Sequence[Event]) -> int:
     """Give the size of a message of events in bytes, as a compact binary encoding would have it."""
-    size = _HEADER
+    size = _HEADER + _EVENT * len(events)
     for event in events:
-        size += each + _VALUE * len(event.attributes)
+        size += _VALUE * len(event.attributes)
+    return size
+
+
+def _size_of_entries(entries: Sequence[Entry]) -> int:
+    """Do the same for events that say where they come from and which trees they are for."""
+    size = _HEADER + (_ENTRY + _EVENT) * len(entries)
+    for entry in entries:
+        size += _VALUE * len(entry.event.attributes)
     return size
 
 
@@ -51,7 +60,7 @@ class Traffic:
         """Count one message; give its size in bytes."""
         match message:
             case Events(entries=entries, through=through):
-                size = _size([entry.event for entry in entries], _ENTRY + _EVENT) + _PROMISE * len(through)
+                size = _size_of_entries(entries) + _PROMISE * len(through)
                 if entries:
                     return self._count_events(name, to, len(entries), size)
                 self.heartbeats += 1
