@@ -7,7 +7,15 @@ import pytest
 from cepheus.bench.uncertain_accuracy import accuracy
 from cepheus.bench.uncertain_overhead import OPERATORS, QUICK, Scale, overhead, overheads, rules, stream
 from cepheus.bench.uncertain_plain import plainness
-from cepheus.bench.uncertain_report import UncertainMeasured, accuracy_cells, cost_cells, plain_cells, uncertain_bars
+from cepheus.bench.uncertain_report import (
+    accuracy_bars,
+    accuracy_cells,
+    certain_bars,
+    cost_cells,
+    memory_cells,
+    plain_cells,
+    uncertain_bars,
+)
 from cepheus.language.tesla import parse
 
 TINY = Scale(constants=2, events=100, singly=5, shares=(0.0, 1.0), parts=(0.5,))
@@ -34,10 +42,12 @@ def test_costs_and_accuracies_are_measured() -> None:
         assert min(curve.accuracy) > 0.8
         assert list(curve.true_positives) == sorted(curve.true_positives, reverse=True)
     plain = plainness(1, lambda _: None, TINY)
-    measured = UncertainMeasured(tuple(plain), tuple(points), tuple(curves))
-    assert len(uncertain_bars(measured)) == 3 * len(OPERATORS) + len(curves)
+    assert len(certain_bars(plain)) == 2 * len(OPERATORS)
+    assert len(uncertain_bars(points)) == len(OPERATORS)
+    assert len(accuracy_bars(curves)) == len(curves)
     assert len(plain_cells(plain)) == len(OPERATORS)
     assert len(cost_cells(points)) == len(points)
+    assert [cells[0] for cells in memory_cells(points)] == ["combination, last", "combination, each"]
     assert len(accuracy_cells(curves)) == 4
 
 

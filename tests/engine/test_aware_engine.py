@@ -7,10 +7,13 @@ import random
 import pytest
 
 import cepheus
+from cepheus.bench.subject import Subject
+from cepheus.bench.uncertain_overhead import OPERATORS, Operator, rules, stream
 from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import Normal
 from cepheus.core.errors import OptionError
 from cepheus.core.event import Event
+from cepheus.engine.columns.engine import ColumnsEngine
 from cepheus.engine.interface import Engine
 from cepheus.engine.registry import create
 from cepheus.runtime.embedded.catalog import Catalog
@@ -30,7 +33,7 @@ def deployed(name: str, rules: str = RULES) -> Engine:
     return create(name, program.rules.rules, Catalog.of(program.checked).types)
 
 
-def stream(count: int, seed: int, uncertain_from: int) -> list[Event]:
+def doubtful_stream(count: int, seed: int, uncertain_from: int) -> list[Event]:
     draw = random.Random(seed)
     events = []
     for k in range(count):
@@ -57,7 +60,7 @@ def shown(events: list[Event]) -> list[tuple[object, ...]]:
 @pytest.mark.parametrize("name", ["columns", "automata"])
 @pytest.mark.parametrize("uncertain_from", [0, 40, 1000])
 def test_gives_what_the_reference_gives(name: str, uncertain_from: int) -> None:
-    events = stream(120, 5, uncertain_from)
+    events = doubtful_stream(120, 5, uncertain_from)
     expected = deployed("reference")
     engine = deployed(name)
     made, wanted = [], []
@@ -69,7 +72,7 @@ def test_gives_what_the_reference_gives(name: str, uncertain_from: int) -> None:
 
 
 def test_batches_snapshots_and_rules_that_come_later() -> None:
-    events = stream(150, 8, 60)
+    events = doubtful_stream(150, 8, 60)
     expected, engine = deployed("reference"), deployed("columns")
     late = "rule Late define L() from Smoke() and each Temp(value>25) within 12 us from Smoke"
     program = cepheus.compile(late)
@@ -107,3 +110,26 @@ def test_the_probability_of_a_composite_event_does_not_count() -> None:
     made = engine.feed_event(Event("B", 1, probability=0.5, rule="Other", made_of=(1, 2)))
     assert [e.probability for e in made] == [1.0]
     assert [e.probability for e in engine.feed_event(Event("B", 2, probability=0.5))] == [0.5]
+
+
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
+def test_certain_events_are_the_plain_engines_bit_for_bit(operator: Operator) -> None:
+    subject = Subject.of(rules(operator, 10))
+    ready, plain = subject.engine("columns"), ColumnsEngine()
+    plain.deploy(subject.checked.rules.rules, subject.schema)
+    events = stream(operator, 600, 0.5, 0.0)
+    count = 0
+    for begin in range(0, 500, 100):
+        batch = events.slice(begin, begin + 100)
+        made, wanted = ready.feed(batch), plain.feed(batch)
+        assert made.probabilities is None
+        assert not made.errors
+        assert made.to_events() == wanted.to_events()
+        count += len(made)
+    for event in events.slice(500, 600).to_events():
+        made_singly, wanted_singly = ready.feed_event(event), plain.feed_event(event)
+        assert made_singly == wanted_singly
+        assert all(event.probability == 1.0 for event in made_singly)
+        count += len(made_singly)
+    assert count > 100
+    assert ready.snapshot() == plain.snapshot()

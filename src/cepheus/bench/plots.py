@@ -17,7 +17,7 @@ from cepheus.bench.footprint import MEBIBYTE, Footprint
 from cepheus.bench.peers import PeerRow
 from cepheus.bench.stock_ticker import StockMeasured
 from cepheus.bench.suite import Measured
-from cepheus.bench.uncertain_plots import draw_accuracy, draw_costs
+from cepheus.bench.uncertain_plots import draw_accuracy, draw_costs, draw_singly
 
 if TYPE_CHECKING:
     from matplotlib.typing import RcKeyType  # newer than the oldest Matplotlib that will do
@@ -62,8 +62,10 @@ def draw(measured: Measured, folder: Path) -> list[Path]:
         if measured.growth is not None:
             written.append(_save(_memory(measured.growth.footprint), folder / "bench-memory.svg"))
         if measured.uncertain is not None:
-            written.append(_save(draw_costs(measured.uncertain.overhead), folder / "bench-uncertainty.svg"))
-            written.append(_save(draw_accuracy(measured.uncertain.accuracy), folder / "bench-accuracy.svg"))
+            written.append(_save(draw_costs(measured.uncertain), folder / "bench-uncertain.svg"))
+            written.append(_save(draw_singly(measured.uncertain), folder / "bench-uncertain-singly.svg"))
+        if measured.accuracy is not None:
+            written.append(_save(draw_accuracy(measured.accuracy), folder / "bench-accuracy.svg"))
         if measured.figure12 is not None:
             written.append(_save(_figure12(measured.figure12), folder / "bench-figure12.svg"))
         if measured.stock is not None:

@@ -22,7 +22,9 @@ from cepheus.bench.spark.stream import StreamMeasured
 from cepheus.bench.spark.tables import COLUMNS, TEXT, spark_cells
 from cepheus.bench.stock_ticker import StockMeasured
 from cepheus.bench.suite import Growth, Measured, Part
-from cepheus.bench.uncertain_report import UncertainMeasured
+from cepheus.bench.uncertain_accuracy import AccuracyCurve
+from cepheus.bench.uncertain_overhead import OverheadPoint
+from cepheus.bench.uncertain_plain import PlainPoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,12 @@ def sections(measured: Measured) -> list[Section]:
         found.append(_figure7(measured.figure7))
     if measured.growth is not None:
         found.append(_growth(measured.growth, judged=measured.judged))
+    if measured.certain is not None:
+        found.append(_certain(measured.certain, judged=measured.judged))
     if measured.uncertain is not None:
         found.append(_uncertain(measured.uncertain, judged=measured.judged))
+    if measured.accuracy is not None:
+        found.append(_accuracy(measured.accuracy, judged=measured.judged))
     if measured.figure12 is not None:
         found.append(_figure12(measured.figure12, judged=measured.judged))
     if measured.spark is not None:
@@ -316,21 +322,41 @@ def _figure12(points: Sequence[Figure12Point], *, judged: bool) -> Section:
     )
 
 
-def _uncertain(measured: UncertainMeasured, *, judged: bool) -> Section:
+def _certain(points: Sequence[PlainPoint], *, judged: bool) -> Section:
     return Section(
-        Part.UNCERTAINTY,
-        "Uncertain events (figures 6 to 9 and 11)",
-        uncertain_report.TEXT,
+        Part.CERTAIN,
+        "Certain events in an engine that is ready for uncertain ones",
+        (uncertain_report.CERTAIN_TEXT,),
+        (Table("Certain events", uncertain_report.PLAIN_COLUMNS, uncertain_report.plain_cells(points)),),
+        _judge(uncertain_report.certain_bars(points), judged=judged),
+    )
+
+
+def _uncertain(points: Sequence[OverheadPoint], *, judged: bool) -> Section:
+    return Section(
+        Part.UNCERTAIN,
+        "Uncertain events (figures 6 to 9 of the paper on uncertainty)",
+        uncertain_report.UNCERTAIN_TEXT,
         (
-            Table("Certain events", uncertain_report.PLAIN_COLUMNS, uncertain_report.plain_cells(measured.plain)),
-            Table("Cost per event", uncertain_report.COST_COLUMNS, uncertain_report.cost_cells(measured.overhead)),
-            Table("Accuracy", uncertain_report.ACCURACY_COLUMNS, uncertain_report.accuracy_cells(measured.accuracy)),
+            Table("Cost per event", uncertain_report.COST_COLUMNS, uncertain_report.cost_cells(points)),
+            Table("Memory", uncertain_report.MEMORY_COLUMNS, uncertain_report.memory_cells(points)),
         ),
-        _judge(uncertain_report.uncertain_bars(measured), judged=judged),
+        _judge(uncertain_report.uncertain_bars(points), judged=judged),
         (
-            ("bench-uncertainty.svg", "CPU time per event against the share of uncertain events"),
-            ("bench-accuracy.svg", "Accuracy against the threshold, and true against false positives"),
+            ("bench-uncertain.svg", "CPU time per event in batches against the share of uncertain events"),
+            ("bench-uncertain-singly.svg", "Mean and 99th percentile of the time of a single event"),
         ),
+    )
+
+
+def _accuracy(curves: Sequence[AccuracyCurve], *, judged: bool) -> Section:
+    return Section(
+        Part.ACCURACY,
+        "Accuracy (figure 11 of the paper on uncertainty)",
+        (uncertain_report.ACCURACY_TEXT,),
+        (Table("Accuracy", uncertain_report.ACCURACY_COLUMNS, uncertain_report.accuracy_cells(curves)),),
+        _judge(uncertain_report.accuracy_bars(curves), judged=judged),
+        (("bench-accuracy.svg", "Accuracy against the threshold, and true against false positives"),),
     )
 
 

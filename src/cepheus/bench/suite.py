@@ -28,7 +28,9 @@ from cepheus.bench.spark.measure import SPARK_FULL, SPARK_QUICK, SparkMeasured, 
 from cepheus.bench.spark.stream import STREAM_FULL, STREAM_QUICK, StreamMeasured, stream
 from cepheus.bench.startup import Startup
 from cepheus.bench.stock_ticker import StockMeasured
-from cepheus.bench.uncertain_report import UncertainMeasured
+from cepheus.bench.uncertain_accuracy import AccuracyCurve
+from cepheus.bench.uncertain_overhead import OverheadPoint
+from cepheus.bench.uncertain_plain import PlainPoint
 
 _MOST_REPEATS = 3  # of what takes long; its times are of many events, and so already even
 
@@ -42,11 +44,17 @@ class Part(Enum):
     FIGURE6 = "figure6"
     FIGURE7 = "figure7"
     SCALING = "scaling"
+    CERTAIN = "certain"
+    UNCERTAIN = "uncertain"
+    ACCURACY = "accuracy"
     BAYES = "bayes"
     SPARK = "spark"
     STREAMING = "streaming"
     ETALIS = "etalis"
-    UNCERTAINTY = "uncertainty"
+
+
+UNCERTAINTY = (Part.CERTAIN, Part.UNCERTAIN, Part.ACCURACY, Part.BAYES)
+"""The parts that are about uncertainty, section 6 of its paper."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +81,9 @@ class Measured:
     spark: SparkMeasured | None = None
     stream: StreamMeasured | None = None
     stock: StockMeasured | None = None
-    uncertain: UncertainMeasured | None = None
+    certain: tuple[PlainPoint, ...] | None = None
+    uncertain: tuple[OverheadPoint, ...] | None = None
+    accuracy: tuple[AccuracyCurve, ...] | None = None
     judged: bool = True
 
 
@@ -108,9 +118,16 @@ def measure(part: Part, say: Say, *, workloads: Sequence[str] = (), repeat: int 
         case Part.ETALIS:
             stock = stock_ticker.stock_ticker(some, say, stock_ticker.QUICK if quick else stock_ticker.FULL)
             return Measured(stock=stock, judged=judged)
-        case Part.UNCERTAINTY:
-            size = uncertain_overhead.QUICK if quick else uncertain_overhead.FULL
-            plain = uncertain_plain.plainness(repeat, say, size)
-            costs = uncertain_overhead.overhead(some, say, size)
+        case Part.CERTAIN:
+            plain = uncertain_plain.plainness(
+                repeat, say, uncertain_overhead.QUICK if quick else uncertain_overhead.FULL
+            )
+            return Measured(certain=tuple(plain), judged=judged)
+        case Part.UNCERTAIN:
+            costs = uncertain_overhead.overhead(
+                some, say, uncertain_overhead.QUICK if quick else uncertain_overhead.FULL
+            )
+            return Measured(uncertain=tuple(costs), judged=judged)
+        case Part.ACCURACY:
             curves = uncertain_accuracy.accuracy(say, *((600, 11) if quick else ()))
-            return Measured(uncertain=UncertainMeasured(tuple(plain), tuple(costs), tuple(curves)), judged=judged)
+            return Measured(accuracy=tuple(curves), judged=judged)

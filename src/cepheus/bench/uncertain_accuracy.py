@@ -59,7 +59,10 @@ SCENARIOS = (
 
 @dataclass(frozen=True, slots=True)
 class AccuracyCurve:
-    """One scenario: at each threshold accuracy and rates of true and false positives; and those of the plain engine."""
+    """One scenario: at each threshold accuracy and rates of true and false positives; and those of the plain engine.
+
+    ``by_chance`` is how much greater accuracy may be at the best threshold than at 0.5 if that is the best in truth.
+    """
 
     scenario: str
     thresholds: tuple[float, ...]
@@ -68,6 +71,7 @@ class AccuracyCurve:
     false_positives: tuple[float, ...]
     plain_accuracy: float
     plain_rates: tuple[float, float]
+    by_chance: float
 
     @property
     def best_threshold(self) -> float:
@@ -121,7 +125,17 @@ def _curve(scenario: Scenario, count: int, steps: int, seed: int) -> AccuracyCur
         tuple(alarm / negatives for alarm in alarms),
         (plain_hits + negatives - plain_alarms) / possible,
         (plain_hits / positives, plain_alarms / negatives),
+        _by_chance(probabilities, thresholds[int(np.argmax(np.array(hits) - np.array(alarms)))], possible),
     )
+
+
+def _by_chance(probabilities: Floats, best: float, possible: int) -> float:
+    """Give four standard errors of the difference between the accuracies at a threshold and at 0.5.
+
+    What is accepted at one and not at the other makes it: each of these adds to one of the two accuracies.
+    """
+    between = (probabilities >= min(best, 0.5)) & (probabilities < max(best, 0.5))
+    return float(4.0 * np.sqrt(between.sum()) / possible)
 
 
 def _events(codes: NDArray[np.int32], values: Floats, error: Distribution | None = None) -> EventBatch:

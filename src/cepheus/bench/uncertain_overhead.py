@@ -7,23 +7,23 @@ come out whatever the share, and the cost is that of probabilities, not of more 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from time import process_time_ns
 
 import numpy as np
 import pyarrow as pa
 
 from cepheus.bench.singly import feed_singly
 from cepheus.bench.subject import Subject
-from cepheus.bench.timing import Spread, best_spread, spread, timed
+from cepheus.bench.timing import Spread, best_spread, spread
 from cepheus.core.batch import EventBatch
 from cepheus.core.error_column import ErrorColumn, ErrorKind
 from cepheus.core.time import SECOND
 from cepheus.core.values import ValueType
 from cepheus.engine.aware import AwareEngine
 from cepheus.engine.columns.engine import ColumnsEngine
-from cepheus.engine.interface import Engine
 
 ENGINE = "columns"
 _TYPES = 10
@@ -110,15 +110,18 @@ class OverheadPoint:
 
 
 def overhead(repeat: int, say: Say, scale: Scale = FULL) -> list[OverheadPoint]:
-    """Measure every workload at every share."""
+    """Measure every workload at every share, the shares by turns: what disturbs one of them disturbs all."""
     points = []
     for operator in OPERATORS:
         subject = Subject.of(rules(operator, scale.constants))
         for part in scale.parts if len(operator.types) > 1 else scale.parts[:1]:
-            for share in scale.shares:
-                say(f"{operator.name}, {part:.0%} {operator.types[0]}, {share:.0%} uncertain")
-                events = stream(operator, scale.events + scale.singly, part, share)
-                points.append(_point(subject, operator, events, part, share, repeat, scale))
+            streams = {share: stream(operator, scale.events + scale.singly, part, share) for share in scale.shares}
+            runs: dict[float, list[_Run]] = {share: [] for share in streams}
+            for number in range(repeat):
+                say(f"{operator.name}, {part:.0%} {operator.types[0]}, run {number + 1} of {repeat}")
+                for share, events in streams.items():
+                    runs[share].append(_run(subject, events, scale))
+            points += [_point(operator, part, share, runs[share]) for share in streams]
     return points
 
 
@@ -158,40 +161,50 @@ def stream(operator: Operator, count: int, part: float, share: float, seed: int 
     )
 
 
-def _point(
-    subject: Subject, operator: Operator, events: EventBatch, part: float, share: float, repeat: int, scale: Scale
-) -> OverheadPoint:
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What one engine did: CPU nanoseconds of each batch, times of single events, what was found and stored."""
+
+    batches: Sequence[int]
+    events: int
+    singly: Spread
+    composites: int
+    bytes_held: int
+
+
+def _run(subject: Subject, events: EventBatch, scale: Scale) -> _Run:
+    engine = subject.engine(ENGINE)
     warm = scale.events // 10
-    runs = []
-    for _ in range(repeat):
-        engine = subject.engine(ENGINE)
-        engine.feed(events.slice(0, warm))
-        timing, composites = timed(partial(_feed, engine, events.slice(warm, scale.events)))
-        taken, _ = feed_singly(engine, events.slice(scale.events, len(events)).to_events())
-        assert isinstance(engine, AwareEngine)
-        assert isinstance(engine.at_work, ColumnsEngine)
-        runs.append((timing.cpu, spread(taken), composites, engine.at_work.bytes_held))
+    engine.feed(events.slice(0, warm))
+    gc.collect()
+    taken = []
+    composites = 0
+    for begin in range(warm, scale.events, _SLICE):  # a few at a time, so that what they complete needs little room
+        started = process_time_ns()
+        composites += len(engine.feed(events.slice(begin, min(begin + _SLICE, scale.events))))
+        taken.append(process_time_ns() - started)
+    singly, _ = feed_singly(engine, events.slice(scale.events, len(events)).to_events())
+    assert isinstance(engine, AwareEngine)
+    assert isinstance(engine.at_work, ColumnsEngine)
+    return _Run(taken, scale.events - warm, spread(singly), composites, engine.at_work.bytes_held)
+
+
+def _point(operator: Operator, part: float, share: float, runs: Sequence[_Run]) -> OverheadPoint:
+    """Put runs together; the shortest time of each batch counts."""
+    shortest = [min(times) for times in zip(*(run.batches for run in runs), strict=True)]
     return OverheadPoint(
         operator.name,
         operator.figure,
         part,
         share,
-        1e6 * min(cpu for cpu, *_ in runs) / (scale.events - warm),
-        best_spread([singly for _, singly, *_ in runs]),
-        runs[0][2],
-        runs[0][3],
+        sum(shortest) / 1000 / runs[0].events,
+        best_spread([run.singly for run in runs]),
+        runs[0].composites,
+        runs[0].bytes_held,
     )
 
 
-def _feed(engine: Engine, events: EventBatch) -> int:
-    """Feed events a few at a time, so that what they complete needs little room; give how many composite events."""
-    return sum(
-        len(engine.feed(events.slice(begin, min(begin + _SLICE, len(events)))))
-        for begin in range(0, len(events), _SLICE)
-    )
-
-
-def overheads(points: list[OverheadPoint] | tuple[OverheadPoint, ...]) -> dict[tuple[str, float], float]:
+def overheads(points: Sequence[OverheadPoint]) -> dict[tuple[str, float], float]:
     """Give, by operator and part, how much more an event costs when all are uncertain than when none is."""
     by_share = {(point.operator, point.part, point.share): point.batch_microseconds for point in points}
     return {

@@ -1,7 +1,8 @@
 """What being ready for uncertainty costs as long as nothing is uncertain: certain events, with and without it.
 
-The plain engine and the one that watches out for uncertain events take turns over the same rounds of events, and of
-each the shortest time of every round counts: what is longer has been disturbed.
+An engine that is ready watches what it is given, and hands certain events to a plain engine. Both are fed here by
+turns, the plain one directly: it is the same object in the same memory, so that nothing differs but the watching. Of
+each round, and of each single event, the shortest time counts: what is longer has been disturbed.
 """
 
 from __future__ import annotations
@@ -9,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter_ns
-from typing import cast
 
-from cepheus.bench.singly import feed_singly
 from cepheus.bench.subject import Subject
 from cepheus.bench.uncertain_overhead import ENGINE, OPERATORS, Say, Scale, rules, stream
 from cepheus.core.batch import EventBatch
 from cepheus.core.event import Event
+from cepheus.engine.aware import AwareEngine
 from cepheus.engine.columns.engine import ColumnsEngine
 from cepheus.engine.interface import Engine
 
@@ -24,6 +24,9 @@ MOST = 0.03
 
 _ROUND = 250
 _PART = 0.5
+_SHARE_IN_BATCHES, _SHARE_SINGLY = 4, 10
+_RUNS = 4
+_LONG = 10**12
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,44 +56,50 @@ def plainness(repeat: int, say: Say, scale: Scale) -> list[PlainPoint]:
     for operator in OPERATORS:
         say(f"{operator.name}, nothing uncertain, with and without a look at it")
         subject = Subject.of(rules(operator, scale.constants))
-        events = stream(operator, scale.events, _PART, 0.0)
+        events = stream(operator, scale.events // _SHARE_IN_BATCHES, _PART, 0.0)
         rounds = [events.slice(at, min(at + _ROUND, len(events))) for at in range(0, len(events), _ROUND)]
-        singles = [batch.to_events() for batch in rounds]
-        batch_best = [[10**12] * len(rounds) for _ in range(2)]
-        single_best = [[10**12] * len(rounds) for _ in range(2)]
-        for _ in range(repeat):
-            _take_turns((_plain(subject), subject.engine(ENGINE)), rounds, batch_best)
-            _take_turns_singly((_plain(subject), subject.engine(ENGINE)), singles, single_best)
-        plain, ready, single_plain, single_ready = (
-            sum(best) / 1000 / len(events) for best in (*batch_best, *single_best)
+        singles = events.slice(0, scale.events // _SHARE_SINGLY).to_events()
+        batch_best = [[_LONG] * len(rounds) for _ in range(2)]
+        single_best = [[_LONG] * len(singles) for _ in range(2)]
+        for run in range(_RUNS * repeat):
+            _feed_in_turn(_both(subject), rounds, batch_best, run)
+            _feed_singly_in_turn(_both(subject), singles, single_best, run)
+        points.append(
+            PlainPoint(
+                operator.name,
+                *(sum(best) / 1000 / len(events) for best in batch_best),
+                *(sum(best) / 1000 / len(singles) for best in single_best),
+            )
         )
-        points.append(PlainPoint(operator.name, plain, ready, single_plain, single_ready))
     return points
 
 
-def _plain(subject: Subject) -> Engine:
-    """Give an engine that knows nothing of uncertainty."""
-    engine = cast(Engine, ColumnsEngine())  # but for factors, which it is never given
-    engine.deploy(subject.checked.rules.rules, subject.schema)
-    engine.feed(EventBatch.empty())
-    return engine
+def _both(subject: Subject) -> tuple[Engine, Engine]:
+    """Give the engine that does the work as long as nothing is uncertain, and the one that watches."""
+    ready = subject.engine(ENGINE)
+    assert isinstance(ready, AwareEngine)
+    assert isinstance(ready.at_work, ColumnsEngine)
+    return ready.at_work, ready
 
 
-def _take_turns(engines: Sequence[Engine], rounds: Sequence[EventBatch], best: list[list[int]]) -> None:
+def _feed_in_turn(
+    engines: tuple[Engine, Engine], rounds: Sequence[EventBatch], best: list[list[int]], run: int
+) -> None:
     for number, batch in enumerate(rounds):
-        for at in _turns(number):
-            begin = perf_counter_ns()
-            engines[at].feed(batch)
-            best[at][number] = min(best[at][number], perf_counter_ns() - begin)
+        at = (number + run) % 2
+        feed = engines[at].feed
+        begin = perf_counter_ns()
+        feed(batch)
+        best[at][number] = min(best[at][number], perf_counter_ns() - begin)
 
 
-def _take_turns_singly(engines: Sequence[Engine], rounds: Sequence[list[Event]], best: list[list[int]]) -> None:
-    for number, events in enumerate(rounds):
-        for at in _turns(number):
-            taken, _ = feed_singly(engines[at], events)
-            best[at][number] = min(best[at][number], sum(taken))
-
-
-def _turns(number: int) -> tuple[int, int]:
-    """Give who is first in a round: now one, now the other, for the second finds the events in the cache."""
-    return (0, 1) if number % 2 else (1, 0)
+def _feed_singly_in_turn(
+    engines: tuple[Engine, Engine], events: Sequence[Event], best: list[list[int]], run: int
+) -> None:
+    feeds = [engine.feed_event for engine in engines]
+    for number, event in enumerate(events):
+        at = (number + run) % 2
+        feed = feeds[at]
+        begin = perf_counter_ns()
+        feed(event)
+        best[at][number] = min(best[at][number], perf_counter_ns() - begin)

@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from matplotlib.figure import Figure
 
 from cepheus.bench.uncertain_accuracy import AccuracyCurve
 from cepheus.bench.uncertain_overhead import OverheadPoint
 
+_COLOURS = ("#1d6fb8", "#e2711d", "#0f766e")
+
 
 def draw_costs(points: Sequence[OverheadPoint]) -> Figure:
-    """Draw figures 6 to 9: the cost of an event against the share of uncertain ones."""
+    """Draw figures 6 to 9: the cost of an event of a batch against the share of uncertain ones."""
+    return _by_operator(points, "CPU us per event", {"-": lambda point: point.batch_microseconds})
+
+
+def draw_singly(points: Sequence[OverheadPoint]) -> Figure:
+    """Draw figures 6 to 9 for single events: mean (solid) and 99th percentile (dashed)."""
+    return _by_operator(
+        points, "us: mean, p99 dashed", {"-": lambda point: point.singly.mean, "--": lambda point: point.singly.p99}
+    )
+
+
+def _by_operator(
+    points: Sequence[OverheadPoint], label: str, lines: Mapping[str, Callable[[OverheadPoint], float]]
+) -> Figure:
+    """Draw a panel for each kind of rules, with lines, told apart by their styles, for each mixture of types."""
     names = list(dict.fromkeys(point.operator for point in points))
     figure = Figure(figsize=(9, 5.4), facecolor="white", layout="constrained")
     panels = figure.subplots(2, 3).ravel()
     for panel, name in zip(panels, names, strict=False):
-        for part in dict.fromkeys(point.part for point in points if point.operator == name):
+        parts = dict.fromkeys(point.part for point in points if point.operator == name)
+        for part, colour in zip(parts, _COLOURS, strict=False):
             line = [point for point in points if (point.operator, point.part) == (name, part)]
-            label = "" if line[0].figure == 6 else f"{part:.0%}"
-            panel.plot([100 * p.share for p in line], [p.batch_microseconds for p in line], marker="o", label=label)
+            shares = [100 * point.share for point in line]
+            for style, height in lines.items():
+                told = f"{part:.0%}" if style == "-" else None
+                panel.plot(shares, [height(p) for p in line], style, marker="o", markersize=3, color=colour, label=told)
         panel.set_title(name)
         panel.set_ylim(bottom=0)
         panel.set_xlabel("uncertain events, %")
-        panel.set_ylabel("CPU us per event")
+        panel.set_ylabel(label)
         if name != "selection":
             panel.legend(frameon=False, title="of the first type")
     for panel in panels[len(names) :]:

@@ -32,6 +32,9 @@ class What(Enum):
     FIGURE6 = "figure6"
     FIGURE7 = "figure7"
     SCALING = "scaling"
+    CERTAIN = "certain"
+    UNCERTAIN = "uncertain"
+    ACCURACY = "accuracy"
     BAYES = "bayes"
     UNCERTAINTY = "uncertainty"
     SPARK = "spark"
@@ -64,7 +67,7 @@ def bench(
     from rich.console import Console
 
     from cepheus.bench.report import bar_table, sections
-    from cepheus.bench.suite import Part
+    from cepheus.bench.suite import UNCERTAINTY, Part
 
     if workload and what is not What.PEERS:
         raise OptionError.of("workload", "--workload goes with peers", hint="cepheus bench peers --workload F-last")
@@ -82,7 +85,12 @@ def bench(
     if what is What.NETWORK:
         bench_network(console, quick=quick)
         return
-    parts = list(Part) if what is What.ALL else [Part(what.value)]
+    if what is What.ALL:
+        parts = list(Part)
+    elif what is What.UNCERTAINTY:
+        parts = list(UNCERTAINTY)
+    else:
+        parts = [Part(what.value)]
     bars: list[Bar] = []
     for part in parts:  # one by one, so that an interruption loses only the part under way
         measured = _measure(part, workload or [], repeat, quick=quick)
