@@ -5,6 +5,7 @@ A text of up to 16 bytes is two words and a length, so telling two apart takes n
 
 from __future__ import annotations
 
+from enum import IntEnum
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,6 +25,19 @@ _LONGEST = 16
 _MOST = 1024
 _TABLE = 4 * _MOST
 _SHIFT = np.uint64(64 - (_TABLE - 1).bit_length())
+_STIR_LOW, _STIR_HIGH = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
+
+
+class _Slot(IntEnum):
+    """Of a place in the table of texts: a text's words, its length plus one, its code. All zeros are no text."""
+
+    LOW = 0
+    HIGH = 1
+    LENGTH = 2
+    CODE = 3
+
+
+_LOW, _HIGH, _LENGTH, _CODE = map(int, _Slot)
 _FOLDER = compiled.folder_for([Path(__file__), Path(compiled.__file__)])
 
 
@@ -40,16 +54,20 @@ def encode_short(array: pa.Array) -> pa.DictionaryArray | None:
     data = np.frombuffer(texts, np.uint8)
     room = pa.allocate_buffer(4 * len(array))
     codes = np.frombuffer(room, np.int32)
-    tables = (np.empty((_MOST, 3), np.uint64), np.full(_TABLE, -1, np.int32), np.empty(_MOST, np.int64))
-    progress = np.zeros(2, np.int64)
-    if not _code(offsets, data.ctypes.data, len(data), codes, _MASKS, *tables, progress):
+    table, firsts = np.zeros((_TABLE, len(_Slot)), np.uint64), np.empty(_MOST, np.int64)
+    distinct, done = _code(offsets, data.ctypes.data, len(data), codes, _MASKS, table, firsts, 0)
+    if distinct < 0:
         return None
-    begin, end = int(offsets[progress[1]]), int(offsets[-1])  # of the last texts: a word may reach beyond the data
+    begin, end = int(offsets[done]), int(offsets[-1])  # of the last texts: a word may reach beyond the data
     tail = np.append(data[begin:end], np.zeros(_LONGEST, np.uint8))
-    if not _code(offsets - np.int32(begin), tail.ctypes.data, len(tail), codes, _MASKS, *tables, progress):
+    offsets = offsets[done:] - np.int32(begin)
+    known = distinct
+    distinct, _ = _code(offsets, tail.ctypes.data, len(tail), codes[done:], _MASKS, table, firsts, known)
+    if distinct < 0:
         return None
-    distinct = array.take(pa.array(tables[2][: progress[0]]))
-    return pa.DictionaryArray.from_arrays(pa.Array.from_buffers(pa.int32(), len(array), [None, room]), distinct)
+    firsts[known:distinct] += done
+    texts = array.take(pa.array(firsts[:distinct]))
+    return pa.DictionaryArray.from_arrays(pa.Array.from_buffers(pa.int32(), len(array), [None, room]), texts)
 
 
 def _reader(_context: Any, _address: Any) -> Any:
@@ -76,42 +94,35 @@ def _code_texts(
     size: int,
     codes: Codes,
     masks: NDArray[np.uint64],
-    keys: NDArray[np.uint64],
-    table: Codes,
+    table: NDArray[np.uint64],
     firsts: Words,
-    progress: Words,
-) -> bool:
-    """Code texts in order of appearance, from where ``progress`` (how many distinct, how many rows) says.
+    count: int,
+) -> tuple[int, int]:
+    """Code texts in order of appearance, of which ``count`` distinct ones are known; give how many are, and the rows.
 
-    Stops before a text whose two words reach beyond the data; False if a text is long, or if there are many.
+    Stops before a text whose two words reach beyond the data; -1 if a text is long, or if there are many.
     """
-    count, row = progress[0], progress[1]
-    while row < len(codes):
+    for row in range(len(codes)):
         begin = np.int64(offsets[row])
         length = np.int64(offsets[row + 1]) - begin
         if length > _LONGEST:
-            return False
+            return -1, row
         if begin + _LONGEST > size:
-            break
+            return count, row
         low, high = _word_at(data + begin) & masks[length, 0], _word_at(data + begin + 8) & masks[length, 1]
-        hashed = (low ^ (high * np.uint64(0x9E3779B97F4A7C15)) ^ np.uint64(length)) * np.uint64(0xBF58476D1CE4E5B9)
-        hashed = (hashed ^ (hashed >> np.uint64(29))) * np.uint64(0x94D049BB133111EB)
-        at = np.int64(hashed >> _SHIFT)
-        code = table[at]
-        while code >= 0 and not (keys[code, 0] == low and keys[code, 1] == high and keys[code, 2] == length):
+        at = np.int64((low * _STIR_LOW + high * _STIR_HIGH) >> _SHIFT)
+        while not (table[at, _LOW] == low and table[at, _HIGH] == high and table[at, _LENGTH] == length + 1):
+            if table[at, _LENGTH] == 0:
+                if count == _MOST:
+                    return -1, row
+                table[at, _LOW], table[at, _HIGH], table[at, _LENGTH] = low, high, np.uint64(length + 1)
+                table[at, _CODE] = np.uint64(count)
+                firsts[count] = row
+                count += 1
+                break
             at = (at + 1) & (_TABLE - 1)
-            code = table[at]
-        if code < 0:
-            if count == _MOST:
-                return False
-            keys[count, 0], keys[count, 1], keys[count, 2] = low, high, np.uint64(length)
-            firsts[count] = row
-            code = table[at] = count
-            count += 1
-        codes[row] = code
-        row += 1
-    progress[0], progress[1] = count, row
-    return True
+        codes[row] = table[at, _CODE]
+    return count, len(codes)
 
 
 _code = compiled.compile_into(_FOLDER, _code_texts, inlined=False)
