@@ -76,7 +76,7 @@ class Input:
     kinds: Words
     times: Words
     starts: Words
-    ids: Words
+    ids: Words | range
     addresses: Words
     slots: Words
     id_digests: Words
@@ -191,11 +191,14 @@ class Context:
             (At.KINDS, given.kinds),
             (At.TIMES, given.times),
             (At.STARTS, given.starts),
-            (At.IDS, given.ids),
             (At.ADDRESSES, given.addresses),
             (At.SLOTS, given.slots),
             (At.ID_DIGESTS, given.id_digests),
         )
+        if isinstance(given.ids, range):
+            self.words[At.IDS], self.words[At.FIRST_ID] = 0, given.ids.start
+        else:
+            self.words[At.IDS] = address(given.ids)
         self.words[At.ROWS] = 0 if given.rows is None else address(given.rows)
         self[At.INPUT_SIZE] = len(given.times if given.rows is None else given.rows)
         self[At.INPUT_NEXT] = 0

@@ -64,12 +64,15 @@ def _string_codes(column: pa.DictionaryArray, strings: StringTable) -> Words:
     return np.asarray(codes[indices.to_numpy(zero_copy_only=False)], np.int64)
 
 
-def id_words(ids: Sequence[EventId] | Words | None, first: int, count: int, strings: StringTable) -> Words:
-    """Give the ids of a batch as words; without ids, the positions from ``first`` on."""
+def id_words(ids: Sequence[EventId] | Words | None, first: int, count: int, strings: StringTable) -> Words | range:
+    """Give the ids of a batch as words, or as the range of consecutive numbers that they are.
+
+    Without ids they are the positions from ``first`` on.
+    """
     if ids is None:
-        return np.arange(first, first + count, dtype=np.int64)
-    if isinstance(ids, range):
-        return np.arange(ids.start, ids.stop, ids.step, dtype=np.int64)
+        return range(first, first + count)
+    if isinstance(ids, range) and ids.step == 1 and ids.start >= 0:
+        return ids
     if isinstance(ids, np.ndarray) and (len(ids) == 0 or ids.min() >= 0):
         return np.ascontiguousarray(ids, np.int64)
     return np.fromiter((id_word(event_id, strings) for event_id in ids), np.int64, count)

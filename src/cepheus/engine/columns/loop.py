@@ -89,7 +89,8 @@ def _load_input(context: int, kind: int, at: int) -> int:
     if base < 0:
         return base
     row = fixed(context, At.STORE) + 8 * base
-    poke(row, SLOT_ID, peek(fixed(context, At.IDS), at))
+    ids = fixed(context, At.IDS)
+    poke(row, SLOT_ID, fixed(context, At.FIRST_ID) + at if ids == 0 else peek(ids, at))
     poke(row, SLOT_TIME, time)
     poke(row, SLOT_START, peek(fixed(context, At.STARTS), at))
     layout = type_at(context, kind)

@@ -182,7 +182,8 @@ class At(IntEnum):
     CODES = 50
     KINDS = 51
     TIMES = 52
-    IDS = 53
+    IDS = 53  # 0 if they are consecutive numbers
+    FIRST_ID = 86
     ADDRESSES = 54
     SLOTS = 55
     ID_DIGESTS = 56

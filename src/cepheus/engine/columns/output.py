@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 
+from cepheus.core import room
 from cepheus.engine.columns.memory import address
 from cepheus.plan.program import Words
 
@@ -64,12 +64,7 @@ class Output:
 
 def field_words(width: int, count: int) -> Words:
     """Give room for fields, a row each."""
-    return arrow_words(width * (count + _STAGGER)).reshape(width, count + _STAGGER)[:, :count]
-
-
-def arrow_words(count: int) -> Words:
-    """Give room for words in Arrow's memory, which keeps what is freed: fresh pages cost more than what is written."""
-    return np.frombuffer(pa.allocate_buffer(8 * count), np.int64)
+    return room.words(width * (count + _STAGGER)).reshape(width, count + _STAGGER)[:, :count]
 
 
 def addresses_of(fields: Words) -> Words:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cepheus.core import room
 from cepheus.engine.columns.compiled import compiled
-from cepheus.engine.columns.output import arrow_words
 from cepheus.plan.program import Words
 
 
 def marked_rows(marks: NDArray[np.bool_], begin: int) -> Words:
     """Give the numbers of the marked rows; the first mark is for the row ``begin``."""
-    rows = arrow_words(len(marks) + 1)
+    rows = room.words(len(marks) + 1)
     return rows[: _list_rows(marks.view(np.uint8), begin, rows)]
 
 

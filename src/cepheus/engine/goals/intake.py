@@ -92,7 +92,8 @@ class Intake:
         kinds = np.append(kinds, -1)
         times = np.ascontiguousarray(batch.times, np.int64)
         starts = times if batch.starts is None else np.ascontiguousarray(batch.starts, np.int64)
-        ids = id_words(batch.ids, fed, len(batch), self._texts.table)
+        named = id_words(batch.ids, fed, len(batch), self._texts.table)
+        ids = np.arange(named.start, named.stop) if isinstance(named, range) else named
         self._point(codes, kinds, times, starts, ids, columns, slots, tags)
 
     def _point(
