@@ -11,10 +11,11 @@ from cepheus.bench.subject import Subject
 from cepheus.bench.uncertain_overhead import OPERATORS, Operator, rules, stream
 from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import Normal
-from cepheus.core.errors import OptionError
+from cepheus.core.errors import OptionError, UnsupportedError
 from cepheus.core.event import Event
 from cepheus.engine.columns.engine import ColumnsEngine
 from cepheus.engine.interface import Engine
+from cepheus.engine.probable.engine import ProbableEngine
 from cepheus.engine.registry import create
 from cepheus.runtime.embedded.catalog import Catalog
 
@@ -133,3 +134,23 @@ def test_certain_events_are_the_plain_engines_bit_for_bit(operator: Operator) ->
         count += len(made_singly)
     assert count > 100
     assert ready.snapshot() == plain.snapshot()
+
+
+@pytest.mark.parametrize("name", ["columns", "automata"])
+def test_rules_with_declared_errors_beyond_closed_forms_go_to_the_reference(name: str) -> None:
+    engine = deployed(
+        name,
+        "event A(x: double) event C(x: double) error C.x ~ N(0, 1) "
+        "define B(x: double) from A() and $s = Stddev(C().x within 9 us from A) where x = $s",
+    )
+    engine.feed(EventBatch.from_events([Event("C", 1, {"x": 1.0}), Event("C", 2, {"x": 2.0})]))
+    (found,) = engine.feed_event(Event("A", 3, {"x": 0.0}))
+    assert found.errors["x"] is not None
+
+
+def test_a_refused_rule_leaves_an_engine_that_can_be_saved() -> None:
+    engine = ProbableEngine()
+    program = cepheus.compile("event T(x: double) error T.x ~ N(0, 1) define B() from T(x*x > 1)")
+    with pytest.raises(UnsupportedError):
+        engine.deploy(program.rules.rules, Catalog.of(program.checked).types)
+    assert engine.saved().rules == ()

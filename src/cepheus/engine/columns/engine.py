@@ -78,6 +78,7 @@ class ColumnsEngine:
         self._deploy([DeployedRule(rule, schema, stored) for rule in tesla_rules(rules, self.name)])
 
     def _deploy(self, rules: Sequence[DeployedRule]) -> None:
+        self._stale = True  # whatever comes of it: a rule that is refused has introduced its types
         added: list[str] = []
         try:
             for deployed in rules:
@@ -88,7 +89,6 @@ class ColumnsEngine:
                 self._lowering.remove(name)
             raise
         self._rules |= {str(deployed.rule.name): deployed for deployed in rules}
-        self._stale = True
 
     def _stored(self) -> dict[str, int]:
         """Give, by event type, how many rows have been stored so far."""
