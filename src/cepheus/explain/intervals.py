@@ -91,4 +91,6 @@ def _policy(policy: ConsumptionPolicy) -> str:
     which = "the most recent partner" if policy.choice is Choice.RECENT else "the earliest partner"
     prefer = _PREFERENCES[policy.preference] + (f" {policy.attribute}" if policy.attribute else "")
     use = "each is used once" if policy.once else "which may be used again"
-    return f"{which}{prefer}; {use}" + ("; a new event replaces one with the same values" if policy.renewing else "")
+    renewing = "; a new event replaces one with the same values" if policy.renewing else ""
+    onesided = "; an event waits only if nothing waits for it" if policy.onesided else ""
+    return f"{which}{prefer}; {use}{renewing}{onesided}"

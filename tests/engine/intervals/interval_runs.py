@@ -23,8 +23,8 @@ Found = tuple[str, tuple[Value | None, ...], int, int]
 """A complex event: type, arguments, start and end in seconds."""
 
 AS_RECORDED = {
-    "recent": "recent, once, renewing",
-    "chronological": "chronological, renewing",
+    "recent": "recent, once, renewing, onesided",
+    "chronological": "chronological, renewing, onesided",
     "unrestricted": "unrestricted",
 }
 """The policies of the ETALIS system in our words."""

@@ -10,6 +10,8 @@ from interval_runs import Found, checked, deployed, found, in_order, model, run,
 from cepheus.core.errors import LimitError, OptionError, RuleError, SnapshotError
 from cepheus.core.schema import Schema
 from cepheus.core.time import MAX_TIME, SECOND
+from cepheus.engine.goals.engine import GoalsEngine
+from cepheus.engine.interface import Engine
 from cepheus.engine.intervals.engine import IntervalReferenceEngine
 from cepheus.rules.check import Checked
 from strategies.interval_programs import POLICIES, events, program
@@ -105,6 +107,17 @@ def test_background_knowledge_and_guards() -> None:
     assert in_order(run(rules, stream("slow(a)@1 slow(c)@2 slow(b)@3 slow(e)@4"))) == in_order(
         [("jam", ("a", "c"), 1, 2), ("lost", ("c",), 2, 2), ("jam", ("a", "b"), 1, 3), ("jam", ("b", "c"), 2, 3)]
     )
+
+
+@pytest.mark.parametrize("engine", [IntervalReferenceEngine, GoalsEngine])
+def test_onesided_keeps_an_event_from_waiting_while_another_waits_for_it(engine: type[Engine]) -> None:
+    given = stream("a(1)@1 b(2)@9 a(3)@10")
+    pair = "e(X, Y) <- (a(X) AND b(Y)).4."
+    assert run(checked(pair, "recent, once"), given, engine()) == [("e", (3, 2), 9, 10)]
+    assert run(checked(pair, "recent, once, onesided"), given, engine()) == []  # a(1) waits for ever
+    apart = "e(X, Y) <- (a(X, Z) AND b(Y, Z)).4."
+    given = stream("a(1,7)@1 b(2,8)@9 a(3,8)@10")
+    assert run(checked(apart, "recent, once, onesided"), given, engine()) == [("e", (3, 2), 9, 10)]
 
 
 def test_one_event_per_instance_however_derived() -> None:

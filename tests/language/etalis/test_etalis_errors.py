@@ -46,7 +46,7 @@ ONE = [
         "policy recent, chronological. e <- a.",
         "policy",
         "chronological",
-        "write one of once, renewing, shorter, longer, greatest, least",
+        "write one of once, renewing, onesided, shorter, longer, greatest, least",
     ),
     ("e(X) <- a(X) WHERE X + 1.", "not-a-condition", "X + 1", "compare it"),
     ("e(X) <- a(X) WHERE 3.", "not-a-condition", "3", "compare it with something"),

@@ -100,9 +100,10 @@ policies = st.one_of(
         st.just(Choice.RECENT),
         st.booleans(),
         st.booleans(),
+        st.booleans(),
         st.sampled_from([Preference.ARRIVAL, Preference.SHORTER, Preference.LONGER]),
     ),
-    st.builds(ConsumptionPolicy, st.just(Choice.CHRONOLOGICAL), st.just(True), st.booleans()),
+    st.builds(ConsumptionPolicy, st.just(Choice.CHRONOLOGICAL), st.just(True), st.booleans(), st.booleans()),
     st.just(ConsumptionPolicy(Choice.RECENT, preference=Preference.GREATEST, attribute="X")),
 )
 

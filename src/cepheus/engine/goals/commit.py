@@ -23,11 +23,15 @@ from cepheus.engine.goals.layout import (
     TableField,
     TableState,
 )
-from cepheus.engine.goals.matches import node_at
+from cepheus.engine.goals.matches import node_at, partners
+from cepheus.engine.goals.pairs import hash_in
 from cepheus.engine.goals.steps import count_of, first_of, step_at, step_state
 from cepheus.engine.goals.store import (
     NOWHERE,
     forget,
+    is_sought,
+    newest_row,
+    older_row,
     remove_row,
     row_at,
     state_at,
@@ -95,6 +99,8 @@ def _let_wait(context: int, node: int, step: int, operand: int) -> None:
             mark = marks + 8 * MARK_WORDS * k
             if peek(mark, Mark.TAKEN) or peek(mark, Mark.PARTNER) != 0:
                 continue
+        if fixed(node, NodeField.ONESIDED) and operand < 2 and _is_awaited(context, node, operand, match):
+            continue
         lasts = peek(match, Match.END) - peek(match, Match.START)
         if length >= 0 and lasts > length and (operand == 2 or unrestricted):
             continue
@@ -107,6 +113,25 @@ def _let_wait(context: int, node: int, step: int, operand: int) -> None:
         elif crowded and waits_already(context, number, hashed, match, tag_words, variables):
             continue
         wait_with_hash(context, node, operand, match, hashed)
+
+
+@compiled
+def _is_awaited(context: int, node: int, operand: int, match: int) -> bool:
+    """Tell whether a partner waits at the other operand, whatever the conditions around the operator say."""
+    is_left = operand == 0
+    number = fixed(node, NodeField.RIGHT_TABLE if is_left else NodeField.LEFT_TABLE)
+    if number < 0:
+        return False
+    hashed = hash_in(context, node, number, match, is_left)
+    row = newest_row(context, number, hashed)
+    while row != NOWHERE:
+        here = row_at(context, row)
+        if is_sought(context, number, hashed, here):
+            other = here + _MATCH_BYTES
+            if partners(context, node, match, other) if is_left else partners(context, node, other, match):
+                return True
+        row = older_row(context, number, here)
+    return False
 
 
 @compiled

@@ -15,7 +15,7 @@ class IntervalConstruct(Enum):
     """A construct, in the words of the support matrix and of refusals."""
 
     OPERATORS = "all operators, windows, points in time, recursion"
-    POLICIES = "all policies, once, renewing, with every preference"
+    POLICIES = "all policies, once, renewing, onesided, with every preference"
     CONDITIONS = "conditions of WHERE, background knowledge, aggregates over sliding windows"
     AGGREGATES_INSIDE = "aggregates inside OR and NOT of conditions"
     PARTLY_BOUND = "relations and aggregates over a variable that only one side of an OR binds"

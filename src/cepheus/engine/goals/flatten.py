@@ -120,7 +120,7 @@ def outlives(spec: NodeSpec) -> OutlivesCode:
     what lasts fits PAR whenever something that ended earlier does; within a window, if it starts no earlier.
     """
     policy = spec.policy
-    recent = policy.choice is ChoiceCode.RECENT and not policy.once and not policy.renewing
+    recent = policy.choice is ChoiceCode.RECENT and not (policy.once or policy.renewing or policy.onesided)
     by_arrival = policy.preference is PreferenceCode.ARRIVAL
     plain = spec.kind is NodeKind.COMBINED and not spec.shared
     windows = all(condition.kind is ConditionKind.WITHIN for condition in spec.conditions)
@@ -328,6 +328,7 @@ class Flattener:
             policy.once,
             policy.renewing,
         )
+        row[NodeField.ONESIDED] = policy.onesided
         row[NodeField.PREFERENCE] = policy.preference
         row[NodeField.LEFT_ATTRIBUTE], row[NodeField.RIGHT_ATTRIBUTE] = policy.left_attribute, policy.right_attribute
         row[NodeField.KEYS], row[NodeField.KEY_COUNT] = self._pairs(spec.keys), len(spec.keys)

@@ -100,6 +100,7 @@ class PolicySpec:
     choice: ChoiceCode = ChoiceCode.UNRESTRICTED
     once: bool = False
     renewing: bool = False
+    onesided: bool = False
     preference: PreferenceCode = PreferenceCode.ARRIVAL
     left_attribute: int = -1
     right_attribute: int = -1
@@ -241,7 +242,7 @@ class _RuleBuilder:
         inner = pattern
         while isinstance(inner, Lasting | Where):
             layers.append(inner)
-            if isinstance(inner, Lasting):
+            if isinstance(inner, Lasting) and not self._policy.onesided:
                 reach = min(reach, inner.duration)
             inner = inner.pattern
         layers.reverse()
@@ -387,6 +388,7 @@ class _RuleBuilder:
             ChoiceCode[policy.choice.name],
             policy.once,
             policy.renewing,
+            policy.onesided,
             PreferenceCode[policy.preference.name],
             left.names.index(name) if name in left.names else -1,
             right.names.index(name) if name in right.names else -1,

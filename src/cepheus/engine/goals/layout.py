@@ -308,6 +308,7 @@ class NodeField(IntEnum):
     SCREEN_DOWNWARD = 41
     OUTLIVES = 42
     REPEATS = 43
+    ONESIDED = 44
 
 
 class OperatorCode(IntEnum):

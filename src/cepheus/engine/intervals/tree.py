@@ -56,7 +56,7 @@ def build(pattern: IntervalPattern, policy: ConsumptionPolicy, conditions: Condi
     layers: list[Lasting | Where] = []
     while isinstance(pattern, Lasting | Where):
         layers.append(pattern)
-        if isinstance(pattern, Lasting):
+        if isinstance(pattern, Lasting) and not policy.onesided:
             reach = min(reach, pattern.duration)
         pattern = pattern.pattern
     around = _around(layers[::-1], conditions)
@@ -224,9 +224,19 @@ class _Join:
         return list(self._around(Match(*interval, binding, left.parts + right.parts)))
 
     def _wait(self, left: Sequence[Match], right: Sequence[Match]) -> None:
+        if self._policy.onesided:
+            left = [one for one in left if not any(self._belong(one, other) for other in self._waiting_right)]
         _let_wait(self._waiting_left, left, self._policy)
-        if self._operator not in _LEFT_ENDS_FIRST:
-            _let_wait(self._waiting_right, right, self._policy)
+        if self._operator in _LEFT_ENDS_FIRST:
+            return
+        if self._policy.onesided:
+            right = [other for other in right if not any(self._belong(one, other) for one in self._waiting_left)]
+        _let_wait(self._waiting_right, right, self._policy)
+
+    def _belong(self, left: Match, right: Match) -> bool:
+        """Tell whether two matches can be combined, as far as the operator alone is concerned."""
+        interval = relate(self._operator, left.start, left.end, right.start, right.end)
+        return interval is not None and agree(left.binding, right.binding) is not None
 
     def stores(self) -> Iterator[Store]:
         yield self._waiting_left

@@ -14,7 +14,7 @@ from cepheus.rules.interval.model import Choice, ConsumptionPolicy, Preference
 _CHOICES = {choice.value: choice for choice in Choice}
 _PREFERENCES = {preference.value: preference for preference in Preference if preference is not Preference.ARRIVAL}
 _BY_ATTRIBUTE = (Preference.GREATEST, Preference.LEAST)
-_MODIFIERS = ("once", "renewing")
+_MODIFIERS = ("once", "renewing", "onesided")
 
 
 def read_policy(words: Sequence[list[Token]], source: Source, errors: list[Diagnostic]) -> ConsumptionPolicy:
@@ -26,7 +26,7 @@ def read_policy(words: Sequence[list[Token]], source: Source, errors: list[Diagn
         errors.append(Diagnostic("policy", f"there is no policy '{' '.join(words[0])}'", span, hint))
         choice = Choice.UNRESTRICTED
     once = choice is Choice.CHRONOLOGICAL
-    renewing = False
+    renewing = onesided = False
     preference, attribute = Preference.ARRIVAL, None
     for word, *of in words[1:]:
         where = span_of(source, word, of[-1] if of else word)
@@ -37,6 +37,7 @@ def read_policy(words: Sequence[list[Token]], source: Source, errors: list[Diagn
             _check_attribute(preference, attribute, where, errors)
         elif name in _MODIFIERS and not of:
             once, renewing = once or name == "once", renewing or name == "renewing"
+            onesided = onesided or name == "onesided"
         else:
             known = (*_MODIFIERS, *_PREFERENCES)
             hint = did_you_mean(name, known) or f"write one of {', '.join(known)}"
@@ -46,7 +47,7 @@ def read_policy(words: Sequence[list[Token]], source: Source, errors: list[Diagn
     if choice is Choice.UNRESTRICTED and len(words) > 1:
         message = "the unrestricted policy takes every combination, so there is nothing to prefer or use up"
         errors.append(Diagnostic("policy", message, span, "write policy unrestricted"))
-    return ConsumptionPolicy(choice, once, renewing, preference, attribute, span)
+    return ConsumptionPolicy(choice, once, renewing, onesided, preference, attribute, span)
 
 
 def _check_attribute(preference: Preference, attribute: str | None, span: Span, errors: list[Diagnostic]) -> None:
@@ -67,6 +68,8 @@ def format_policy(policy: ConsumptionPolicy) -> str:
         words.append("once")
     if policy.renewing:
         words.append("renewing")
+    if policy.onesided:
+        words.append("onesided")
     if policy.attribute is not None:
         words.append(f"{policy.preference.value} {policy.attribute}")
     elif policy.preference is not Preference.ARRIVAL:

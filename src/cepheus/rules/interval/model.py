@@ -310,7 +310,14 @@ class ConsumptionPolicy:
     (not once), the ETALIS system does not (once). CHRONOLOGICAL is always once.
 
     With ``renewing`` a new match takes the place of one that waits at the same operand with equal values of all
-    variables, as in the ETALIS system: the older is dropped. UNRESTRICTED is neither once nor renewing.
+    variables, as in the ETALIS system: the older is dropped.
+
+    With ``onesided`` a new match waits only if nothing waits for it: no match at the other operand that agrees with it
+    and stands in the operator's relation to it, whatever the windows and conditions around the operator say of the two
+    (rules 7 and 9 of Algorithm 5.2, as in the ETALIS system; those of the left operand before those of the right). What
+    has left a window still keeps others from waiting, so that windows do not limit what is kept.
+
+    UNRESTRICTED is neither once nor renewing nor onesided.
 
     The left delimiter of NOT and the left operand of SEQ, DURING and STARTS wait also after they were used as a right
     one: waiting is by operand. The right operand of SEQ and NOT never waits, nor does that of DURING and STARTS.
@@ -319,6 +326,7 @@ class ConsumptionPolicy:
     choice: Choice = Choice.UNRESTRICTED
     once: bool = False
     renewing: bool = False
+    onesided: bool = False
     preference: Preference = Preference.ARRIVAL
     attribute: str | None = None
     span: Span | None = field(default=None, compare=False, repr=False)

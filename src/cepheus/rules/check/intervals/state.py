@@ -14,12 +14,13 @@ from cepheus.rules.interval.model import (
     Operator,
     Where,
 )
+from cepheus.rules.walk import walk
 
 _AT_ONE_TIME = (Operator.EQUALS, Operator.FINISHES)
 
 
 def warn_of_unbounded_state(rule: IntervalRule, findings: Findings) -> None:
-    """Warn of a rule that must remember every event for ever: nothing is used up, and no window limits it."""
+    """Warn of a rule that must remember events for ever: nothing is used up, and no window limits it."""
     unrestricted = rule.policy is None or rule.policy.choice is Choice.UNRESTRICTED
     if unrestricted and _unbounded(rule.pattern):
         findings.warning(
@@ -27,6 +28,13 @@ def warn_of_unbounded_state(rule: IntervalRule, findings: Findings) -> None:
             f"rule '{rule.name}' remembers all its events for ever: its policy is unrestricted and it has no window",
             rule.head.span,
             "write a window around the pattern, (p).20 min, or choose POLICY recent",
+        )
+    elif rule.policy is not None and rule.policy.onesided and any(isinstance(n, Lasting) for n in walk(rule.pattern)):
+        findings.warning(
+            "unbounded-state",
+            f"rule '{rule.name}' remembers what has left its window: its policy is onesided",
+            rule.head.span,
+            "leave out onesided, unless the rule must do what the ETALIS system does",
         )
 
 
