@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cepheus.core.schema import Schema
+from cepheus.engine.goals.binarise import add_rule
 from cepheus.engine.goals.functions import FunctionTable
 from cepheus.engine.goals.graph import Graph
 from cepheus.engine.goals.groups import split_rules
-from cepheus.engine.goals.layout import NodeKind
+from cepheus.engine.goals.program import NodeKind
 from cepheus.engine.goals.values import Texts
 from cepheus.explain.svg import LINE_HEIGHT, Canvas, text_width
 from cepheus.rules.interval.model import IntervalRule
@@ -31,7 +32,7 @@ def goal_graph(rules: Sequence[IntervalRule]) -> Canvas:
     for together in split_rules(rules, ()):
         graph = Graph(Texts(), FunctionTable(), Schema())
         for rule in together:
-            graph.add(rule)
+            add_rule(graph, rule)
         picture = _graph(graph)
         canvas.place(picture, 0, y)
         y += picture.height + 2 * _GAP_DOWN

@@ -77,9 +77,25 @@ def test_all_mistakes_are_told_at_once() -> None:
     assert [finding.span and finding.span.line for finding in raised.value.diagnostics] == [1, 3, 4]
 
 
-def test_deep_nesting_is_refused_not_overflown() -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "e <- " + "(" * 2000 + "a" + ")" * 2000 + ".",
+        "e <- " + " SEQ ".join(["a"] * 2000) + ".",
+        "e <- " + " OR ".join(["a"] * 2000) + ".",
+        "e(X) <- a(X) WHERE " + " + ".join(["X"] * 2000) + " > 0.",
+        "e(X) <- a(X) WHERE NOT " + "NOT " * 2000 + "X = 1.",
+        "near(" + " + ".join(["X"] * 2000) + ") :- road(X).",
+    ],
+)
+def test_deep_nesting_is_refused_not_overflown(text: str) -> None:
     with pytest.raises(RuleError, match="nested more than 100 deep"):
-        parse(f"e <- {'(' * 5000}a{')' * 5000}.")
+        parse(text)
+
+
+def test_long_lists_of_conditions_are_not_deep() -> None:
+    for word in (" AND ", ", ", " OR "):
+        assert len(parse("e(X) <- a(X) WHERE " + word.join(["X > 1"] * 2000) + ".").interval_rules) == 1
 
 
 def test_a_comparison_with_a_negative_number_is_no_arrow() -> None:

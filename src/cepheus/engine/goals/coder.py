@@ -9,7 +9,8 @@ from cepheus.core.source import Span
 from cepheus.core.values import ValueType
 from cepheus.engine.goals.constructs import IntervalConstruct, unsupported
 from cepheus.engine.goals.functions import FunctionTable
-from cepheus.engine.goals.layout import ANSWER_ARGUMENTS, MAX_STACK, Op
+from cepheus.engine.goals.layout import ANSWER_ARGUMENTS, MAX_STACK
+from cepheus.engine.goals.program import Op
 from cepheus.engine.goals.values import Texts
 from cepheus.plan.program import OPERATOR_CODES
 from cepheus.rules.expressions import (

@@ -10,21 +10,15 @@ from cepheus.engine.goals.layout import (
     ROW_HEADER,
     TOO_MANY_GOALS,
     At,
-    ChoiceCode,
     Frame,
     Mark,
     Match,
-    NodeField,
-    NodeKind,
-    OutlivesCode,
-    PlanField,
-    StepField,
     StepState,
-    TableField,
     TableState,
 )
 from cepheus.engine.goals.matches import node_at, partners
 from cepheus.engine.goals.pairs import hash_in
+from cepheus.engine.goals.program import ChoiceCode, NodeField, NodeKind, OutlivesCode, PlanField, StepField, TableField
 from cepheus.engine.goals.steps import count_of, first_of, step_at, step_state
 from cepheus.engine.goals.store import (
     NOWHERE,

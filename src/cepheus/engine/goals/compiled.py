@@ -35,6 +35,7 @@ _KERNEL = (
     "matches",
     "pairs",
     "plans",
+    "program",
     "restricting",
     "steps",
     "store",

@@ -10,7 +10,7 @@ from cepheus.engine.columns.lanes import before
 from cepheus.engine.columns.memory import fixed, peek, poke, poke_float, signed, table
 from cepheus.engine.columns.sums import add_float, add_integer, clear, read_float, read_integer, sum_floats
 from cepheus.engine.goals.compiled import call_6, compiled, inlined
-from cepheus.engine.goals.layout import ROW_HEADER, At, ConditionField, ConditionKind, Match, NodeField, Row, Tag
+from cepheus.engine.goals.layout import ROW_HEADER, At, Match, Row, Tag
 from cepheus.engine.goals.machine import (
     as_float,
     compare_values,
@@ -22,6 +22,7 @@ from cepheus.engine.goals.machine import (
     test,
 )
 from cepheus.engine.goals.matches import copy_words, loaded_match, node_at, parts_of, tag_of, value_of
+from cepheus.engine.goals.program import ConditionField, ConditionKind, NodeField
 from cepheus.engine.goals.store import NOWHERE, has_keys, is_sought, newer_row, oldest_row, row_at
 from cepheus.plan.program import Floats, FunctionCode
 

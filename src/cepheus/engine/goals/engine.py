@@ -13,48 +13,40 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.event import Event, EventId
 from cepheus.core.schema import Schema
-from cepheus.core.values import Value
 from cepheus.engine.columns.compiled import announce_compilation
 from cepheus.engine.columns.memory import address
 from cepheus.engine.factors import require_factor
 from cepheus.engine.families import interval_rules
 from cepheus.engine.goals.compiled import FOLDER
-from cepheus.engine.goals.flatten import FlatProgram, Flattener, Since, TypeEntry, tag_words, width_of
+from cepheus.engine.goals.flatten import FlatProgram, Flattener, Since, TypeEntry
 from cepheus.engine.goals.functions import FunctionTable
-from cepheus.engine.goals.graph import point_type
 from cepheus.engine.goals.groups import Group, TableRegistry, Waiting, feed_one_another, make_group, split_rules
 from cepheus.engine.goals.intake import Intake, Layout, SingleIntake
 from cepheus.engine.goals.kernel import begin_instant, run
 from cepheus.engine.goals.layout import (
-    MATCH_HEADER,
     ROW_HEADER,
-    TAG_BITS,
-    TAGS_PER_WORD,
-    AnswerField,
     At,
-    Match,
-    NodeKind,
     Status,
     TableState,
 )
 from cepheus.engine.goals.memory import Memory
-from cepheus.engine.goals.outlet import HeadForm, part_id, to_batch
-from cepheus.engine.goals.progress import Goal, Seat, fraction_of
+from cepheus.engine.goals.outlet import HeadForm, goals_of, to_batch
+from cepheus.engine.goals.program import NodeKind
+from cepheus.engine.goals.progress import Goal
+from cepheus.engine.goals.running import Runner
 from cepheus.engine.goals.snapshot import Saved, SavedType, read, write, wrong_content
-from cepheus.engine.goals.steps import NO_PART
+from cepheus.engine.goals.specs import point_type
 from cepheus.engine.goals.store import NOWHERE, remove_row
+from cepheus.engine.goals.tables import fact_rows, width_of
 from cepheus.engine.goals.texts import mark_matches, mark_records
 from cepheus.engine.goals.upkeep import put_back, put_facts, sweep
 from cepheus.engine.goals.values import Texts
 from cepheus.engine.intervals.certain import Reads, reads_of, refuse_uncertain, refuse_uncertain_event
-from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites, too_much_state
+from cepheus.engine.limits import DEFAULT_LIMIT
 from cepheus.plan.program import Words
 from cepheus.rules.interval.model import Atom, IntervalRule, TimePoint
 from cepheus.rules.model import AnyRule
 from cepheus.rules.walk import walk
-
-_MOST_ARENA_WORDS = 1 << 28
-"""Room for the new matches of one event; more than this is beyond what anyone can use."""
 
 
 class GoalsEngine:
@@ -90,6 +82,7 @@ class GoalsEngine:
         self._memory[At.LIMIT] = self._limit
         self._intake = Intake(self._memory, self._texts)
         self._single: SingleIntake | None = None
+        self._runner = Runner(self._memory, self._texts, self._functions, self._limit)
 
     # ---- Rules
 
@@ -182,14 +175,7 @@ class GoalsEngine:
         memory, program = self._memory, self._program
         assert program is not None
         for condition, table in group.facts().items():
-            node = group.placed.graph.nodes[condition.node]
-            rows = np.zeros((len(condition.rows), width_of(node)), np.int64)
-            tags_at, values_at = MATCH_HEADER, MATCH_HEADER + tag_words(node.variables)
-            for at, row in enumerate(condition.rows):
-                for place, value in enumerate(row):
-                    tag, word = self._texts.constant(value)
-                    rows[at, tags_at + place // TAGS_PER_WORD] |= tag << (TAG_BITS * (place % TAGS_PER_WORD))
-                    rows[at, values_at + place] = word
+            rows = fact_rows(condition.rows, group.placed.graph.nodes[condition.node], self._texts)
             place = program.facts[table]
             self._put(rows, partial(put_facts, memory.address, place))
 
@@ -325,26 +311,14 @@ class GoalsEngine:
         return self._until_done(lambda: run(self._memory.address))
 
     def _until_done(self, kernel: Callable[[], int]) -> EventBatch:
-        """Call the kernel until it is done, with more room and answers as it needs them; give what it found."""
-        memory = self._memory
-        self._show_texts()
-        chunks: list[Words] = []
-        while True:
-            status = Status(kernel())
-            if status is Status.DONE:
-                break
-            if status is Status.OUTPUT_FULL and memory[At.OUTPUT_WORDS]:
-                chunks.append(self._drain())
-                continue
-            self._provide(status)
-        if memory[At.OUTPUT_WORDS]:
-            chunks.append(self._drain())
-        found = EventBatch.empty()
-        if chunks:
-            found = to_batch(self._forms, self._texts, np.concatenate(chunks), self._factors)
+        words = self._runner.until_done(kernel, self._rule)
+        found = EventBatch.empty() if words is None else to_batch(self._forms, self._texts, words, self._factors)
         if self._texts.many:
             self._free_texts()
         return found
+
+    def _rule(self, number: int) -> IntervalRule:
+        return self.rules[number]
 
     def _free_texts(self) -> None:
         """Free the codes of texts that nothing needs any more; answers, which may hold some, begin anew."""
@@ -358,51 +332,6 @@ class GoalsEngine:
         mark_records(live, records, [entry.arity for entry in self._types.values()])
         self._texts.keep(live)
         memory.forget_answers()
-
-    def _drain(self) -> Words:
-        words = self._memory.held(At.OUTPUT)[: self._memory[At.OUTPUT_WORDS]].copy()
-        self._memory[At.OUTPUT_WORDS] = 0
-        return words
-
-    def _provide(self, status: Status) -> None:
-        """Give the kernel what it came back for."""
-        match status:
-            case Status.ANSWER_NEEDED:
-                self._answer()
-            case Status.RANKS_NEEDED:
-                self._texts.rank()
-                self._show_texts()
-            case Status.TOO_MANY_EVENTS:
-                raise too_many_composites(self._culprit(), self._limit)
-            case Status.TOO_MANY_GOALS:
-                raise too_much_state(self._culprit(), self._limit)
-            case Status.ARENA_FULL if self._memory[At.ARENA_SIZE] > _MOST_ARENA_WORDS:
-                raise too_many_composites(self._culprit(), self._limit)
-            case _:
-                self._memory.grow(status)
-
-    def _culprit(self) -> IntervalRule:
-        """Give the rule that went too far, and leave the rest of the input as if it had not been fed."""
-        self._memory[At.WORK_TOP] = NOWHERE
-        for at in (At.WORK_USED, At.OUTPUT_WORDS, At.STRATUM, At.LATE_PLAN, At.LATE_RECORD):
-            self._memory[at] = 0
-        return self.rules[self._memory[At.CULPRIT]]
-
-    def _answer(self) -> None:
-        answers = self._memory.requests()
-        for row in answers:
-            count = int(row[AnswerField.COUNT])
-            packed = int(row[AnswerField.TAGS])
-            tags = [(packed >> (4 * (count - 1 - place))) & 15 for place in range(count)]
-            words = row[AnswerField.ARGUMENT : AnswerField.ARGUMENT + count].tolist()
-            arguments = [self._texts.decode(tag, word) for tag, word in zip(tags, words, strict=True)]
-            value = self._functions.compute(int(row[AnswerField.FUNCTION]) - 1, arguments)
-            row[AnswerField.RESULT_TAG], row[AnswerField.RESULT] = self._texts.encode(value)
-        self._memory.answer(answers)
-        self._show_texts()
-
-    def _show_texts(self) -> None:
-        self._memory.use_texts(self._texts, self._texts.digests())
 
     # ---- State
 
@@ -437,36 +366,8 @@ class GoalsEngine:
                 if rule in (None, name):
                     for place, seat in graph.seats[name].items():
                         if place in waiting:
-                            found += self._goals_at(group, waiting[place], seat, deployed)
-        return found
-
-    def _goals_at(self, group: Group, waiting: Waiting, seat: Seat, rule: IntervalRule) -> list[Goal]:
-        spec = group.operand(waiting)
-        tags_at = MATCH_HEADER
-        values_at = tags_at + tag_words(spec.variables)
-        found = []
-        for match in self._matches(group, waiting).tolist():
-            values: dict[str, Value] = {}
-            for place, variable in enumerate(seat.names):
-                tag = (match[tags_at + place // TAGS_PER_WORD] >> (TAG_BITS * (place % TAGS_PER_WORD))) & 15
-                value = self._texts.decode(tag, match[values_at + place])
-                if value is not None:
-                    values[variable] = value
-            parts = zip(match[values_at + spec.variables :], spec.parts, strict=True)
-            found.append(
-                Goal(
-                    rule=str(rule.name),
-                    type=rule.head.name,
-                    happened=seat.happened,
-                    missing=seat.missing,
-                    absent=seat.absent,
-                    start=match[Match.START],
-                    end=match[Match.END],
-                    values=values,
-                    parts=tuple(part_id(word, kind, self._texts.table) for word, kind in parts if word != NO_PART),
-                    fraction=fraction_of(seat, rule),
-                )
-            )
+                            matches = self._matches(group, waiting[place])
+                            found += goals_of(matches, group.operand(waiting[place]), seat, deployed, self._texts)
         return found
 
     def snapshot(self) -> bytes:

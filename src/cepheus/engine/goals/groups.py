@@ -6,10 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from cepheus.core.schema import Schema
-from cepheus.engine.goals.flatten import PlacedGraph, Since, TableSpec, index_by, table_specs, width_of
+from cepheus.engine.goals.binarise import add_rule
+from cepheus.engine.goals.flatten import PlacedGraph, Since
 from cepheus.engine.goals.functions import FunctionTable
-from cepheus.engine.goals.graph import ConditionSpec, Graph, NodeSpec
-from cepheus.engine.goals.layout import ROW_HEADER, ConditionKind
+from cepheus.engine.goals.graph import Graph
+from cepheus.engine.goals.layout import ROW_HEADER
+from cepheus.engine.goals.program import ConditionKind
+from cepheus.engine.goals.specs import ConditionSpec, NodeSpec
+from cepheus.engine.goals.tables import TableSpec, index_by, table_specs, width_of
 from cepheus.engine.goals.values import Texts
 from cepheus.rules.interval.model import Atom, Choice, IntervalRule
 from cepheus.rules.walk import walk
@@ -92,7 +96,7 @@ def make_group(
     """Build the graph of rules and give it tables; UnsupportedError if it has something that the kernel lacks."""
     graph = Graph(texts, functions, schema)
     for rule in rules:
-        graph.add(rule)
+        add_rule(graph, rule)
     restricting = any(rule.policy is not None and rule.policy.choice is not Choice.UNRESTRICTED for rule in rules)
     placed = PlacedGraph(graph, rules[0].decided_late, restricting, since)
     for number, spec in enumerate(graph.nodes):

@@ -22,17 +22,13 @@ from cepheus.engine.goals.layout import (
     WORK_FULL,
     At,
     Frame,
-    LateField,
     Need,
-    NodeField,
     OutputRecord,
-    PlanField,
     Record,
-    RuleField,
-    TypeField,
 )
 from cepheus.engine.goals.matches import copy_words, node_at
 from cepheus.engine.goals.plans import run_plan
+from cepheus.engine.goals.program import LateField, NodeField, PlanField, RuleField, TypeField
 from cepheus.engine.goals.store import NOWHERE
 
 _PLAN_BYTES = 8 * len(PlanField)

@@ -8,8 +8,9 @@ from cepheus.engine.columns.lanes import mix
 from cepheus.engine.columns.memory import fixed, peek, poke, signed
 from cepheus.engine.columns.state import COMPOSITE_ID_BASE
 from cepheus.engine.goals.compiled import compiled, inlined
-from cepheus.engine.goals.layout import FLOAT_WORD, RECORD_HEADER, At, Known, Record, Tag, TypeField
+from cepheus.engine.goals.layout import FLOAT_WORD, RECORD_HEADER, At, Known, Record, Tag
 from cepheus.engine.goals.machine import ask, float_of, same_value, stir, stir_value
+from cepheus.engine.goals.program import TypeField
 
 _DIGEST_MASK = np.uint64(2**62 - 1)
 _TYPE_BYTES = 8 * len(TypeField)

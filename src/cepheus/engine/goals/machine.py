@@ -28,7 +28,8 @@ from cepheus.engine.columns.memory import (
     subtract_overflows,
 )
 from cepheus.engine.goals.compiled import call_2, compiled, inlined
-from cepheus.engine.goals.layout import ANSWER_WORDS, AnswerField, At, Need, Op, Tag
+from cepheus.engine.goals.layout import ANSWER_WORDS, AnswerField, At, Need, Tag
+from cepheus.engine.goals.program import Op
 
 _BOOL, _INT, _FLOAT, _STRING = int(Tag.BOOL), int(Tag.INT), int(Tag.FLOAT), int(Tag.STRING)
 _ANSWER_BYTES = 8 * ANSWER_WORDS

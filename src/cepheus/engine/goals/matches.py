@@ -6,8 +6,9 @@ import numpy as np
 
 from cepheus.engine.columns.memory import fixed, peek, poke, signed, table
 from cepheus.engine.goals.compiled import compiled, inlined
-from cepheus.engine.goals.layout import MATCH_HEADER, At, Match, NodeField, OperatorCode
+from cepheus.engine.goals.layout import MATCH_HEADER, At, Match
 from cepheus.engine.goals.machine import same_value, stir, stir_value
+from cepheus.engine.goals.program import NodeField, OperatorCode
 
 _NODE_BYTES = 8 * len(NodeField)
 

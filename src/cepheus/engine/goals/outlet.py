@@ -12,16 +12,29 @@ from numpy.typing import NDArray
 
 from cepheus.core.batch import ColumnKey, EventBatch, Provenance
 from cepheus.core.event import EventId
-from cepheus.core.values import ValueType
+from cepheus.core.values import Value, ValueType
 from cepheus.engine.columns.intake import id_of_word
 from cepheus.engine.columns.memory import address
 from cepheus.engine.columns.state import COMPOSITE_ID_BASE, STRING_ID_FLOOR
-from cepheus.engine.goals.layout import OUTPUT_HEADER, RECORD_HEADER, TAG_BITS, TAGS_PER_WORD, Record, Tag
+from cepheus.engine.goals.layout import (
+    MATCH_HEADER,
+    OUTPUT_HEADER,
+    RECORD_HEADER,
+    TAG_BITS,
+    TAGS_PER_WORD,
+    Match,
+    Record,
+    Tag,
+)
+from cepheus.engine.goals.progress import Goal, Seat, fraction_of
+from cepheus.engine.goals.specs import NodeSpec
 from cepheus.engine.goals.steps import NO_PART
+from cepheus.engine.goals.tables import tag_words
 from cepheus.engine.goals.upkeep import split
 from cepheus.engine.goals.values import Texts
 from cepheus.plan.program import Words
 from cepheus.plan.strings import StringTable
+from cepheus.rules.interval.model import IntervalRule
 
 T = TypeVar("T")
 
@@ -174,3 +187,33 @@ def _array(tag: Tag, words: Words, valid: NDArray[np.bool_], table: StringTable)
             return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32), mask=mask), found)
         case _:
             return pa.array(words, mask=mask)
+
+
+def goals_of(matches: Words, spec: NodeSpec, seat: Seat, rule: IntervalRule, texts: Texts) -> list[Goal]:
+    """Give matches that wait at a seat of a rule as goals, in the words of the rule."""
+    tags_at = MATCH_HEADER
+    values_at = tags_at + tag_words(spec.variables)
+    found = []
+    for match in matches.tolist():
+        values: dict[str, Value] = {}
+        for place, variable in enumerate(seat.names):
+            tag = (match[tags_at + place // TAGS_PER_WORD] >> (TAG_BITS * (place % TAGS_PER_WORD))) & 15
+            value = texts.decode(tag, match[values_at + place])
+            if value is not None:
+                values[variable] = value
+        parts = zip(match[values_at + spec.variables :], spec.parts, strict=True)
+        found.append(
+            Goal(
+                rule=str(rule.name),
+                type=rule.head.name,
+                happened=seat.happened,
+                missing=seat.missing,
+                absent=seat.absent,
+                start=match[Match.START],
+                end=match[Match.END],
+                values=values,
+                parts=tuple(part_id(word, kind, texts.table) for word, kind in parts if word != NO_PART),
+                fraction=fraction_of(seat, rule),
+            )
+        )
+    return found

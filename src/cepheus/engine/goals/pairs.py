@@ -5,19 +5,7 @@ from __future__ import annotations
 from cepheus.engine.columns.lanes import before
 from cepheus.engine.columns.memory import fixed, peek, poke, table
 from cepheus.engine.goals.compiled import call_3, compiled, inlined
-from cepheus.engine.goals.layout import (
-    ARENA_FULL,
-    DONE,
-    MATCH_HEADER,
-    ROW_HEADER,
-    At,
-    Match,
-    NodeField,
-    OperatorCode,
-    StepField,
-    TableField,
-    TableState,
-)
+from cepheus.engine.goals.layout import ARENA_FULL, DONE, MATCH_HEADER, ROW_HEADER, At, Match, TableState
 from cepheus.engine.goals.matches import (
     copy_words,
     end_of_pair,
@@ -31,6 +19,7 @@ from cepheus.engine.goals.matches import (
     tag_of,
     value_of,
 )
+from cepheus.engine.goals.program import NodeField, OperatorCode, StepField, TableField
 from cepheus.engine.goals.steps import count_of, first_of, step_at
 from cepheus.engine.goals.store import (
     NOWHERE,

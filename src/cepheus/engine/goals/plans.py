@@ -23,20 +23,15 @@ from cepheus.engine.goals.layout import (
     SEEN_FULL,
     WORK_FULL,
     At,
-    ChoiceCode,
     Match,
     Need,
-    NodeField,
-    NodeKind,
-    PlanField,
     Record,
-    StepField,
     StepState,
-    TableField,
 )
 from cepheus.engine.goals.machine import compute, stir, stir_value
 from cepheus.engine.goals.matches import copy_words, load_match, node_at, parts_of, same_match, tag_of, value_of
 from cepheus.engine.goals.pairs import unrestricted_step
+from cepheus.engine.goals.program import ChoiceCode, NodeField, NodeKind, PlanField, StepField, TableField
 from cepheus.engine.goals.restricting import restricting_step
 from cepheus.engine.goals.steps import atom_step, count_of, either_step, filter_step, first_of, step_at, step_state
 from cepheus.engine.goals.store import row_at, table_at

@@ -16,20 +16,16 @@ from cepheus.engine.goals.layout import (
     MARK_WORDS,
     ROW_HEADER,
     At,
-    ChoiceCode,
     Mark,
     Match,
-    NodeField,
-    PreferenceCode,
     Row,
-    StepField,
     StepState,
-    TableField,
     TableState,
 )
 from cepheus.engine.goals.machine import as_float, is_number
 from cepheus.engine.goals.matches import load_for_guard, load_pair, node_at, partners, tag_of, value_of
 from cepheus.engine.goals.pairs import earliest_end, hash_in, make_pair, oldest_since
+from cepheus.engine.goals.program import ChoiceCode, NodeField, PreferenceCode, StepField, TableField
 from cepheus.engine.goals.steps import count_of, first_of, step_at, step_state
 from cepheus.engine.goals.store import (
     NOWHERE,

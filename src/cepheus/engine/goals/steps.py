@@ -9,20 +9,7 @@ from __future__ import annotations
 from cepheus.engine.columns.memory import fixed, peek, poke, table
 from cepheus.engine.goals.compiled import compiled, inlined
 from cepheus.engine.goals.conditions import NO_ROOM, solve
-from cepheus.engine.goals.layout import (
-    ARENA_FULL,
-    DONE,
-    MATCH_HEADER,
-    RECORD_HEADER,
-    ArgumentField,
-    ArgumentKind,
-    At,
-    Match,
-    NodeField,
-    Record,
-    StepField,
-    StepState,
-)
+from cepheus.engine.goals.layout import ARENA_FULL, DONE, MATCH_HEADER, RECORD_HEADER, At, Match, Record, StepState
 from cepheus.engine.goals.machine import same_value
 from cepheus.engine.goals.matches import (
     copy_words,
@@ -34,6 +21,7 @@ from cepheus.engine.goals.matches import (
     tag_of,
     value_of,
 )
+from cepheus.engine.goals.program import ArgumentField, ArgumentKind, NodeField, StepField
 
 _ARGUMENT_BYTES = 8 * len(ArgumentField)
 _STEP_BYTES = 8 * len(StepField)

@@ -10,7 +10,8 @@ from __future__ import annotations
 from cepheus.engine.columns.lanes import before
 from cepheus.engine.columns.memory import fixed, peek, poke
 from cepheus.engine.goals.compiled import compiled, inlined
-from cepheus.engine.goals.layout import ROW_HEADER, At, IndexCode, Match, Row, TableField, TableState
+from cepheus.engine.goals.layout import ROW_HEADER, At, Match, Row, TableState
+from cepheus.engine.goals.program import IndexCode, TableField
 
 _TABLE_BYTES = 8 * len(TableField)
 _STATE_BYTES = 8 * len(TableState)

@@ -12,18 +12,7 @@ import numpy as np
 
 from cepheus.engine.columns.memory import fixed, peek, poke, poke_float, signed, table
 from cepheus.engine.goals.compiled import compiled, inlined
-from cepheus.engine.goals.layout import (
-    ROW_HEADER,
-    At,
-    IndexCode,
-    Match,
-    NodeField,
-    Op,
-    OutlivesCode,
-    Row,
-    TableField,
-    TableState,
-)
+from cepheus.engine.goals.layout import ROW_HEADER, At, Match, Row, TableState
 from cepheus.engine.goals.machine import as_float, compute, is_number, same_value, stir, stir_value
 from cepheus.engine.goals.matches import (
     copy_words,
@@ -35,6 +24,7 @@ from cepheus.engine.goals.matches import (
     tag_of,
     value_of,
 )
+from cepheus.engine.goals.program import IndexCode, NodeField, Op, OutlivesCode, TableField
 from cepheus.engine.goals.store import (
     NOWHERE,
     has_keys,

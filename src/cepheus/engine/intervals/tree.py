@@ -245,7 +245,7 @@ class _Join:
         yield from self._right.stores()
 
     def forget(self, time: int) -> None:
-        starts = _bounded(time - self._reach)
+        starts = _horizon(time, self._reach)
         ends = time if self._operator in _END_TOGETHER else MIN_TIME
         _keep(self._waiting_left, lambda match: match.start >= starts and match.end >= ends)
         if self._operator is Operator.MEETS:
@@ -324,7 +324,7 @@ class _Not:
             yield from node.stores()
 
     def forget(self, time: int) -> None:
-        starts = _bounded(time - self._reach)
+        starts = _horizon(time, self._reach)
         _keep(self._waiting, lambda match: match.start >= starts)
         _keep(self._seconds, lambda match: match.end >= time)
         earliest = min((match.end for match in self._waiting), default=time)
@@ -396,5 +396,6 @@ def _keep(store: Store, wanted: Callable[[Match], bool]) -> None:
     store[:] = [match for match in store if wanted(match)]
 
 
-def _bounded(time: int) -> int:
-    return max(time, MIN_TIME)
+def _horizon(time: int, reach: int) -> int:
+    """Give the start before which nothing is within reach; a reach of all time has none."""
+    return MIN_TIME if reach == MAX_TIME else max(time - reach, MIN_TIME)

@@ -18,6 +18,7 @@ from cepheus.core.source import Source, Span
 from cepheus.core.time import UNITS
 from cepheus.core.values import TYPE_NAMES, Value, ValueType
 from cepheus.language.etalis.policies import read_policy
+from cepheus.language.etalis.scan import MAX_NESTING
 from cepheus.language.etalis.terms import Kind, Term, TermReader
 from cepheus.language.tesla.literals import LiteralError, read_duration, read_number, read_string, read_time
 from cepheus.rules.expressions import Constant
@@ -139,6 +140,9 @@ class Builder(Transformer[Token, Any]):
     def rule(self, children: Children) -> IntervalRule:
         """``head <- pattern POLICY ..``."""
         head, _, pattern, policy, end = children
+        if _depth(pattern) > MAX_NESTING:
+            self._too_deep("pattern", pattern.span)
+            pattern = Atom("_", (), pattern.span)
         name, arguments = self._head(head)
         values = tuple(map(self._terms().expression, arguments))
         attributes = tuple(Attribute(argument_name(place), None) for place in range(1, len(values) + 1))
@@ -303,7 +307,17 @@ class Builder(Transformer[Token, Any]):
     # ---- Terms ---------------------------------------------------------------------------------------------------
 
     def _term(self, kind: Kind, what: Any, below: Children, first: Any, last: Any) -> Term:
-        return Term(kind, what, tuple(below), self._span(first, last))
+        span = self._span(first, last)
+        depth = 1 + max((term.depth for term in below), default=0)
+        if depth > MAX_NESTING:
+            self._too_deep("expression", span)
+            return Term(Kind.CONSTANT, Constant(0, ValueType.INT), (), span)
+        return Term(kind, what, tuple(below), span, depth=depth)
+
+    def _too_deep(self, what: str, span: Span) -> None:
+        self._error(
+            "nesting", f"this {what} is nested more than {MAX_NESTING} deep", span, "split the rule into several"
+        )
 
     def either(self, children: Children) -> Term:
         """``c1 OR c2``."""
@@ -314,7 +328,8 @@ class Builder(Transformer[Token, Any]):
     def both(self, children: Children) -> Term:
         """``c1 AND c2``."""
         left, _, right = children
-        return self._term(Kind.BOTH, "AND", [left, right], left.span, right.span)
+        below = [*left.below, right] if left.kind is Kind.BOTH else [left, right]
+        return self._term(Kind.BOTH, "AND", below, left.span, right.span)
 
     def negated(self, children: Children) -> Term:
         """``NOT c``."""
@@ -427,3 +442,22 @@ class Builder(Transformer[Token, Any]):
         opening, inner, closing = children
         term: Term = inner
         return replace(term, span=self._span(opening, closing))
+
+
+def _depth(pattern: IntervalPattern) -> int:
+    """Give the number of levels of a pattern; each operator of a chain is one. What is too deep allows no recursion."""
+    deepest = 0
+    stack: list[tuple[IntervalPattern, int]] = [(pattern, 1)]
+    while stack:
+        current, depth = stack.pop()
+        deepest = max(deepest, depth)
+        match current:
+            case Lasting(pattern=inner) | Where(pattern=inner):
+                stack.append((inner, depth + 1))
+            case Combined(left=left, right=right) | Either(left=left, right=right):
+                stack += [(left, depth + 1), (right, depth + 1)]
+            case Absence(negated=negated, first=first, second=second):
+                stack += [(negated, depth + 1), (first, depth + 1), (second, depth + 1)]
+            case _:
+                pass
+    return deepest

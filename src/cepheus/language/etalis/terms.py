@@ -59,6 +59,7 @@ class Term:
     below: tuple[Term, ...]
     span: Span
     window: int = 0
+    depth: int = 1
 
 
 _UNDEFINED = Constant(0, ValueType.INT)

@@ -1,0 +1,151 @@
+"""Windows and conditions around a pattern, described for the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from cepheus.engine.goals.coder import Coder
+from cepheus.engine.goals.constructs import IntervalConstruct, unsupported
+from cepheus.engine.goals.graph import Graph
+from cepheus.engine.goals.program import ConditionKind, NodeKind
+from cepheus.engine.goals.specs import ConditionSpec, NodeSpec
+from cepheus.rules.expressions import Constant, Parameter
+from cepheus.rules.interval.conditions import Conditions
+from cepheus.rules.interval.matches import distinct, unify
+from cepheus.rules.interval.model import (
+    Aggregated,
+    AnyOf,
+    Bind,
+    Holds,
+    IntervalRule,
+    Known,
+    Lasting,
+    Member,
+    NoneOf,
+    Relation,
+    Unknown,
+    Where,
+)
+from cepheus.rules.walk import walk
+
+_Plain = Holds | Bind | Known | Unknown | Member | AnyOf | NoneOf
+"""Conditions without tables of members."""
+
+
+class ConditionWriter:
+    """Describes the conditions of one rule; what they look at becomes nodes of the graph."""
+
+    def __init__(self, graph: Graph, rule: IntervalRule) -> None:
+        self._graph = graph
+        self._relations: dict[str, Relation] = {relation.name: relation for relation in rule.relations}
+        self._conditions = Conditions(rule.relations)
+        self.members: list[int] = []
+
+    def layers(
+        self, layers: Sequence[Lasting | Where], known: Sequence[str], surely: frozenset[str]
+    ) -> tuple[tuple[ConditionSpec, ...], tuple[str, ...], frozenset[str]]:
+        """Describe windows and conditions over variables, of which some surely have a value.
+
+        Also give the variables that there are afterwards, and which of them surely have one.
+        """
+        names, sure = list(known), set(surely)
+        specs: list[ConditionSpec] = []
+        for layer in layers:
+            if isinstance(layer, Lasting):
+                kind = ConditionKind.EXACTLY if layer.exact else ConditionKind.WITHIN
+                specs.append(ConditionSpec(kind, number=layer.duration))
+            else:
+                for condition in layer.conditions:
+                    if isinstance(condition, Aggregated):
+                        specs += self._aggregated(condition, names, sure)
+                    else:
+                        specs.append(self._condition(condition, names, sure))
+        return tuple(specs), tuple(names), frozenset(sure)
+
+    def _condition(self, condition: _Plain, names: list[str], sure: set[str]) -> ConditionSpec:
+        coder = self._graph.coder(names)
+        match condition:
+            case Holds(constraint=constraint):
+                return ConditionSpec(ConditionKind.TEST, code=coder.test(constraint))
+            case Member() if condition.gives is not None and condition.gives not in sure:
+                return self._listed(condition, condition.gives, names, sure)
+            case Member(value=value, options=options):
+                return ConditionSpec(ConditionKind.TEST, code=coder.member(value, options))
+            case Bind(variable=variable, value=value):
+                if variable in names:
+                    return ConditionSpec(ConditionKind.TEST, code=coder.equality(variable, value))
+                code = coder.value(value)
+                return ConditionSpec(ConditionKind.SET, _bind(variable, names, sure), code)
+            case Known(relation=relation):
+                return self._known(self._relations[relation], condition, names, sure)
+            case Unknown() | AnyOf() | NoneOf():
+                return self._asked(condition, names, coder)
+            case _:
+                assert_never(condition)
+
+    def _asked(self, condition: Unknown | AnyOf | NoneOf, names: list[str], coder: Coder) -> ConditionSpec:
+        """Ask Python for the truth of a condition that binds nothing; it depends on values of variables alone."""
+        used = {node.name for node in walk(condition) if isinstance(node, Parameter)}
+        used |= {node.variable for node in walk(condition) if isinstance(node, Bind)}
+        if any(isinstance(node, Aggregated) for node in walk(condition)):
+            raise unsupported(IntervalConstruct.AGGREGATES_INSIDE, condition.span)
+        read = tuple(name for name in names if name in used)
+        function = self._graph.functions.condition(condition, self._conditions, read)
+        return ConditionSpec(ConditionKind.TEST, code=coder.call(function, read, condition.span))
+
+    def _listed(self, condition: Member, variable: str, names: list[str], sure: set[str]) -> ConditionSpec:
+        """Give the condition that gives a variable each value of a list."""
+        values = distinct(option.value for option in condition.options if isinstance(option, Constant))
+        rows = tuple((value,) for value in values)
+        known = Known("", (Parameter(variable),), condition.span)
+        return self._known(Relation("", 1, rows), known, names, sure)
+
+    def _known(self, relation: Relation, condition: Known, names: list[str], sure: set[str]) -> ConditionSpec:
+        arguments = condition.arguments
+        rows = tuple(row for row in relation.rows if unify(arguments, row, {}) is not None)
+        places = {a.name: place for place, a in reversed([*enumerate(arguments)]) if isinstance(a, Parameter)}
+        places = dict(sorted(places.items(), key=lambda item: item[1]))
+        if any(name in names and name not in sure for name in places):
+            raise unsupported(IntervalConstruct.PARTLY_BOUND, condition.span)
+        keys = tuple((place, names.index(name)) for name, place in places.items() if name in names)
+        binds = tuple((place, _bind(name, names, sure)) for name, place in places.items() if name not in names)
+        spec = NodeSpec(NodeKind.MEMBERS, variables=relation.arity, type=f"\0relation {relation.name}")
+        return ConditionSpec(ConditionKind.KNOWN, keys=keys, binds=binds, rows=rows, node=self._graph.node(spec))
+
+    def _aggregated(self, condition: Aggregated, names: list[str], sure: set[str]) -> list[ConditionSpec]:
+        """Give the condition that computes an aggregate; its members are kept in a table of their own."""
+        arguments, free = self._graph.arguments(condition.atom)
+        if any(name in names and name not in sure for name in free):
+            raise unsupported(IntervalConstruct.PARTLY_BOUND, condition.span)
+        keys = tuple((place, names.index(name)) for place, name in enumerate(free) if name in names)
+        atom = NodeSpec(NodeKind.ATOM, len(free), (condition.atom.type,), condition.atom.type, arguments)
+        members = NodeSpec(NodeKind.MEMBERS, left=self._graph.node(atom), keys=keys, reach=condition.window)
+        number = self._graph.node(members)
+        self.members.append(number)
+        result = len(names)
+        unbound = [(place, name) for place, name in enumerate(free) if name not in names]
+        binds = tuple((place, result + 1 + at) for at, (place, _) in enumerate(unbound))
+        coder = self._graph.coder([*names, "", *(name for _, name in unbound)])
+        spec = ConditionSpec(
+            ConditionKind.AGGREGATE,
+            result,
+            () if condition.value is None else coder.value(condition.value),
+            condition.window,
+            keys,
+            binds,
+            node=number,
+            function=condition.function,
+        )
+        self._graph.deepest = max(self._graph.deepest, result + 1 + len(binds))
+        if condition.variable not in names:
+            _bind(condition.variable, names, sure)
+            return [spec]
+        same = self._graph.coder([*names, ""]).equality(condition.variable, Parameter(""))
+        return [spec, ConditionSpec(ConditionKind.TEST, code=same)]
+
+
+def _bind(name: str, names: list[str], sure: set[str]) -> int:
+    names.append(name)
+    sure.add(name)
+    return len(names) - 1

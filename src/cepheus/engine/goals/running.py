@@ -1,0 +1,94 @@
+"""Running the kernel: it comes back for more room and for answers that only Python can give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from cepheus.engine.goals.functions import FunctionTable
+from cepheus.engine.goals.layout import AnswerField, At, Status
+from cepheus.engine.goals.memory import Memory
+from cepheus.engine.goals.store import NOWHERE
+from cepheus.engine.goals.values import Texts
+from cepheus.engine.limits import too_many_composites, too_much_state
+from cepheus.plan.program import Words
+from cepheus.rules.interval.model import IntervalRule
+
+_MOST_ARENA_WORDS = 1 << 28
+"""Room for the new matches of one event; more than this is beyond what anyone can use."""
+
+
+class Runner:
+    """Calls the kernel until it is done."""
+
+    def __init__(self, memory: Memory, texts: Texts, functions: FunctionTable, limit: int) -> None:
+        self._memory = memory
+        self._texts = texts
+        self._functions = functions
+        self._limit = limit
+
+    def until_done(self, kernel: Callable[[], int], rule: Callable[[int], IntervalRule]) -> Words | None:
+        """Call the kernel until it is done, with more room and answers as it needs them; give what it found.
+
+        ``rule`` gives a rule by its number, for the error that names one which went too far.
+        """
+        memory = self._memory
+        self._show_texts()
+        chunks: list[Words] = []
+        while True:
+            status = Status(kernel())
+            if status is Status.DONE:
+                break
+            if status is Status.OUTPUT_FULL and memory[At.OUTPUT_WORDS]:
+                chunks.append(self._drain())
+                continue
+            self._provide(status, rule)
+        if memory[At.OUTPUT_WORDS]:
+            chunks.append(self._drain())
+        return np.concatenate(chunks) if chunks else None
+
+    def _drain(self) -> Words:
+        words = self._memory.held(At.OUTPUT)[: self._memory[At.OUTPUT_WORDS]].copy()
+        self._memory[At.OUTPUT_WORDS] = 0
+        return words
+
+    def _provide(self, status: Status, rule: Callable[[int], IntervalRule]) -> None:
+        """Give the kernel what it came back for."""
+        match status:
+            case Status.ANSWER_NEEDED:
+                self._answer()
+            case Status.RANKS_NEEDED:
+                self._texts.rank()
+                self._show_texts()
+            case Status.TOO_MANY_EVENTS:
+                raise too_many_composites(self._culprit(rule), self._limit)
+            case Status.TOO_MANY_GOALS:
+                raise too_much_state(self._culprit(rule), self._limit)
+            case Status.ARENA_FULL if self._memory[At.ARENA_SIZE] > _MOST_ARENA_WORDS:
+                raise too_many_composites(self._culprit(rule), self._limit)
+            case _:
+                self._memory.grow(status)
+
+    def _culprit(self, rule: Callable[[int], IntervalRule]) -> IntervalRule:
+        """Give the rule that went too far, and leave the rest of the input as if it had not been fed."""
+        self._memory[At.WORK_TOP] = NOWHERE
+        for at in (At.WORK_USED, At.OUTPUT_WORDS, At.STRATUM, At.LATE_PLAN, At.LATE_RECORD):
+            self._memory[at] = 0
+        return rule(self._memory[At.CULPRIT])
+
+    def _answer(self) -> None:
+        answers = self._memory.requests()
+        for row in answers:
+            count = int(row[AnswerField.COUNT])
+            packed = int(row[AnswerField.TAGS])
+            tags = [(packed >> (4 * (count - 1 - place))) & 15 for place in range(count)]
+            words = row[AnswerField.ARGUMENT : AnswerField.ARGUMENT + count].tolist()
+            arguments = [self._texts.decode(tag, word) for tag, word in zip(tags, words, strict=True)]
+            value = self._functions.compute(int(row[AnswerField.FUNCTION]) - 1, arguments)
+            row[AnswerField.RESULT_TAG], row[AnswerField.RESULT] = self._texts.encode(value)
+        self._memory.answer(answers)
+        self._show_texts()
+
+    def _show_texts(self) -> None:
+        self._memory.use_texts(self._texts, self._texts.digests())
