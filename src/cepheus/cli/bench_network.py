@@ -35,7 +35,7 @@ def _loads(*, quick: bool) -> list[tuple[str, Load, str]]:
     seconds = 1.5 if quick else 15.0
     return [
         ("5,000 a second", Load(5_000, seconds, 0.1, 0.1), "99% < 50 ms"),
-        ("50,000 a second", Load(50_000, seconds, 0.1, 0.002), "keeps up"),
+        ("60,000 a second", Load(60_000, seconds, 0.1, 0.002), "50,000 events/s"),
         ("as fast as they are taken", Load(None, seconds, 0.1, 0.002), "-"),
         ("as fast, selective", Load(None, seconds, 0.01, 0.002), "-"),
         ("as fast, nothing filtered", Load(None, seconds, 1.0, 0.002), "-"),
@@ -43,4 +43,6 @@ def _loads(*, quick: bool) -> list[tuple[str, Load, str]]:
 
 
 def _met(outcome: Outcome) -> bool:
-    return outcome.keeps_up and (outcome.load.rate != 5_000 or outcome.delay(0.99) < 0.05)
+    """Tell whether nothing piled up, and what a load was for was reached: a short delay, or more than was asked for."""
+    reached = outcome.delay(0.99) < 0.05 if outcome.load.rate == 5_000 else outcome.rate >= 50_000
+    return outcome.keeps_up and reached

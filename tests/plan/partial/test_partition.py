@@ -133,6 +133,16 @@ def test_a_single_choice_that_needs_more_than_is_seen_takes_each() -> None:
     assert split(text, p2="A B", here="C")["p2"] == ["A() and each B() within 1 min from A"]
 
 
+def test_what_a_rule_consumes_is_not_judged_below_at_any_place() -> None:
+    text = """define X() from A() and 2 last B(v=1) as b within 1 min from A
+    and first B() as older within 1 min from b consuming b"""
+    assert split(text, p2="A B", here="C")["p2"] == [
+        "A() and each B(v=1) as b within 1 min from A and each B() as older within 1 min from b"
+    ]
+    text = "define X() from A() and last B() within 1 min from A and not B(v=1) as worse between B and A consuming B"
+    assert split(text, p2="A B", here="C")["p2"] == ["A() and each B() within 1 min from A", "B(v=1) as worse"]
+
+
 def test_aggregates_go_with_what_their_window_hangs_from() -> None:
     text = "define X() from A() and last B() within 1 min from A and 3 < $t = Avg(C().v within 1 min from B)"
     assert split(text, p2="A", p3="B C")["p3"] == ["B() and 3 < $t = Avg(C().v within 1 min from B)"]

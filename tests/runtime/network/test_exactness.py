@@ -23,6 +23,11 @@ def test_networks_deliver_what_one_processor_would(strategy: Strategy, start: in
         check_trial(seed, strategy)
 
 
+def test_what_a_rule_consumed_is_gone_at_its_other_places_too() -> None:
+    """Found by a trial: a child chose the first of events one of which the rule had consumed at its father."""
+    check_trial(314_282, Strategy.MT)
+
+
 @pytest.mark.parametrize("start", range(0, 100, 20))
 def test_faults_lose_and_double_nothing(start: int) -> None:
     for seed in range(start, start + 20):

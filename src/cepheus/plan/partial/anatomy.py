@@ -85,6 +85,19 @@ def input_types(rule: Rule) -> frozenset[str]:
     return frozenset(event.type for event in _events(whole_pattern(rule)))
 
 
+def consumed_types(rule: Rule) -> frozenset[str]:
+    """Give the types of which a rule uses up events: those it has used up are not seen at any other place in it.
+
+    >>> from cepheus.language.tesla import parse
+    >>> rule = parse("define F() from A() and last B() within 1 s from A consuming B").rules[0]
+    >>> sorted(consumed_types(rule))
+    ['B']
+    """
+    shape = anatomy(rule)
+    events = (shape.pattern.terminator, *(selection.event for selection in shape.selections.values()))
+    return frozenset(event.type for event in events if event.name in rule.consuming)
+
+
 def item_event(item: PatternItem) -> EventPattern:
     """Give the event that a pattern item is about."""
     return item.aggregate.event if isinstance(item, Aggregation) else item.event

@@ -21,6 +21,7 @@ from cepheus.plan.partial.anatomy import (
     Anatomy,
     anatomy,
     anatomy_of_pattern,
+    consumed_types,
     input_types,
     item_event,
     item_scope,
@@ -76,6 +77,7 @@ class _Whole:
         self.root = root
         self.shape = shape
         self.origins = dict(zip(map(id, shape.pattern.items), origins, strict=True))
+        self.consumed = consumed_types(rule)
         self.binders = bindings(shape.pattern)
         self.types = {shape.pattern.terminator.name: shape.pattern.terminator.type}
         self.types |= {name: selection.event.type for name, selection in shape.selections.items()}
@@ -149,7 +151,7 @@ class _Whole:
                 name = event.name
                 ancestor = next(step for step in self.shape.path(name)[1:] if step in tree)
                 direct = ancestor == window.reference
-                if direct and self.shape.choice_needs[name] <= known and name not in self.rule.consuming:
+                if direct and self.shape.choice_needs[name] <= known and event.type not in self.consumed:
                     return selection
                 return replace(
                     selection,
@@ -163,14 +165,14 @@ class _Whole:
                 return item
 
     def _attaches(self, item: Negation | Aggregation, known: set[str], exclusive: set[str]) -> bool:
-        """Tell whether a negation or aggregate can be decided with the positions known."""
+        """Tell whether a negation or aggregate can be decided with the positions known, and without what is consumed."""
         event = item_event(item)
         wanted = {*scope_events(item_scope(item))}
         for constraint in event.constraints:
             wanted |= self._needs(constraint, event)
         if isinstance(item, Aggregation) and item.aggregate.value is not None:
             wanted |= self._needs(item.aggregate.value, event)
-        return event.type in exclusive and wanted <= known
+        return event.type in exclusive - self.consumed and wanted <= known
 
     def _content(self, event: EventPattern, known: set[str]) -> EventPattern:
         """Keep the constraints that can be checked where only some events are known."""

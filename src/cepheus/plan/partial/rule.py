@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cepheus.plan.partial.anatomy import anatomy
+from cepheus.plan.partial.anatomy import anatomy, consumed_types
 from cepheus.rules.model import Pattern, Policy, Rule, Selection
 
 
@@ -44,5 +44,8 @@ class PartialRule:
 
     @property
     def joined(self) -> bool:
-        """Whether other events decide which events are candidates at the root."""
-        return bool(anatomy(self.rule).choice_needs.get(self.root))
+        """Whether other events, or what the rule has consumed, decide which events are candidates at the root."""
+        shape = anatomy(self.rule)
+        if shape.choice_needs.get(self.root):
+            return True
+        return self.selection is not None and self.selection.event.type in consumed_types(self.rule)

@@ -277,14 +277,14 @@ class Evaluation:
                         if each.matcher.is_leaf and record.sent is not None and record.sent <= at:
                             continue  # nothing more to send than another partial rule has sent
                         if not each.pull or not each.waiting(record):
-                            self._send(each.root(record, self.store), at)
+                            self._send(each, record, at)
 
     def resend(self, each: PartialFilter) -> None:
         """Let through all that a new partial rule has of what is remembered; it is known from now on."""
         column = self.store.columns.get(each.matcher.type)
         for record in list(column.records) if column is not None else ():
             if each.matcher.accepts(record):
-                self._send(each.root(record, self.store), self.done)
+                self._send(each, record, self.done)
 
     def pull(self, each: PartialFilter, first: int, last: int) -> None:
         """Let through what a partial rule has of a span of time; each event is known from its own time on."""
@@ -294,7 +294,7 @@ class Evaluation:
         low, high = column.within(first, min(last, self.done) + 1)
         for record in column.records[low:high]:
             if each.matcher.accepts(record) and not each.waiting(record):
-                self._send(each.root(record, self.store), record.time)
+                self._send(each, record, record.time)
 
     def _fire(self, record: Record) -> None:
         queue = [record]
@@ -315,16 +315,17 @@ class Evaluation:
         for made in queue[1:]:
             self.store.insert(made)
 
-    def _send(self, records: Iterable[Record], at: int) -> None:
-        """Let events through, with all that they look at."""
-        waiting = self._unsent(records, at)
+    def _send(self, by: PartialFilter, root: Record, at: int) -> None:
+        """Let through what a partial rule sends because of an event at its root, with all that these look at."""
+        waiting = self._unsent(by.root(root, self.store), at)
         for record in waiting:
             if record.sent is None or record.sent > at:
                 record.sent = at
                 self.sent.append((at, record))
                 if self.exact:
                     for each in self._looking.get(record.type, ()):
-                        waiting += self._unsent(each.looked_at(record, self.store), at)
+                        if record is not root or each is not by:
+                            waiting += self._unsent(each.looked_at(record, self.store), at)
 
     def _unsent(self, records: Iterable[Record], at: int) -> list[Record]:
         """Give those that the father does not know, or must know from an earlier moment on; most have been sent."""
