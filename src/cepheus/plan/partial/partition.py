@@ -165,7 +165,7 @@ class _Whole:
                 return item
 
     def _attaches(self, item: Negation | Aggregation, known: set[str], exclusive: set[str]) -> bool:
-        """Tell whether a negation or aggregate can be decided with the positions known, and without what is consumed."""
+        """Tell whether a negation or aggregate can be decided with the positions known; what is consumed is not."""
         event = item_event(item)
         wanted = {*scope_events(item_scope(item))}
         for constraint in event.constraints:
