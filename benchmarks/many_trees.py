@@ -2,6 +2,7 @@
 
     python benchmarks/many_trees.py --networks 300 --simulate 1 2 3
     python benchmarks/many_trees.py --networks 0 --variants 3
+    python benchmarks/many_trees.py --networks 0 --readings 4
 
 First over many networks what strategies would send without filters, then what they do send in a few of them.
 """
@@ -10,9 +11,12 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from random import Random
 from statistics import mean, quantiles
+
+import networkx
 
 from cepheus.bench.deployment.figures import FULL
 from cepheus.bench.deployment.floor import unfiltered, wanted_elsewhere
@@ -116,11 +120,74 @@ VARIANTS: dict[str, Callable[[Scenario, int], Plan]] = {
 }
 
 
+def _at(plan: Plan, places: int) -> Plan:
+    """Give the same plan with all sources at a few processors, drawn at random."""
+    random = Random(f"places {plan.seed}")
+    hosts = random.sample(plan.processors, places)
+    return replace(plan, sources=tuple(replace(each, processor=random.choice(hosts)) for each in plan.sources))
+
+
+def _rates(plan: Plan, *, gaps: bool) -> Plan:
+    """Give the same plan with rates (mean 1/s) or mean gaps (100 s) drawn from an exponential distribution."""
+    random = Random(f"rates {plan.seed}")
+    slowest, fastest = plan.scenario.slowest, plan.scenario.fastest
+
+    def rate() -> float:
+        while True:
+            found = 1 / random.expovariate(1 / 100) if gaps else random.expovariate(1.0)
+            if slowest <= found <= fastest:
+                return found
+
+    return replace(plan, sources=tuple(replace(each, rate=rate()) for each in plan.sources))
+
+
+def _leader_at_the_edge(plan: Plan) -> Plan:
+    """Let the processor that is farthest from all others change places with the leader."""
+    graph = networkx.Graph()
+    graph.add_weighted_edges_from((one, other, delay) for (one, other), delay in plan.links.items())
+    far = {name: sum(networkx.single_source_dijkstra_path_length(graph, name).values()) for name in graph}
+    edge, leader = max(plan.processors, key=lambda name: far[name]), min(plan.processors)
+    other_name = {edge: leader, leader: edge}
+
+    def moved(name: str) -> str:
+        return other_name.get(name, name)
+
+    return replace(
+        plan,
+        links={(moved(one), moved(other)): delay for (one, other), delay in plan.links.items()},
+        sources=tuple(replace(each, processor=moved(each.processor)) for each in plan.sources),
+        sinks=tuple((f"k-{moved(at)}", moved(at), kind) for _, at, kind in plan.sinks),
+    )
+
+
+READINGS: dict[str, Callable[[Plan], Plan]] = {
+    "as in the default scenario": lambda plan: plan,
+    "types at 2 processors": lambda plan: _at(plan, 2),
+    "types at 3, gaps exponential": lambda plan: _rates(_at(plan, 3), gaps=True),
+    "types at 5, gaps exponential": lambda plan: _rates(_at(plan, 5), gaps=True),
+    "rates exponential": lambda plan: _rates(plan, gaps=False),
+    "types at 5, rates exponential": lambda plan: _rates(_at(plan, 5), gaps=False),
+    "types at 5, leader at the edge": lambda plan: _leader_at_the_edge(_at(plan, 5)),
+}
+"""What the paper's text allows, each drawn from the plan of the default scenario."""
+
+SETTLED = replace(BASE, warm_up=100 * SECOND, duration=20 * SECOND)
+"""Measured when windows of a minute are full."""
+
+
 def show_variant(name: str, seeds: int) -> None:
     """Print the traffic of many trees in relation to that of a centre, in other settings."""
+    _show_ratios(name, (VARIANTS[name](BASE, seed) for seed in range(1, seeds + 1)))
+
+
+def show_reading(name: str, seeds: int) -> None:
+    """Do the same for another reading of the paper, in the long run."""
+    _show_ratios(name, (READINGS[name](draw(SETTLED, seed)) for seed in range(1, seeds + 1)))
+
+
+def _show_ratios(name: str, plans: Iterable[Plan]) -> None:
     ratios = []
-    for seed in range(1, seeds + 1):
-        plan = VARIANTS[name](BASE, seed)
+    for plan in plans:
         many, centre = (run_plan(with_strategy(plan, each)).outcome.traffic for each in (Strategy.MT, Strategy.CENTR))
         ratios.append(many / centre)
     print(f"{name}: MT/Centr {', '.join(f'{ratio:.2f}' for ratio in ratios)}", flush=True)
@@ -131,6 +198,7 @@ def main() -> None:
     parser.add_argument("--networks", type=int, default=300, help="how many networks to estimate")
     parser.add_argument("--simulate", type=int, nargs="*", default=(), help="seeds of networks to simulate")
     parser.add_argument("--variants", type=int, default=0, help="how many seeds of other settings to simulate")
+    parser.add_argument("--readings", type=int, default=0, help="how many seeds of other readings to simulate")
     options = parser.parse_args()
     if options.networks:
         show_unfiltered(options.networks)
@@ -138,6 +206,8 @@ def main() -> None:
         show_crossings(seed)
     for name in VARIANTS if options.variants else ():
         show_variant(name, options.variants)
+    for name in READINGS if options.readings else ():
+        show_reading(name, options.readings)
 
 
 if __name__ == "__main__":
