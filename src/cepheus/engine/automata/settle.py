@@ -18,15 +18,14 @@ from cepheus.engine.automata.instances import (
 )
 from cepheus.engine.automata.state import In, InstanceLane
 from cepheus.engine.automata.tables import ChoiceField, StateField
-from cepheus.engine.columns.emit import emit
+from cepheus.engine.columns.emit import emit, rule_at
 from cepheus.engine.columns.lanes import row_offset
 from cepheus.engine.columns.machine import all_hold
 from cepheus.engine.columns.memory import At, fixed, fixed_half, peek, poke, put, table, word
 from cepheus.engine.columns.state import DONE, Cursor
 from cepheus.engine.columns.windows import compute_aggregate
-from cepheus.plan.program import RULE_WORDS, PolicyCode, RuleField, StepField, StepKind
+from cepheus.plan.program import PolicyCode, RuleField, StepField, StepKind
 
-_RULE_BYTES = 8 * RULE_WORDS
 _STEP_BYTES = 8 * len(StepField)
 _CURSOR_BYTES = 8 * len(Cursor)
 _CHOICE_BYTES = 8 * len(ChoiceField)
@@ -35,7 +34,7 @@ _CHOICE_BYTES = 8 * len(ChoiceField)
 @compiled
 def settle(context: int, memory: int, rule_number: int, now: int, events_before: int) -> int:
     """Find every combination of choices for the current terminator, depth first, in order of the stream."""
-    rule = fixed(context, At.RULES) + _RULE_BYTES * rule_number
+    rule = rule_at(context, rule_number)
     begin, end = fixed_half(rule, RuleField.STEPS), fixed_half(rule, RuleField.ABSENCES)
     at = begin
     forward = True
