@@ -7,7 +7,9 @@ from random import Random
 import pytest
 from interval_runs import Found, checked, deployed, found, in_order, model, run, run_batches, stream
 
+from cepheus.core.batch import EventBatch
 from cepheus.core.errors import LimitError, OptionError, RuleError, SnapshotError
+from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.time import MAX_TIME, SECOND
 from cepheus.engine.goals.engine import GoalsEngine
@@ -118,6 +120,15 @@ def test_onesided_keeps_an_event_from_waiting_while_another_waits_for_it(engine:
     apart = "e(X, Y) <- (a(X, Z) AND b(Y, Z)).4."
     given = stream("a(1,7)@1 b(2,8)@9 a(3,8)@10")
     assert run(checked(apart, "recent, once, onesided"), given, engine()) == [("e", (3, 2), 9, 10)]
+
+
+@pytest.mark.parametrize("engine", [IntervalReferenceEngine, GoalsEngine])
+def test_without_a_window_nothing_is_too_long_ago(engine: type[Engine]) -> None:
+    first, last = -(2**62), 2**62
+    made = deployed(checked("e <- a SEQ b.", "recent"), engine()).feed(
+        EventBatch.from_events([Event("a", first, {}), Event("b", last, {})])
+    )
+    assert [(composite.start, composite.time) for composite in made.to_events()] == [(first, last)]
 
 
 def test_one_event_per_instance_however_derived() -> None:

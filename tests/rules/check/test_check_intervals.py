@@ -89,6 +89,7 @@ def test_the_limit_of_facts_is_that_of_derived_ones() -> None:
         ("e <- a AND b POLICY recent.", []),
         ("e <- (a AND b).5 s POLICY recent.", []),
         ("e <- (a AND b).5 s POLICY recent, onesided.", ["unbounded-state"]),
+        ("e <- (a SEQ b).5 s POLICY recent, onesided.", []),
         ("e <- (a AND b).20.", ["bare-duration"]),
         ("e <- (a AND b).20 us.", []),
         ("unit s. e <- (a AND b).20.", []),

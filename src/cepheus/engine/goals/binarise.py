@@ -18,7 +18,6 @@ from cepheus.rules.interval.model import (
     Absence,
     Atom,
     Combined,
-    ConsumptionPolicy,
     Either,
     Holds,
     IntervalPattern,
@@ -27,6 +26,7 @@ from cepheus.rules.interval.model import (
     TimePoint,
     Where,
 )
+from cepheus.rules.interval.reach import effective_policy
 from cepheus.rules.walk import walk
 
 
@@ -54,7 +54,7 @@ class _Binariser:
     def __init__(self, graph: Graph, rule: IntervalRule) -> None:
         self._graph = graph
         self._rule = rule
-        self._policy = rule.policy or ConsumptionPolicy()
+        self._policy = effective_policy(rule)
         self.conditions = ConditionWriter(graph, rule)
         self.seats: dict[tuple[int, int], Seat] = {}
 

@@ -24,7 +24,8 @@ from cepheus.engine.snapshot import pack, unpack
 from cepheus.rules.interval.conditions import Conditions
 from cepheus.rules.interval.json_form import node_from_json, node_to_json
 from cepheus.rules.interval.matches import Instance, Key, Match, instance_id
-from cepheus.rules.interval.model import Aggregated, Atom, Choice, ConsumptionPolicy, IntervalRule, TimePoint
+from cepheus.rules.interval.model import Aggregated, Atom, Choice, IntervalRule, TimePoint
+from cepheus.rules.interval.reach import effective_policy
 from cepheus.rules.model import AnyRule
 from cepheus.rules.walk import walk
 
@@ -46,7 +47,7 @@ class _Deployed:
         self.before = before
         self.history: dict[str, list[Instance]] = {}
         self.conditions = Conditions(rule.relations, self._events_between)
-        self.policy = rule.policy or ConsumptionPolicy()
+        self.policy = effective_policy(rule)
         self.node: Node = build(rule.pattern, self.policy, self.conditions)
         nodes = list(walk(rule.pattern))
         aggregated = [node for node in nodes if isinstance(node, Aggregated)]

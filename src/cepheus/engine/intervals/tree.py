@@ -27,6 +27,7 @@ from cepheus.rules.interval.model import (
     TimePoint,
     Where,
 )
+from cepheus.rules.interval.reach import LEFT_ENDS_FIRST
 
 Around = Callable[[Match], Iterable[Match]]
 """The windows and conditions that stand around an operator: gives what they make of a match, nothing if they fail."""
@@ -143,7 +144,6 @@ class _Both:
         self._right.forget(time)
 
 
-_LEFT_ENDS_FIRST = (Operator.SEQ, Operator.DURING, Operator.STARTS, Operator.OVERLAPS)
 _END_TOGETHER = (Operator.EQUALS, Operator.FINISHES)
 
 
@@ -227,7 +227,7 @@ class _Join:
         if self._policy.onesided:
             left = [one for one in left if not any(self._belong(one, other) for other in self._waiting_right)]
         _let_wait(self._waiting_left, left, self._policy)
-        if self._operator in _LEFT_ENDS_FIRST:
+        if self._operator in LEFT_ENDS_FIRST:
             return
         if self._policy.onesided:
             right = [other for other in right if not any(self._belong(one, other) for one in self._waiting_left)]

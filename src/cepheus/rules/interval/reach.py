@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from math import inf
 from typing import assert_never
 
@@ -12,6 +13,7 @@ from cepheus.rules.interval.model import (
     Atom,
     Choice,
     Combined,
+    ConsumptionPolicy,
     Either,
     IntervalPattern,
     IntervalRule,
@@ -21,6 +23,9 @@ from cepheus.rules.interval.model import (
     Where,
 )
 from cepheus.rules.walk import walk
+
+LEFT_ENDS_FIRST = (Operator.SEQ, Operator.DURING, Operator.STARTS, Operator.OVERLAPS)
+"""Operators whose right operand always arrives after the left one, so that it never waits."""
 
 _END_TOGETHER = (Operator.EQUALS, Operator.FINISHES)
 _SIDE_BY_SIDE = (Operator.MEETS, Operator.PAR, Operator.OVERLAPS)
@@ -41,6 +46,16 @@ def chooses(rule: IntervalRule) -> bool:
     """Tell whether the policy of a rule chooses among partners, so that what it finds depends on all it has found."""
     restricted = rule.policy is not None and rule.policy.choice is not Choice.UNRESTRICTED
     return restricted and any(isinstance(node, Combined | Absence) for node in walk(rule.pattern))
+
+
+def effective_policy(rule: IntervalRule) -> ConsumptionPolicy:
+    """Give the policy of a rule, without ``onesided`` where no operator has matches that wait on both sides.
+
+    There it changes nothing, and without it windows limit what is kept.
+    """
+    policy = rule.policy or ConsumptionPolicy()
+    operators = {node.operator for node in walk(rule.pattern) if isinstance(node, Combined)}
+    return policy if operators - set(LEFT_ENDS_FIRST) else replace(policy, onesided=False)
 
 
 def points(rules: Iterable[object]) -> tuple[int, ...]:

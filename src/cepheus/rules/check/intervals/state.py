@@ -14,6 +14,7 @@ from cepheus.rules.interval.model import (
     Operator,
     Where,
 )
+from cepheus.rules.interval.reach import effective_policy
 from cepheus.rules.walk import walk
 
 _AT_ONE_TIME = (Operator.EQUALS, Operator.FINISHES)
@@ -29,7 +30,7 @@ def warn_of_unbounded_state(rule: IntervalRule, findings: Findings) -> None:
             rule.head.span,
             "write a window around the pattern, (p).20 min, or choose POLICY recent",
         )
-    elif rule.policy is not None and rule.policy.onesided and any(isinstance(n, Lasting) for n in walk(rule.pattern)):
+    elif effective_policy(rule).onesided and any(isinstance(node, Lasting) for node in walk(rule.pattern)):
         findings.warning(
             "unbounded-state",
             f"rule '{rule.name}' remembers what has left its window: its policy is onesided",
