@@ -122,6 +122,20 @@ def test_each_family_sees_what_the_other_makes() -> None:
     ]
 
 
+def test_the_order_does_not_depend_on_batches() -> None:
+    program = check(
+        etalis.parse(f"policy recent. {DECLARATIONS} p(X) <- a(X) AND c(X).")
+        + tesla.parse(
+            "define T(x: int) from p(arg1=$x) where x = $x;"
+            "define U(x: int) from c(x=$x) and not a(x=$x) within 1 s from c where x = $x"
+        )
+    )
+    for seed in range(6):
+        events = _events(seed, ties=False)
+        one_by_one = [made.id for made in _one_by_one(_engine(program, "reference"), events)]
+        assert [made.id for made in _in_batches(_engine(program, "reference"), events, [1, 2, 7])] == one_by_one
+
+
 def test_what_is_decided_late_reaches_the_other_family_before_the_next_event() -> None:
     program = check(
         etalis.parse("n(N) <- a(_) WHERE N = COUNT(a(_) WITHIN 10 s).")

@@ -144,8 +144,7 @@ class MixedEngine:
         if not len(batch):
             return EventBatch.empty()
         batch = self._numbered(batch)
-        to_intervals = bool(self._tesla.makes & self._intervals.reads)
-        to_tesla = bool(self._intervals.makes & self._tesla.reads)
+        to_intervals, to_tesla = self._links()
         if not to_intervals and not to_tesla:
             return in_time_order([self._tesla.feed(batch), self._feed_intervals(batch)])
         if (to_intervals and to_tesla) or not self._is_strictly_later(batch):
@@ -155,6 +154,12 @@ class MixedEngine:
             return in_time_order([made, self._feed_intervals(in_time_order([batch, made]))])
         made = self._feed_intervals(batch)
         return in_time_order([made, self._tesla.feed(in_time_order([batch, made]))])
+
+    def _links(self) -> tuple[bool, bool]:
+        """Tell whether TESLA makes what interval rules read, and the other way round."""
+        to_intervals = not self._tesla.makes.isdisjoint(self._intervals.reads)
+        to_tesla = not self._intervals.makes.isdisjoint(self._tesla.reads)
+        return to_intervals, to_tesla
 
     def _feed_intervals(self, batch: EventBatch) -> EventBatch:
         """Feed interval rules, and let time go on for them to the end of the batch."""
@@ -190,9 +195,12 @@ class MixedEngine:
         """Bring events to the families that have not made them, until nothing new follows."""
         queue = deque(work)
         made: list[Event] = []
+        to_intervals, to_tesla = self._links()
+        # where only one family feeds the other it goes first, as it does with whole batches
+        order = self._sides if to_intervals or not to_tesla else (self._intervals, self._tesla)
         while queue:
             event, source = queue.popleft()
-            for side in self._sides:
+            for side in order:
                 if side is not source and side.engine is not None and event.type in side.reads:
                     found = side.engine.feed_event(event)
                     made += found
