@@ -116,11 +116,12 @@ def overhead(repeat: int, say: Say, scale: Scale = FULL) -> list[OverheadPoint]:
         subject = Subject.of(rules(operator, scale.constants))
         for part in scale.parts if len(operator.types) > 1 else scale.parts[:1]:
             streams = {share: stream(operator, scale.events + scale.singly, part, share) for share in scale.shares}
+            first = {share: stream(operator, scale.events // 10, part, float(share > 0.0)) for share in streams}
             runs: dict[float, list[_Run]] = {share: [] for share in streams}
             for number in range(repeat):
                 say(f"{operator.name}, {part:.0%} {operator.types[0]}, run {number + 1} of {repeat}")
                 for share, events in streams.items():
-                    runs[share].append(_run(subject, events, scale))
+                    runs[share].append(_run(subject, first[share], events, scale))
             points += [_point(operator, part, share, runs[share]) for share in streams]
     return points
 
@@ -172,10 +173,14 @@ class _Run:
     bytes_held: int
 
 
-def _run(subject: Subject, events: EventBatch, scale: Scale) -> _Run:
+def _run(subject: Subject, first: EventBatch, events: EventBatch, scale: Scale) -> _Run:
+    """Measure one engine; the events that it is fed ``first`` are not measured, and take the place of as many others.
+
+    All of them are uncertain if any event is: rules are written anew where an attribute is found to be so.
+    """
     engine = subject.engine(ENGINE)
-    warm = scale.events // 10
-    engine.feed(events.slice(0, warm))
+    warm = len(first)
+    engine.feed(first)
     gc.collect()
     taken = []
     composites = 0

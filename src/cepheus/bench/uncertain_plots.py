@@ -43,10 +43,10 @@ def _by_operator(
         panel.set_ylim(bottom=0)
         panel.set_xlabel("uncertain events, %")
         panel.set_ylabel(label)
-        if name != "selection":
-            panel.legend(frameon=False, title="of the first type")
     for panel in panels[len(names) :]:
-        panel.set_visible(False)
+        panel.set_axis_off()
+    told = panels[len(names) - 1].get_legend_handles_labels()
+    panels[-1].legend(*told, frameon=False, loc="center", title="events of the first\ntype of the rules")
     return figure
 
 

@@ -22,7 +22,8 @@ UNCERTAIN_TEXT = (
     "second. Rules have min probability 0.5001, so that about as many composite events come out whatever the share of "
     "uncertain events. With no uncertain event the engine is the plain one. Batches of 250 events are measured in CPU "
     "time, the shortest of each batch in several runs, the shares of uncertain events by turns; single events on the "
-    "wall clock, up to their composite events as Python objects.",
+    "wall clock, up to their composite events as Python objects. Rules are written anew when an attribute of a type is "
+    "found to be uncertain for the first time, which takes the time of a deployment; that is not measured here.",
     "Memory is that of the arrays with stored events, as in section 6.1.5 for combinations where nearly all events are "
     "stored. Here an event takes more room with the errors of its attributes: their kind and two numbers each.",
 )

@@ -85,6 +85,20 @@ def composite_event(
     return event
 
 
+def weigh(event: Event, probability: float, errors: Mapping[str, Distribution]) -> None:
+    """Give a composite event its probability and the errors of its attributes, before anyone else has seen it.
+
+    >>> from cepheus.core.distribution import Normal
+    >>> event = composite_event("Fire", 7, {"value": 50.0}, "Fire:1", 5, "R1", (4, 2))
+    >>> weigh(event, 0.5, {"value": Normal(0.0, 1.0)})
+    >>> event.probability, str(event.errors["value"])
+    (0.5, 'N(0, 1)')
+    """
+    _set_probability(event, probability)
+    if errors:
+        _set_errors(event, errors)
+
+
 _new = object.__new__
 (
     _set_type,

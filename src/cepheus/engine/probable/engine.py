@@ -12,7 +12,7 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import Distribution, Normal, Uniform, parse_distribution
 from cepheus.core.error_column import ErrorColumn, ErrorKind
 from cepheus.core.errors import UnsupportedError
-from cepheus.core.event import Event
+from cepheus.core.event import Event, weigh
 from cepheus.core.schema import Schema
 from cepheus.engine.columns.compiled import announce_compilation
 from cepheus.engine.columns.context import Input, Scratch
@@ -253,14 +253,10 @@ class ProbableEngine(ColumnsEngine):
         """Give a few composite events one by one."""
         probabilities = found.field(self._first_extra).view(np.float64).tolist()
         errors = {name: list(column) for name, column in self._errors_of(found).items()}
-        return [
-            replace(
-                event,
-                probability=probability,
-                errors={name: error for name, row in errors.items() if (error := row[at]) is not None},
-            )
-            for at, (event, probability) in enumerate(zip(found.events(), probabilities, strict=True))
-        ]
+        events = found.events()
+        for at, (event, probability) in enumerate(zip(events, probabilities, strict=True)):
+            weigh(event, probability, {name: error for name, row in errors.items() if (error := row[at]) is not None})
+        return events
 
     def _with_declared(self, batch: EventBatch) -> EventBatch:
         """Give the errors that rules declare to the events that have none of their own."""
