@@ -157,9 +157,10 @@ class Flow(Rulebook):
     def _sources_through(self, tree: Tree) -> int:
         bound, name = MAX_TIME, tree.name
         for source in self._sources.values():
-            if not source.gone and name in source.since:
-                through = source.bound(name)
-                bound = min(bound, through)
+            since = source.since.get(name)
+            if since is not None and not source.gone:
+                settled = since <= source.through and name not in source.holding
+                bound = min(bound, source.through if settled else source.bound(name))
         return bound
 
     def _limit(self, tree: Tree) -> int:
