@@ -166,6 +166,16 @@ def test_runaway_rules_are_stopped_by_the_limit() -> None:
         run(hoarding, stream(" ".join(f"a({n})@{n}" for n in range(1, 9))), IntervalReferenceEngine(5))
 
 
+@pytest.mark.parametrize("engine", [IntervalReferenceEngine, GoalsEngine])
+def test_an_unrestricted_and_without_a_window_is_accepted_with_a_warning_and_held_by_a_limit(
+    engine: type[IntervalReferenceEngine | GoalsEngine],
+) -> None:
+    rules = checked("e(X, Y) <- a(X) AND b(Y).")
+    assert [warning.code for warning in rules.warnings] == ["unbounded-state"]
+    with pytest.raises(LimitError, match="rule 'e' remembers more than 5"):
+        run(rules, stream(" ".join(f"a({n})@{n}" for n in range(1, 9))), engine(5))
+
+
 def test_a_damaged_snapshot_is_refused() -> None:
     data = deployed(checked("e <- a(_).")).snapshot()
     with pytest.raises(SnapshotError):
