@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -133,6 +134,23 @@ def test_facts_in_python(rows: object) -> None:
     assert made["arg1"] == "kitchen"
     with pytest.raises(OptionError, match="different lengths"):
         cepheus.compile(rules, knowledge={"located": [(1,), (1, 2)]})
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [(2**63, "64 bits"), (float("nan"), "finite"), (float("-inf"), "finite"), (object(), "no value")],
+)
+def test_facts_that_no_event_could_carry_are_refused(value: object, why: str) -> None:
+    rules = "warm(R) <- temp(S) WHERE located(S, R)."
+    with pytest.raises(OptionError, match=why):
+        cepheus.compile(rules, knowledge={"located": [("t1", value)]})  # type: ignore[list-item]
+
+
+def test_facts_may_come_from_arrays_and_lack_values() -> None:
+    rows = [("t1", np.int64(5)), ("t2", None), ("t3", np.float64(0.5))]
+    program = cepheus.compile("warm(R) <- temp(S) WHERE located(S, R).", knowledge={"located": rows})  # type: ignore[dict-item]
+    given = [{"type": "temp", "time": time, "args": [f"t{time}"]} for time in (1, 2, 3)]
+    assert [made["arg1"] for made in program.detect(given, engine="figure2").to_events()] == [5, 0.5]
 
 
 def test_commands_on_both_languages(cli: Command) -> None:

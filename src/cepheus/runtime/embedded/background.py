@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
 from cepheus.core.batch import python_values
 from cepheus.core.errors import OptionError
-from cepheus.core.values import Value, from_arrow
+from cepheus.core.values import INT_MAX, INT_MIN, Value, from_arrow
 from cepheus.rules.interval.model import Knowledge, Relation
 from cepheus.runtime.embedded.admission import ArrowTable
 
@@ -33,11 +35,29 @@ def _relation(name: str, given: Rows) -> Relation:
         return _of_table(name, _read_csv(name, Path(given)))
     if isinstance(given, ArrowTable):
         return _of_table(name, given if isinstance(given, pa.Table) else pa.table(given))
-    rows = tuple(tuple(row) for row in given)
+    rows = [tuple(row) for row in given]
     arity = len(rows[0]) if rows else 0
     if any(len(row) != arity for row in rows):
         raise OptionError.of("facts", f"the rows of '{name}' have different lengths")
-    return Relation(name, arity, rows)
+    return Relation(name, arity, _facts(name, rows))
+
+
+def _facts(name: str, rows: Iterable[tuple[Value | None, ...]]) -> tuple[tuple[Value, ...], ...]:
+    """Leave out rows that lack a value, and refuse what no event could carry, either."""
+    facts = []
+    for row in rows:
+        plain = (value.item() if isinstance(value, np.generic) else value for value in row)
+        values = tuple(value for value in plain if value is not None)
+        for value in values:
+            if not isinstance(value, bool | int | float | str):
+                raise OptionError.of("facts", f"a row of '{name}' holds {value!r}, which is no value")
+            if isinstance(value, int) and not INT_MIN <= value <= INT_MAX:
+                raise OptionError.of("facts", f"a row of '{name}' holds {value}, which does not fit in 64 bits")
+            if isinstance(value, float) and not math.isfinite(value):
+                raise OptionError.of("facts", f"a row of '{name}' holds {value}, which is not a finite number")
+        if len(values) == len(row):
+            facts.append(values)
+    return tuple(facts)
 
 
 def _of_table(name: str, table: pa.Table) -> Relation:
@@ -50,10 +70,7 @@ def _of_table(name: str, table: pa.Table) -> Relation:
                 "facts", f"the column '{column_name}' of '{name}' holds {column.type}, which is no value"
             )
         columns.append(python_values(column, kind))
-    rows = tuple(
-        tuple(value for value in row if value is not None) for row in zip(*columns, strict=True) if None not in row
-    )
-    return Relation(name, len(columns), rows)
+    return Relation(name, len(columns), _facts(name, zip(*columns, strict=True)))
 
 
 def _read_csv(name: str, path: Path) -> pa.Table:
