@@ -168,6 +168,7 @@ READINGS: dict[str, Callable[[Plan], Plan]] = {
     "rates exponential": lambda plan: _rates(plan, gaps=False),
     "types at 5, rates exponential": lambda plan: _rates(_at(plan, 5), gaps=False),
     "types at 5, leader at the edge": lambda plan: _leader_at_the_edge(_at(plan, 5)),
+    "rates exponential, leader at the edge": lambda plan: _leader_at_the_edge(_rates(plan, gaps=False)),
 }
 """What the paper's text allows, each drawn from the plan of the default scenario."""
 

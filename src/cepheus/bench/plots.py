@@ -153,6 +153,11 @@ def _figure7(points: Sequence[Figure7Point]) -> Figure:
     return figure
 
 
+def _from_zero(axes: Axes) -> None:
+    """Let the vertical axis begin at zero and end a little above what is drawn, also if that is a level line."""
+    axes.set_ylim(0, 1.08 * axes.dataLim.ymax)
+
+
 def _figure12(points: Sequence[Figure12Point]) -> Figure:
     figure, axes = _axes(7, 3.6)
     added = [point.added for point in points]
@@ -165,7 +170,7 @@ def _figure12(points: Sequence[Figure12Point]) -> Figure:
         times["pyAgrum"] = ([point.pyagrum.mean for point in points if point.pyagrum is not None], "automata", "-")
     for label, (means, colour, line) in times.items():
         axes.plot(added, [mean / 1000 for mean in means], line, color=_COLOURS[colour], marker="o", ms=4, label=label)
-    axes.set_ylim(bottom=0)
+    _from_zero(axes)
     axes.set_xlabel("added nodes")
     axes.set_ylabel("milliseconds")
     axes.legend(frameon=False)
@@ -180,7 +185,7 @@ def _memory(footprint: Footprint) -> Figure:
         marker="o",
         color=_COLOURS["columns"],
     )
-    axes.set_ylim(bottom=0)
+    _from_zero(axes)
     axes.set_xlabel("million events")
     axes.set_ylabel("resident memory, MiB")
     return figure
@@ -192,7 +197,7 @@ def _stock_rates(measured: StockMeasured) -> Figure:
         line = [point for point in measured.points if point.policy == policy]
         rates = [point.events / point.cpu / 1000 for point in line]
         axes.plot([point.events for point in line], rates, color=colour, marker="o", ms=4, label=policy)
-    axes.set_ylim(bottom=0)
+    _from_zero(axes)
     axes.set_xlabel("events in the stream")
     axes.set_ylabel("thousand events per second of CPU time")
     axes.legend(frameon=False)
@@ -205,7 +210,7 @@ def _stock_memory(measured: StockMeasured) -> Figure:
         passed = [events / 1e6 for events, _ in flow.flow]
         memory = [resident / MEBIBYTE for _, resident in flow.flow]
         axes.plot(passed, memory, color=colour, marker="o", ms=4, label=flow.policy)
-    axes.set_ylim(bottom=0)
+    _from_zero(axes)
     axes.set_xlabel("million events passed")
     axes.set_ylabel("MiB")
     axes.legend(frameon=False)
