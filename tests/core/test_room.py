@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
@@ -20,10 +20,9 @@ def address(array: Words) -> int:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    gc.collect()  # what earlier tests left behind
     monkeypatch.setattr(room, "_kept", {})
-    yield
-    gc.collect()
 
 
 def test_a_block_is_used_again_when_nobody_holds_it() -> None:
@@ -65,6 +64,12 @@ def test_what_is_kept_is_bounded() -> None:
     del blocks
     assert sum(block.size for block in room._kept.values()) <= room._MOST
     assert len(room._kept) == 4
+
+
+def test_a_block_that_cannot_be_kept_leaves_the_others_alone() -> None:
+    room.words(MANY)
+    room.words(room._MOST // 8 + 1)
+    assert [block.size for block in room._kept.values()] == [8 * MANY]
 
 
 def test_small_arrays_are_not_kept() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import random
 
 import pytest
@@ -13,6 +15,7 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import Normal
 from cepheus.core.errors import OptionError, UnsupportedError
 from cepheus.core.event import Event
+from cepheus.engine.aware import AwareEngine
 from cepheus.engine.columns.engine import ColumnsEngine
 from cepheus.engine.interface import Engine
 from cepheus.engine.probable.engine import ProbableEngine
@@ -138,14 +141,20 @@ def test_certain_events_are_the_plain_engines_bit_for_bit(operator: Operator) ->
 
 @pytest.mark.parametrize("name", ["columns", "automata"])
 def test_rules_with_declared_errors_beyond_closed_forms_go_to_the_reference(name: str) -> None:
-    engine = deployed(
-        name,
-        "event A(x: double) event C(x: double) error C.x ~ N(0, 1) "
-        "define B(x: double) from A() and $s = Stddev(C().x within 9 us from A) where x = $s",
+    engine, reference = (
+        deployed(
+            each,
+            "event A(x: double) event C(x: double) error C.x ~ N(0, 1) "
+            "define B(x: double) from A() and $s = Stddev(C().x within 9 us from A) where x = $s",
+        )
+        for each in (name, "reference")
     )
     engine.feed(EventBatch.from_events([Event("C", 1, {"x": 1.0}), Event("C", 2, {"x": 2.0})]))
-    (found,) = engine.feed_event(Event("A", 3, {"x": 0.0}))
-    assert found.errors["x"] is not None
+    reference.feed(EventBatch.from_events([Event("C", 1, {"x": 1.0}), Event("C", 2, {"x": 2.0})]))
+    (found,), (expected,) = (each.feed_event(Event("A", 3, {"x": 0.0})) for each in (engine, reference))
+    assert str(found.errors["x"]) == str(expected.errors["x"])
+    assert isinstance(engine, AwareEngine)
+    assert engine.at_work.name == "reference"
 
 
 def test_a_refused_rule_leaves_an_engine_that_can_be_saved() -> None:
@@ -154,3 +163,13 @@ def test_a_refused_rule_leaves_an_engine_that_can_be_saved() -> None:
     with pytest.raises(UnsupportedError):
         engine.deploy(program.rules.rules, Catalog.of(program.checked).types)
     assert engine.saved().rules == ()
+
+
+@pytest.mark.parametrize("name", ["reference", "columns", "automata"])
+def test_composite_events_can_be_pickled_and_copied(name: str) -> None:
+    engine = deployed(name)
+    engine.feed(EventBatch.from_events([Event("Temp", 1, {"area": "A", "value": 35.0})]))
+    found = engine.feed_event(Event("Smoke", 5, {"area": "A"}))
+    assert found
+    assert pickle.dumps(found)
+    assert copy.deepcopy(found) == found

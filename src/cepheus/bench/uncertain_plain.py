@@ -24,7 +24,7 @@ MOST = 0.03
 
 _ROUND = 250
 _PART = 0.5
-_SHARE_IN_BATCHES, _SHARE_SINGLY = 4, 10
+_FEWER_IN_BATCHES, _FEWER_SINGLY = 4, 10
 _RUNS = 4
 _LONG = 10**12
 
@@ -56,9 +56,9 @@ def plainness(repeat: int, say: Say, scale: Scale) -> list[PlainPoint]:
     for operator in OPERATORS:
         say(f"{operator.name}, nothing uncertain, with and without a look at it")
         subject = Subject.of(rules(operator, scale.constants))
-        events = stream(operator, scale.events // _SHARE_IN_BATCHES, _PART, 0.0)
+        events = stream(operator, scale.events // _FEWER_IN_BATCHES, _PART, 0.0)
         rounds = [events.slice(at, min(at + _ROUND, len(events))) for at in range(0, len(events), _ROUND)]
-        singles = events.slice(0, scale.events // _SHARE_SINGLY).to_events()
+        singles = events.slice(0, scale.events // _FEWER_SINGLY).to_events()
         batch_best = [[_LONG] * len(rounds) for _ in range(2)]
         single_best = [[_LONG] * len(singles) for _ in range(2)]
         for run in range(_RUNS * repeat):

@@ -43,6 +43,6 @@ def _loads(*, quick: bool) -> list[tuple[str, Load, str]]:
 
 
 def _met(outcome: Outcome) -> bool:
-    """Tell whether nothing piled up, and what a load was for was reached: a short delay, or more than was asked for."""
+    """Tell whether nothing piled up, and what a load was for was reached: a short delay, or enough events."""
     reached = outcome.delay(0.99) < 0.05 if outcome.load.rate == 5_000 else outcome.rate >= 50_000
     return outcome.keeps_up and reached

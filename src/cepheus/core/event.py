@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from types import MappingProxyType
 from typing import Any
 
 from cepheus.core.distribution import Distribution
@@ -112,7 +111,27 @@ _new = object.__new__
     _set_rule,
     _set_made_of,
 ) = (getattr(Event, each.name).__set__ for each in fields(Event))
-_NO_ERRORS: Mapping[str, Distribution] = MappingProxyType({})
+
+
+class _NoErrors(Mapping[str, Distribution]):
+    """The errors of all composite events that have none: one object that nobody can change, and that can be pickled."""
+
+    __slots__ = ()
+
+    def __getitem__(self, attribute: str) -> Distribution:
+        raise KeyError(attribute)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+    def __repr__(self) -> str:
+        return "{}"
+
+
+_NO_ERRORS = _NoErrors()
 
 
 def composite_id(event_type: str, rule: str, made_of: tuple[EventId, ...]) -> str:

@@ -50,6 +50,8 @@ def _take(size: int) -> pa.Buffer:
 
 def _give_back(block: pa.Buffer) -> None:
     """Keep a block for the next who asks; those that were kept longest go if there are too many."""
+    if block.size > _MOST:
+        return
     _kept[block.address] = block
     for oldest in list(_kept):
         if sum(each.size for each in list(_kept.values())) <= _MOST:

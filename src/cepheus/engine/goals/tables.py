@@ -22,12 +22,10 @@ from cepheus.engine.goals.program import (
 from cepheus.engine.goals.specs import UNLIMITED, NodeSpec
 from cepheus.engine.goals.values import Texts
 from cepheus.plan.program import Words
+from cepheus.rules.interval import reach as interval_reach
 
-LEFT_ENDS_FIRST = (OperatorCode.SEQ, OperatorCode.DURING, OperatorCode.STARTS, OperatorCode.OVERLAPS)
-"""Operators whose right operand always arrives after the left one, so that it never waits."""
-
-END_TOGETHER = (OperatorCode.EQUALS, OperatorCode.FINISHES)
-"""Operators whose operands end at the same time, so that neither waits for longer than an instant."""
+LEFT_ENDS_FIRST = tuple(OperatorCode[operator.name] for operator in interval_reach.LEFT_ENDS_FIRST)
+END_TOGETHER = tuple(OperatorCode[operator.name] for operator in interval_reach.END_TOGETHER)
 
 
 def tag_words(count: int) -> int:

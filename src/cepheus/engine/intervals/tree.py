@@ -27,7 +27,7 @@ from cepheus.rules.interval.model import (
     TimePoint,
     Where,
 )
-from cepheus.rules.interval.reach import LEFT_ENDS_FIRST
+from cepheus.rules.interval.reach import END_TOGETHER, LEFT_ENDS_FIRST
 
 Around = Callable[[Match], Iterable[Match]]
 """The windows and conditions that stand around an operator: gives what they make of a match, nothing if they fail."""
@@ -144,9 +144,6 @@ class _Both:
         self._right.forget(time)
 
 
-_END_TOGETHER = (Operator.EQUALS, Operator.FINISHES)
-
-
 @dataclass(slots=True, eq=False)
 class _Pair:
     """A new match and the partner it has found, with what they make."""
@@ -246,7 +243,7 @@ class _Join:
 
     def forget(self, time: int) -> None:
         starts = _horizon(time, self._reach)
-        ends = time if self._operator in _END_TOGETHER else MIN_TIME
+        ends = time if self._operator in END_TOGETHER else MIN_TIME
         _keep(self._waiting_left, lambda match: match.start >= starts and match.end >= ends)
         if self._operator is Operator.MEETS:
             # The left operand waits for what starts at its end; the right one is a point at the same time, or late.

@@ -92,6 +92,7 @@ class Builder(Transformer[Token, Any]):
         self.source = source
         self.unit = unit
         self.errors: list[Diagnostic] = []
+        self._deep: set[int] = set()  # where what is nested too deep begins
 
     # ---- Helpers -------------------------------------------------------------------------------------------------
 
@@ -315,9 +316,10 @@ class Builder(Transformer[Token, Any]):
         return Term(kind, what, tuple(below), span, depth=depth)
 
     def _too_deep(self, what: str, span: Span) -> None:
-        self._error(
-            "nesting", f"this {what} is nested more than {MAX_NESTING} deep", span, "split the rule into several"
-        )
+        if span.start not in self._deep:  # a long chain is one mistake, however often it goes too far
+            self._deep.add(span.start)
+            message = f"this {what} is nested more than {MAX_NESTING} deep"
+            self._error("nesting", message, span, "split the rule into several")
 
     def either(self, children: Children) -> Term:
         """``c1 OR c2``."""

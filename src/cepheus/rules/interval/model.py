@@ -319,8 +319,8 @@ class ConsumptionPolicy:
 
     UNRESTRICTED is neither once nor renewing nor onesided.
 
-    The left delimiter of NOT and the left operand of SEQ, DURING and STARTS wait also after they were used as a right
-    one: waiting is by operand. The right operand of SEQ and NOT never waits, nor does that of DURING and STARTS.
+    The left delimiter of NOT and the left operand of SEQ, DURING, STARTS and OVERLAPS wait also after they were used as
+    a right one: waiting is by operand. The right operand of these never waits.
     """
 
     choice: Choice = Choice.UNRESTRICTED

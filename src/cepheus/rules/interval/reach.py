@@ -27,7 +27,9 @@ from cepheus.rules.walk import walk
 LEFT_ENDS_FIRST = (Operator.SEQ, Operator.DURING, Operator.STARTS, Operator.OVERLAPS)
 """Operators whose right operand always arrives after the left one, so that it never waits."""
 
-_END_TOGETHER = (Operator.EQUALS, Operator.FINISHES)
+END_TOGETHER = (Operator.EQUALS, Operator.FINISHES)
+"""Operators whose operands end at the same time, so that neither waits for longer than an instant."""
+
 _SIDE_BY_SIDE = (Operator.MEETS, Operator.PAR, Operator.OVERLAPS)
 _INSIDE_RIGHT = (Operator.DURING, Operator.STARTS, Operator.FINISHES)
 
@@ -76,7 +78,7 @@ def _back(pattern: IntervalPattern) -> float:
             return _back(inner)
         case Either(left=left, right=right):
             return max(_back(left), _back(right))
-        case Combined(operator=operator, left=left, right=right) if operator in _END_TOGETHER:
+        case Combined(operator=operator, left=left, right=right) if operator in END_TOGETHER:
             return min(_length(pattern), max(_back(left), _back(right)))
         case Combined() | Absence():
             return _length(pattern)

@@ -43,7 +43,7 @@ def _relation(name: str, given: Rows) -> Relation:
 
 
 def _facts(name: str, rows: Iterable[tuple[Value | None, ...]]) -> tuple[tuple[Value, ...], ...]:
-    """Leave out rows that lack a value, and refuse what no event could carry, either."""
+    """Leave out rows that lack a value, and refuse values that an attribute of an event could not have."""
     facts = []
     for row in rows:
         plain = (value.item() if isinstance(value, np.generic) else value for value in row)

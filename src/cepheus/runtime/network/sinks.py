@@ -89,6 +89,7 @@ class Sinks(Member):
 
     def _tell_sinks(self, events: tuple[Event, ...]) -> None:
         for name, sink in self._sinks.items():
+            # most events are of no type that it wants, and a look at that is cheaper than asking
             wanted = tuple([event for event in events if event.type in sink.types and sink.wants(event)])
             if wanted and self.options.retain:
                 wanted = self._not_told(name, wanted)

@@ -11,13 +11,9 @@ from cepheus.rules.interval.model import (
     IntervalPattern,
     IntervalRule,
     Lasting,
-    Operator,
     Where,
 )
-from cepheus.rules.interval.reach import effective_policy
-from cepheus.rules.walk import walk
-
-_AT_ONE_TIME = (Operator.EQUALS, Operator.FINISHES)
+from cepheus.rules.interval.reach import END_TOGETHER, effective_policy
 
 
 def warn_of_unbounded_state(rule: IntervalRule, findings: Findings) -> None:
@@ -30,10 +26,10 @@ def warn_of_unbounded_state(rule: IntervalRule, findings: Findings) -> None:
             rule.head.span,
             "write a window around the pattern, (p).20 min, or choose POLICY recent",
         )
-    elif effective_policy(rule).onesided and any(isinstance(node, Lasting) for node in walk(rule.pattern)):
+    elif effective_policy(rule).onesided:
         findings.warning(
             "unbounded-state",
-            f"rule '{rule.name}' remembers what has left its window: its policy is onesided",
+            f"rule '{rule.name}' remembers what it would otherwise forget: its policy is onesided",
             rule.head.span,
             "leave out onesided, unless the rule must do what the ETALIS system does",
         )
@@ -47,7 +43,7 @@ def _unbounded(pattern: IntervalPattern) -> bool:
             return _unbounded(inner)
         case Either(left=left, right=right):
             return _unbounded(left) or _unbounded(right)
-        case Combined(operator=operator, left=left, right=right) if operator in _AT_ONE_TIME:
+        case Combined(operator=operator, left=left, right=right) if operator in END_TOGETHER:
             return _unbounded(left) or _unbounded(right)
         case Combined() | Absence():
             return True
