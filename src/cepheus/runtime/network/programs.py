@@ -28,7 +28,7 @@ class Programs(Flow):
 
     def _reconfigure(self, tree: Tree) -> None:
         """At the root: install the present rules everywhere; one version after the other."""
-        if not tree.complete:
+        if not tree.complete or tree.advertised is None:  # what is produced must be known; then this is called again
             return
         if tree.wave is not None:
             tree.again = True
