@@ -55,6 +55,7 @@ PLAIN_COLUMNS = (
 )
 ACCURACY_COLUMNS = ("<scenario", "plain engine", "at 0.5", "best", "at threshold", "least")
 _LEAST = 0.8
+_MOST_OFF = 0.005
 """What the paper reports for all scenarios and thresholds."""
 
 
@@ -156,11 +157,11 @@ def accuracy_bars(curves: Sequence[AccuracyCurve]) -> list[Bar]:
     return [
         Bar(
             f"accuracy, {curve.scenario}",
-            "greatest at 0.5, where it is that of the plain engine; above 0.8 everywhere",
+            "greatest at 0.5, up to chance, where it is that of the plain engine; above 0.8 everywhere",
             f"{curve.at(0.5):.4f} at 0.5, {curve.plain_accuracy:.4f} plain, "
             f"best {max(curve.accuracy):.4f} at {curve.best_threshold:.2f}, least {min(curve.accuracy):.4f}",
             curve.at(0.5) == curve.plain_accuracy
-            and max(curve.accuracy) - curve.at(0.5) <= curve.by_chance
+            and max(curve.accuracy) - curve.at(0.5) <= min(curve.by_chance, _MOST_OFF)
             and min(curve.accuracy) > _LEAST,
         )
         for curve in curves
