@@ -1,36 +1,39 @@
-"""Tells why many trees send more messages than a centre in the default scenario: what crosses the links, and how often.
+"""Tells why many trees send more messages than a centre in most networks: what crosses the links, and how often.
 
-    python benchmarks/many_trees.py --networks 300 --simulate 1 2 3
-    python benchmarks/many_trees.py --networks 0 --variants 3
+    python benchmarks/many_trees.py --networks 1000 --simulate 1 2 3
     python benchmarks/many_trees.py --networks 0 --readings 4
+    python benchmarks/many_trees.py --networks 0 --locality 5
 
-First over many networks what strategies would send without filters, then what they do send in a few of them.
+First over many networks what strategies would send without filters, then what they do send in a few of them. Readings
+are other ways to take what the paper leaves open, each over so many networks. Locality is that of figure 17: how near
+to one another the sources are whose events one rule joins.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from random import Random
 from statistics import mean, quantiles
 
 import networkx
 
-from cepheus.bench.deployment.figures import FULL
+from cepheus.bench.deployment.figures import FULL, figure_of
 from cepheus.bench.deployment.floor import unfiltered, wanted_elsewhere
 from cepheus.core.time import SECOND
 from cepheus.runtime.network.experiment import run_plan
 from cepheus.runtime.network.feed import Feed, set_up
 from cepheus.runtime.network.messages import Deliver, Events, Message
-from cepheus.runtime.network.scenario import Plan, Scenario, draw
+from cepheus.runtime.network.scenario import Plan, draw
 from cepheus.runtime.network.simulation import Network
 from cepheus.runtime.network.strategy import Filter, Options, Order, Strategy
 from cepheus.runtime.network.traffic import Traffic
 
 AS_THE_PAPERS = Options(filter=Filter.AS_PRINTED, order=Order.ARRIVAL)
-BASE = replace(FULL, options=AS_THE_PAPERS, duration=30 * SECOND)
+RANDOM = replace(FULL, options=AS_THE_PAPERS, network=None, duration=30 * SECOND)
+"""The default scenario, with other links, sources and rules for each seed."""
 STRATEGIES = (Strategy.CENTR, Strategy.ST, Strategy.MT)
 
 
@@ -76,48 +79,30 @@ def with_strategy(plan: Plan, strategy: Strategy) -> Plan:
 
 
 def show_unfiltered(networks: int) -> None:
-    """Print what would be sent without filters, over many networks."""
-    plans = [draw(BASE, seed) for seed in range(1, networks + 1)]
-    found = [unfiltered(plan) for plan in plans]
+    """Print what would be sent without filters, over many networks, each with three choices of subscriptions."""
+    drawn = {n: [draw(replace(RANDOM, network=n), seed) for seed in (1, 2, 3)] for n in range(1, networks + 1)}
+    found = {n: [unfiltered(plan) for plan in plans] for n, plans in drawn.items()}
+    everything = [each for estimates in found.values() for each in estimates]
     print(f"without filters, over {networks} networks, for each event that is published:")
-    print(f"  wanted at {mean(map(wanted_elsewhere, plans)):.1f} other processors")
-    print(f"  one tree: {mean(each.to_leader for each in found):.1f} links to the leader,", end=" ")
-    print(f"{mean(each.composites for each in found):.1f} by composite events")
-    print(f"  many trees: {mean(each.many_trees for each in found):.1f} links")
-    ratios = [each.ratio for each in found]
-    low, *_, high = quantiles(ratios, n=20)
-    print(f"  many trees in relation to a centre: {mean(ratios):.2f} (90% between {low:.2f} and {high:.2f})")
-    lowest = sorted(zip(ratios, range(1, networks + 1), strict=True))[:6]
-    print(f"  lowest: {', '.join(f'{ratio:.2f} (seed {seed})' for ratio, seed in lowest)}")
+    print(
+        f"  wanted at {mean(wanted_elsewhere(plan) for plans in drawn.values() for plan in plans):.1f} other processors"
+    )
+    print(f"  one tree: {mean(each.to_leader for each in everything):.1f} links to the leader,", end=" ")
+    print(f"{mean(each.composites for each in everything):.1f} by composite events")
+    print(f"  many trees: {mean(each.many_trees for each in everything):.1f} links")
+    ratios = {n: mean(each.ratio for each in estimates) for n, estimates in found.items()}
+    low, *_, high = quantiles(ratios.values(), n=20)
+    print(f"  many trees in relation to a centre: {mean(ratios.values()):.2f} (90% between {low:.2f} and {high:.2f})")
+    lowest = sorted(ratios, key=lambda n: ratios[n])[:6]
+    print(f"  lowest: {', '.join(f'{ratios[n]:.2f} (network {n})' for n in lowest)}")
 
 
 def show_crossings(seed: int) -> None:
     """Print what is sent in one network."""
     for strategy in STRATEGIES:
-        total, kinds = crossings(with_strategy(draw(BASE, seed), strategy))
+        total, kinds = crossings(with_strategy(draw(RANDOM, seed), strategy))
         words = ", ".join(f"{count:.2f} {kind}" for kind, count in kinds.items())
         print(f"seed {seed}, {strategy.value}: {total:.0f} messages/s; for each event {words}", flush=True)
-
-
-def _gathered(places: int) -> Callable[[Scenario, int], Plan]:
-    def gather(scenario: Scenario, seed: int) -> Plan:
-        """Draw a plan with all sources at a few processors."""
-        plan = draw(scenario, seed)
-        hosts = plan.processors[-places:]
-        sources = [replace(each, processor=hosts[n % places]) for n, each in enumerate(plan.sources)]
-        return replace(plan, sources=tuple(sources))
-
-    return gather
-
-
-VARIANTS: dict[str, Callable[[Scenario, int], Plan]] = {
-    "the default scenario": draw,
-    "all types at 2 processors": _gathered(2),
-    "all types at 5 processors": _gathered(5),
-    "Barabasi-Albert networks": lambda scenario, seed: draw(replace(scenario, topology="barabasi-albert"), seed),
-    "no rare types (every 5 s at least)": lambda scenario, seed: draw(replace(scenario, slowest=0.2), seed),
-    "sparse networks (2.5 neighbours)": lambda scenario, seed: draw(replace(scenario, neighbours=2.5), seed),
-}
 
 
 def _at(plan: Plan, places: int) -> Plan:
@@ -127,16 +112,15 @@ def _at(plan: Plan, places: int) -> Plan:
     return replace(plan, sources=tuple(replace(each, processor=random.choice(hosts)) for each in plan.sources))
 
 
-def _rates(plan: Plan, *, gaps: bool) -> Plan:
-    """Give the same plan with rates (mean 1/s) or mean gaps (100 s) drawn from an exponential distribution."""
+def _exponential_rates(plan: Plan) -> Plan:
+    """Give the same plan with rates from an exponential distribution with mean 1/s."""
     random = Random(f"rates {plan.seed}")
     slowest, fastest = plan.scenario.slowest, plan.scenario.fastest
 
     def rate() -> float:
-        while True:
-            found = 1 / random.expovariate(1 / 100) if gaps else random.expovariate(1.0)
-            if slowest <= found <= fastest:
-                return found
+        while not slowest <= (found := random.expovariate(1.0)) <= fastest:
+            pass
+        return found
 
     return replace(plan, sources=tuple(replace(each, rate=rate()) for each in plan.sources))
 
@@ -162,53 +146,64 @@ def _leader_at_the_edge(plan: Plan) -> Plan:
 
 READINGS: dict[str, Callable[[Plan], Plan]] = {
     "as in the default scenario": lambda plan: plan,
-    "types at 2 processors": lambda plan: _at(plan, 2),
-    "types at 3, gaps exponential": lambda plan: _rates(_at(plan, 3), gaps=True),
-    "types at 5, gaps exponential": lambda plan: _rates(_at(plan, 5), gaps=True),
-    "rates exponential": lambda plan: _rates(plan, gaps=False),
-    "types at 5, rates exponential": lambda plan: _rates(_at(plan, 5), gaps=False),
-    "types at 5, leader at the edge": lambda plan: _leader_at_the_edge(_at(plan, 5)),
-    "rates exponential, leader at the edge": lambda plan: _leader_at_the_edge(_rates(plan, gaps=False)),
+    "rates exponential": _exponential_rates,
+    "leader at the edge": _leader_at_the_edge,
+    "rates exponential, leader at the edge": lambda plan: _leader_at_the_edge(_exponential_rates(plan)),
+    "sources at 3 processors": lambda plan: _at(plan, 3),
+    "sources at 3 processors, leader at the edge": lambda plan: _leader_at_the_edge(_at(plan, 3)),
 }
 """What the paper's text allows, each drawn from the plan of the default scenario."""
 
-SETTLED = replace(BASE, warm_up=100 * SECOND, duration=20 * SECOND)
-"""Measured when windows of a minute are full."""
+
+NEARNESS = {
+    "all sources of a class at one processor": 0,
+    "at a processor and its nearest neighbour": 1,
+    "at a processor and its two nearest neighbours": 2,
+    "at a processor and all its neighbours": RANDOM.processors,
+}
+"""How many neighbours of a processor have sources of a class of rules, too."""
 
 
-def show_variant(name: str, seeds: int) -> None:
-    """Print the traffic of many trees in relation to that of a centre, in other settings."""
-    _show_ratios(name, (VARIANTS[name](BASE, seed) for seed in range(1, seeds + 1)))
+def show_reading(name: str, networks: int) -> None:
+    """Print the traffic of strategies under a reading."""
+    show_ratios(name, [READINGS[name](draw(RANDOM, seed)) for seed in range(1, networks + 1)])
 
 
-def show_reading(name: str, seeds: int) -> None:
-    """Do the same for another reading of the paper, in the long run."""
-    _show_ratios(name, (READINGS[name](draw(SETTLED, seed)) for seed in range(1, seeds + 1)))
+def show_locality(name: str, networks: int) -> None:
+    """Print the traffic of strategies where rules come in classes with near sources."""
+    scenario = replace(figure_of("17").vary(RANDOM, RANDOM.processors), near=NEARNESS[name])
+    show_ratios(name, [draw(scenario, seed) for seed in range(1, networks + 1)])
 
 
-def _show_ratios(name: str, plans: Iterable[Plan]) -> None:
-    ratios = []
+def show_ratios(name: str, plans: list[Plan]) -> None:
+    """Print the traffic of one tree and of many in relation to that of a centre."""
+    one_tree, many_trees = [], []
     for plan in plans:
-        many, centre = (run_plan(with_strategy(plan, each)).outcome.traffic for each in (Strategy.MT, Strategy.CENTR))
-        ratios.append(many / centre)
-    print(f"{name}: MT/Centr {', '.join(f'{ratio:.2f}' for ratio in ratios)}", flush=True)
+        centre, one, many = (run_plan(with_strategy(plan, each)).outcome.traffic for each in STRATEGIES)
+        one_tree.append(one / centre)
+        many_trees.append(many / centre)
+    print(f"{name}: ST/Centr {_words(one_tree)}, MT/Centr {_words(many_trees)}", flush=True)
+
+
+def _words(ratios: list[float]) -> str:
+    return f"{mean(ratios):.2f} ({', '.join(f'{ratio:.2f}' for ratio in ratios)})"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="what crosses the links with one tree and with many")
-    parser.add_argument("--networks", type=int, default=300, help="how many networks to estimate")
+    parser.add_argument("--networks", type=int, default=1000, help="how many networks to estimate")
     parser.add_argument("--simulate", type=int, nargs="*", default=(), help="seeds of networks to simulate")
-    parser.add_argument("--variants", type=int, default=0, help="how many seeds of other settings to simulate")
-    parser.add_argument("--readings", type=int, default=0, help="how many seeds of other readings to simulate")
+    parser.add_argument("--readings", type=int, default=0, help="on how many networks to try other readings")
+    parser.add_argument("--locality", type=int, default=0, help="on how many networks to try how near sources are")
     options = parser.parse_args()
     if options.networks:
         show_unfiltered(options.networks)
     for seed in options.simulate:
         show_crossings(seed)
-    for name in VARIANTS if options.variants else ():
-        show_variant(name, options.variants)
     for name in READINGS if options.readings else ():
         show_reading(name, options.readings)
+    for name in NEARNESS if options.locality else ():
+        show_locality(name, options.locality)
 
 
 if __name__ == "__main__":

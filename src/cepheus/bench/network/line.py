@@ -14,10 +14,11 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
+from cepheus.bench.network.others import share_of_others
 from cepheus.core.values import Value
 from cepheus.runtime.network.columns import EventColumns
 from cepheus.runtime.network.transport.client import Access, AsyncClient, AsyncSource, Subscription
@@ -64,13 +65,17 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of it: events per second from the first one to the last fire, and the delays of fires in seconds."""
+    """What came of it: events per second from the first one to the last fire, and the delays of fires in seconds.
+
+    ``others`` is the share of the machine that others had meanwhile; None where that is not known.
+    """
 
     load: Load
     published: int
     seconds: float
     delays: tuple[float, ...]
     lag: float
+    others: float | None = None
 
     @property
     def rate(self) -> float:
@@ -90,8 +95,13 @@ class Outcome:
 
 def measure_line(load: Load) -> Outcome:
     """Start three nodes, publish a load, and stop them again."""
-    with tempfile.TemporaryDirectory(prefix="cepheus-line-") as folder, _nodes(Path(folder)) as ports:
-        return asyncio.run(_run(load, ports))
+
+    def measure() -> Outcome:
+        with tempfile.TemporaryDirectory(prefix="cepheus-line-") as folder, _nodes(Path(folder)) as ports:
+            return asyncio.run(_run(load, ports))
+
+    others, outcome = share_of_others(measure)
+    return replace(outcome, others=others)
 
 
 @contextmanager
@@ -110,7 +120,7 @@ def _nodes(folder: Path) -> Iterator[dict[str, int]]:
 
 @contextmanager
 def _process(config: Path) -> Iterator[None]:
-    command = [sys.executable, "-c", "from cepheus.cli import main; main()", "node", "--quiet", "--config", str(config)]
+    command = [sys.executable, "-m", "cepheus", "node", "--quiet", "--config", str(config)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield
