@@ -54,7 +54,7 @@ def test_from_deploying_to_withdrawing(node: str, tmp_path: Path) -> None:
     lines = [json.dumps({"type": "Smoke", "time": at, "n": at}) for at in (3, 1, 2)]
     events.write_text("\n".join(lines))
     assert "deployed: Fire; for all events" in _run("deploy", str(rules), "--to", node)
-    command = [sys.executable, "-c", "from cepheus.cli import main; main()"]
+    command = [sys.executable, "-m", "cepheus"]
     watching = subprocess.Popen(
         [*command, "subscribe", "Fire", "--to", node, "--count", "2", "--timeout", "60s"],
         stdout=subprocess.PIPE,
@@ -99,6 +99,63 @@ def test_a_file_can_be_checked_alone(tmp_path: Path) -> None:
     path.write_text(NODE.replace("127.0.0.1", "0.0.0.0"))
     with pytest.raises(CepheusError, match="for anybody"):
         _run("node", "--config", str(path), "--check")
+
+
+def test_a_file_without_rules_is_not_deployed(node: str, tmp_path: Path) -> None:
+    path = tmp_path / "empty.tesla"
+    for text in ("", "# nothing yet\n", "event Temp(value: double)\n"):
+        path.write_text(text)
+        with pytest.raises(CepheusError, match="no rule to deploy"):
+            _run("deploy", str(path), "--to", node)
+
+
+def test_events_of_another_type_than_declared_are_not_published(node: str, tmp_path: Path) -> None:
+    rules, events = tmp_path / "hot.tesla", tmp_path / "temps.jsonl"
+    rules.write_text("event Heat(area: string, value: double)\ndefine Hot() from Heat(value > 45)")
+    _run("deploy", str(rules), "--to", node)
+    try:
+        events.write_text('{"type": "Heat", "time": 1, "area": "A1", "value": "hot"}\n')
+        with pytest.raises(CepheusError, match=r"Heat\.value is of type double, but the event at 1 has a text, 'hot'"):
+            _run("publish", str(events), "--to", node)
+        events.write_text('{"type": "Heat", "time": 1, "area": "A1", "value": 46}\n')
+        assert "1 events published" in _run("publish", str(events), "--to", node)
+    finally:
+        _run("withdraw", "Hot", "--to", node)
+
+
+def test_subscriptions_that_nothing_can_meet_are_warned_of(node: str, tmp_path: Path) -> None:
+    rules = tmp_path / "fire.tesla"
+    rules.write_text("define Fire(area: string) from Smoke() where area=Smoke.area")
+    _run("deploy", str(rules), "--to", node)
+    try:
+        assert "did you mean 'Fire'?" in _subscribe(node, "Fier")
+        assert "'Fire' has no attribute 'are'" in _subscribe(node, "Fire(are = 'A1')")
+        assert "no rule makes events of type 'Flood'" in _subscribe(node, "Flood")
+        assert "warning" not in _subscribe(node, "Fire(area = 'A1')")
+        assert "warning" not in _subscribe(node, "Smoke(level > 3)")  # what else it has, nobody has said
+    finally:
+        _run("withdraw", "Fire", "--to", node)
+
+
+def test_what_a_command_waits_for_is_said() -> None:
+    command = [sys.executable, "-m", "cepheus"]
+    nobody = subprocess.run(
+        [*command, "subscribe", "Fire", "--to", "127.0.0.1:1", "--patience", "2s"],
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    assert "waiting for the node at 127.0.0.1:1, for 2 s at most" in nobody.stderr
+    assert "nobody listens there" in nobody.stderr
+
+
+def _subscribe(node: str, pattern: str) -> str:
+    """Subscribe for a moment; give what was noted meanwhile."""
+    command = [sys.executable, "-m", "cepheus"]
+    done = subprocess.run(
+        [*command, "subscribe", pattern, "--to", node, "--timeout", "0.1s"], capture_output=True, text=True, check=True
+    )
+    return done.stderr
 
 
 def _run(*arguments: str) -> str:

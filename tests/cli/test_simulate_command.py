@@ -38,6 +38,12 @@ def test_random_scenarios(run: Command, tmp_path: Path) -> None:
     assert (tmp_path / "network.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
+def test_all_rules_may_select_each_event(tmp_path: Path) -> None:
+    (tmp_path / "each.toml").write_text(_SMALL + "each_share = 1\n", encoding="utf-8")
+    assert read_plan(tmp_path / "each.toml").scenario.each_share == 1.0
+
+
+_RULE = "define B() from A()"
 _CHAIN = "[network]\nlinks = [['a', 'b', '1 ms'], ['b', 'c', '1 ms']]\n"
 _TROUBLE = """
 [faults]
@@ -78,9 +84,34 @@ def test_faults_change_nothing_but_the_price(tmp_path: Path) -> None:
         ),
         ("[network]\nbandwidth = 1000\n[faults]\nloss = 0.1", "exclude one another"),
         ("duration = 'soon'", "not a duration"),
+        ("duration = '0 s'", "'duration' is '0 s', which is no time"),
+        ("heartbeat = '0 s'", "'heartbeat' is '0 s', which is no time"),
+        ("adapt_every = '0 s'", "'adapt_every' is '0 s', which is no time"),
+        ("[faults]\nretry = '0 s'", "'retry' is '0 s', which is no time"),
         ("strategi = 'ST'", "did you mean 'strategy'"),
         ("strategy = 'XX'", "not a choice"),
         ("[network]\ntopology = 'star'", "no topology"),
+        ("network = 3", "'network' is not a table"),
+        ("[network]\nprocessors = 'x'", "'processors' is 'x'"),
+        ("[network]\nprocessors = 0", "a whole number from 1 on"),
+        ("[network]\nneighbours = -1", "not negative"),
+        ("[network]\nbandwidth = nan", "not negative"),
+        ("[network]\nbandwidth = 0", "'bandwidth' is 0"),
+        ("[network]\nlinks = [['a', 'b']]", "two processors and a delay"),
+        ("seed = 'a'", "'seed' is 'a'"),
+        ("[workload]\nlength = 2.5", "'length' is 2.5"),
+        ("[workload]\nlength = 200", "as many types"),
+        ("[workload]\nslowest = 20", "not a rate below"),
+        ("[workload]\neach_share = 5.0", "a number from 0 to 1"),
+        ("[workload]\neach_share = -0.1", "'each_share' is not a probability"),
+        ("[workload]\napart = 1", "true or false"),
+        (f"rules = '{_RULE}'\nsource = 3", "[[source]]"),
+        (f"rules = '{_RULE}'\n{_CHAIN}[[source]]\nprocessor = 'a'\ntypes = 3", "not a list of names"),
+        (f"rules = '{_RULE}'\n{_CHAIN}[[source]]\nprocessor = 'a'\ntypes = ['A']\nrate = 0", "'rate' is 0"),
+        (
+            f"rules = '{_RULE}'\n{_CHAIN}[[source]]\nprocessor = 'a'\ntypes = ['A']\nattributes = {{n = 3}}",
+            "no list of values",
+        ),
         ("x = ", "not TOML"),
     ],
 )

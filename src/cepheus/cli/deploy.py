@@ -10,6 +10,7 @@ import typer
 from cepheus.cli.access import Reach, To, reaching
 from cepheus.cli.check import Rules, read_all
 from cepheus.cli.console import note, report
+from cepheus.cli.waiting import announced, connected
 from cepheus.core.errors import Diagnostic, RuleError
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ def deploy(
     found = read_all(rules, errors)
     if errors:
         raise RuleError(errors)
+    if not found.rules and not found.interval_rules:
+        raise RuleError.of("no-rules", "there is no rule to deploy", hint="a rule begins with 'define'")
     checked = check(found, closed=False)
     report(checked.warnings)
     since = _at(given, lambda client: client.deploy(checked.rules))
@@ -57,10 +60,8 @@ def _at(given: Access, action: Callable[[AsyncClient], Awaitable[int]]) -> int:
     """Connect, do something, and leave."""
 
     async def act() -> int:
-        from cepheus.runtime.network.transport.client import AsyncClient
-
-        async with await AsyncClient.connect(given) as client:
-            return await action(client)
+        async with await connected(given) as client:
+            return await announced(action(client), "the network to change its rules everywhere: are all nodes running?")
 
     return asyncio.run(act())
 

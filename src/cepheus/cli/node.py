@@ -23,11 +23,14 @@ def node(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log only what is wrong.")] = False,
 ) -> None:
     """Run a processor: it keeps its links and its state whatever happens, until it is interrupted."""
+    from cepheus.runtime.network.transport.certificates import check_certificates
     from cepheus.runtime.network.transport.config import read_config
-    from cepheus.runtime.network.transport.security import check_safety
+    from cepheus.runtime.network.transport.security import check_safety, check_tokens
 
     found = read_config(config)
     check_safety(found, config)
+    check_certificates(found, config)
+    check_tokens(found)
     if check:
         note(f"{config}: no errors")
         return
@@ -40,6 +43,7 @@ def node(
 
 
 async def _serve(config: NodeConfig, path: Path) -> None:
+    from cepheus.runtime.network.transport.collecting import collect_rarely
     from cepheus.runtime.network.transport.metrics import serve_metrics
     from cepheus.runtime.network.transport.server import NodeServer
 
@@ -49,6 +53,8 @@ async def _serve(config: NodeConfig, path: Path) -> None:
         loop.add_signal_handler(number, stopped.set)
     server = NodeServer(config, path)
     await server.start()
+    collecting = asyncio.ensure_future(collect_rarely())
     with serve_metrics(server):
         await stopped.wait()
+    collecting.cancel()
     await server.stop()

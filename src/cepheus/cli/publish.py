@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cepheus.cli.access import Reach, To, reaching
+from cepheus.cli.check import Unit
 from cepheus.cli.console import note
-from cepheus.cli.detect import Unit
+from cepheus.cli.waiting import announced, connected
 from cepheus.core.errors import OptionError
 
 if TYPE_CHECKING:
@@ -66,11 +67,11 @@ def publish(
 async def _publish(
     given: Access, name: str, types: list[str], batches: AsyncIterator[EventBatch], pacing: Pacing
 ) -> tuple[Published, int]:
-    from cepheus.runtime.network.transport.client import AsyncClient
     from cepheus.runtime.network.transport.publishing import publish_batches
 
-    async with await AsyncClient.connect(given) as client:
-        source = await client.source(name, types)
+    async with await connected(given) as client:
+        words = f"the network to be ready for '{name}': are all nodes running?"
+        source = await announced(client.source(name, types), words)
         done = await publish_batches(source, batches, pacing)
         await source.close()
         return done, source.late

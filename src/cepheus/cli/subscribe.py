@@ -10,6 +10,7 @@ import typer
 
 from cepheus.cli.access import Reach, To, reaching
 from cepheus.cli.console import note
+from cepheus.cli.waiting import connected
 
 if TYPE_CHECKING:
     from cepheus.runtime.network.transport.client import Access
@@ -39,10 +40,8 @@ def subscribe(
 
 
 async def _subscribe(given: Access, patterns: list[str], count: int | None, timeout: float | None) -> int:
-    from cepheus.runtime.network.transport.client import AsyncClient
-
     received = 0
-    async with await AsyncClient.connect(given) as client:
+    async with await connected(given) as client:
         subscription = await client.subscribe(*patterns)
         note(f"subscribed at '{client.node}'")
         while count is None or received < count:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 import trials
 
 from cepheus.runtime.network.codec import MessageError, decode, encode
-from cepheus.runtime.network.messages import CreateTree, Message
+from cepheus.runtime.network.messages import Awaken, CreateTree, Message
 from cepheus.runtime.network.processor import Processor
 from cepheus.runtime.network.strategy import Strategy
 
@@ -28,6 +30,18 @@ def test_every_message_of_a_network_survives(strategy: Strategy, monkeypatch: py
     assert {"Events", "Install", "Activate", "Advertise", "RuleChange"} <= set(seen)
 
 
+def _awaken(value: bytes) -> bytes:
+    head = b'{"v":1,"kind":"Awaken","tree":"p","number":1,"part":"r","first":0,"last":1,'
+    return head + b'"values":[["k",' + value + b"]]}"
+
+
+@pytest.mark.parametrize("value", [b"true", b"1", b"1.5", b'"x"'])
+def test_values_are_scalars(value: bytes) -> None:
+    read = decode(_awaken(value))
+    assert isinstance(read, Awaken)
+    assert read.values == (("k", json.loads(value)),)
+
+
 @pytest.mark.parametrize(
     "data",
     [
@@ -45,6 +59,9 @@ def test_every_message_of_a_network_survives(strategy: Strategy, monkeypatch: py
         b'{"v":1,"kind":"Tick","through":NaN}',
         b"\xff\xfe",
         b"[" * 100_000,
+        _awaken(b"[]"),
+        _awaken(b'["x",1]'),
+        _awaken(b"[" * 900 + b"]" * 900),
     ],
 )
 def test_garbage_is_refused(data: bytes) -> None:

@@ -9,6 +9,8 @@ import networkx
 import pytest
 
 from cepheus.core.errors import OptionError
+from cepheus.runtime.network.scenario import Scenario, draw
+from cepheus.runtime.network.scenario_file import read_plan
 from cepheus.runtime.network.topology import KINDS, random_topology, read_links
 
 
@@ -30,3 +32,21 @@ def test_networks_from_files(tmp_path: Path) -> None:
     file.write_text("p1\n", encoding="utf-8")
     with pytest.raises(OptionError, match="two processors"):
         read_links(file)
+
+
+def test_one_network_for_all_seeds(tmp_path: Path) -> None:
+    given = Scenario(processors=6, types=8, rules=4, subscriptions=2, network=7)
+    one, other = draw(given, 1), draw(given, 2)
+    assert (one.links, one.sources, one.rules) == (other.links, other.sources, other.rules)
+    assert one.sinks != other.sinks
+    assert draw(Scenario(processors=6, types=8, rules=4, subscriptions=2), 7).rules == one.rules
+    file = tmp_path / "scenario.toml"
+    file.write_text(
+        "seed = 2\n[network]\nprocessors = 6\nnumber = 7\n[workload]\ntypes = 8\nrules = 4\nsubscriptions = 2\n",
+        encoding="utf-8",
+    )
+    read = read_plan(file)
+    assert (read.links, read.sources, read.rules, read.sinks) == (other.links, other.sources, other.rules, other.sinks)
+    file.write_text("[network]\nnumber = 'one'\n", encoding="utf-8")
+    with pytest.raises(OptionError, match="'number' is 'one'"):
+        read_plan(file)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from cepheus.core.event import Event
 from cepheus.core.time import MIN_TIME
 from cepheus.rules.expressions import EventPattern
-from cepheus.runtime.network.interests import matches
+from cepheus.runtime.network.interests import any_matches
 
 
 @dataclass(slots=True)
@@ -27,12 +28,16 @@ class Source:
     admitted: bool = False
     gone: bool = False
 
-    def bound(self, tree: str) -> int:
-        """Give the time up to which everything that the source has for a tree is known."""
+    def is_settled(self, tree: str, ticked: int) -> bool:
+        """Tell whether all that the source publishes counts in a tree, until the tree or the source changes."""
+        return self.since[tree] <= max(self.through, ticked) and tree not in self.holding
+
+    def bound(self, tree: str, ticked: int) -> int:
+        """Give the time up to which everything that the source has for a tree is known, ticks included."""
         since = self.since[tree]
         if tree in self.holding:
             return since
-        return since - 1 if since > self.through else self.through
+        return max(since - 1, self.through, ticked)
 
 
 @dataclass(slots=True)
@@ -43,6 +48,6 @@ class Sink:
     patterns: list[EventPattern] = field(default_factory=list)
     types: set[str] = field(default_factory=set)
 
-    def wants(self, event: Event) -> bool:
-        """Tell whether the sink has subscribed to an event."""
-        return event.type in self.types and any(matches(pattern, event) for pattern in self.patterns)
+    def wanted(self, events: Sequence[Event]) -> tuple[Event, ...]:
+        """Give the events that the sink has subscribed to."""
+        return tuple([event for event in events if event.type in self.types and any_matches(self.patterns, event)])

@@ -16,7 +16,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from cepheus.core.errors import CepheusError
 from cepheus.core.event import Event
 from cepheus.core.schema import EventType
-from cepheus.core.values import INT_MAX, INT_MIN
+from cepheus.core.values import INT_MAX, INT_MIN, Scalar
 from cepheus.rules.expressions import EventPattern
 from cepheus.rules.json_form import from_json, to_json
 from cepheus.rules.model import Pattern, Rule, RuleSet
@@ -79,7 +79,7 @@ def decode(data: bytes) -> Message:
         message: Message = _object_from_json(kind, {k: v for k, v in body.items() if k not in ("v", "kind")})
     except MessageError:
         raise
-    except (CepheusError, AttributeError, LookupError, TypeError, ValueError, OverflowError):
+    except (CepheusError, AttributeError, LookupError, TypeError, ValueError, OverflowError, RecursionError):
         raise _bad(f"a field of {kind.__name__} is wrong") from None
     return message
 
@@ -199,7 +199,8 @@ def _tuple_reader(arguments: tuple[Any, ...]) -> Callable[[Json], Any]:
 def _union_reader(arguments: tuple[Any, ...]) -> Callable[[Json], Any]:
     plain = tuple(argument for argument in arguments if argument in (bool, int, float, str, type(None)))
     rest = [argument for argument in arguments if argument not in plain]
-    inner = _reader(rest[0]) if rest else None
+    is_value = {*get_args(Scalar)} <= {*plain}  # elsewhere a value may be a list, but a network carries none
+    inner = _reader(rest[0]) if rest and not is_value else None
 
     def read(data: Json) -> Any:
         if type(data) in plain:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter, itemgetter
 
 from cepheus.core.event import Event
-from cepheus.core.time import MIN_TIME
+from cepheus.core.time import MAX_TIME, MIN_TIME
 from cepheus.plan.partial import anatomy, input_types
 from cepheus.plan.partial.anatomy import whole_pattern
 from cepheus.runtime.network.contents import Contents, contents_of, either
@@ -36,11 +36,11 @@ class _Hosted:
     matcher: Matcher
     first: int | None
     until: int | None = None
+    relays: bool = field(init=False)
+    """Whether it hands on primitive events instead of making composite ones."""
 
-    @property
-    def relays(self) -> bool:
-        """Whether it hands on primitive events instead of making composite ones."""
-        return str(self.ordered.rule.name).startswith(RELAY)
+    def __post_init__(self) -> None:
+        self.relays = str(self.ordered.rule.name).startswith(RELAY)
 
     def decides(self, time: int) -> bool:
         """Tell whether the rule is evaluated here for a terminator of that time."""
@@ -239,6 +239,10 @@ class Evaluation:
         """Tell whether events of a type matter here."""
         return event_type in self.contents
 
+    def is_waiting(self, through: int) -> bool:
+        """Tell whether events up to a time have not been evaluated."""
+        return bool(self._pending) and self._pending[0][0] <= through
+
     def arrive(self, at: int, records: list[Record]) -> None:
         """Take events in, to be evaluated when it is safe."""
         self._arrivals += 1
@@ -256,28 +260,35 @@ class Evaluation:
             self.instant(at, records)
         if through > self.done:
             self.done = through
-            self._forget()
+            if through - self.forgotten > 2 * self.horizon + self.horizon // 4:
+                self._forget()
             if self._leaving or self._leaving_filters:
                 self._let_go()
 
     def instant(self, at: int, records: Sequence[Record]) -> None:
         """Evaluate the events that come to be known at one moment."""
         insert = self.store.insert
-        new = [record for record in records if insert(record)]
-        if len(new) > 1:
-            new.sort(key=attrgetter("key"))
-        by_terminator, by_root = self._by_terminator, self._by_root
-        for record in new:
+        if len(records) > 1:
+            records = sorted(filter(insert, records), key=attrgetter("key"))
+        elif not insert(records[0]):
+            return
+        for record in records:
             if record.time == at:
-                if record.type in by_terminator:
+                if record.type in self._by_terminator:
                     self._fire(record)
-                for each in by_root.get(record.type, ()):
-                    if (each.until is None or at < each.until) and each.matcher.accepts(record):
-                        each.count += 1
-                        if each.matcher.is_leaf and record.sent is not None and record.sent <= at:
-                            continue  # nothing more to send than another partial rule has sent
-                        if not each.pull or not each.waiting(record):
-                            self._send(each, record, at)
+                if record.type in self._by_root:
+                    self._let_through(record, at)
+
+    def _let_through(self, record: Record, at: int) -> None:
+        """Send what partial rules have because of an event at their root."""
+        for each in self._by_root[record.type]:
+            matcher = each.matcher
+            if (each.until is None or at < each.until) and matcher.accepts(record):
+                each.count += 1
+                if matcher.is_leaf and record.sent is not None and record.sent <= at:
+                    continue  # nothing more to send than another partial rule has sent
+                if not each.pull or not each.waiting(record):
+                    self._send(each, record, at)
 
     def resend(self, each: PartialFilter) -> None:
         """Let through all that a new partial rule has of what is remembered; it is known from now on."""
@@ -317,21 +328,16 @@ class Evaluation:
 
     def _send(self, by: PartialFilter, root: Record, at: int) -> None:
         """Let through what a partial rule sends because of an event at its root, with all that these look at."""
-        waiting = self._unsent(by.root(root, self.store), at)
+        known = at if self.timely else MAX_TIME
+        waiting = by.root(root, self.store, known)
         for record in waiting:
-            if record.sent is None or record.sent > at:
+            if record.sent is None or record.sent > known:
                 record.sent = at
                 self.sent.append((at, record))
                 if self.exact:
                     for each in self._looking.get(record.type, ()):
                         if record is not root or each is not by:
-                            waiting += self._unsent(each.looked_at(record, self.store), at)
-
-    def _unsent(self, records: Iterable[Record], at: int) -> list[Record]:
-        """Give those that the father does not know, or must know from an earlier moment on; most have been sent."""
-        if self.timely:
-            return [record for record in records if record.sent is None or record.sent > at]
-        return [record for record in records if record.sent is None]
+                            waiting += each.looked_at(record, self.store, known)
 
     def _index(self) -> None:
         rules = sorted((*self._rules.values(), *self._leaving), key=lambda hosted: order_of(hosted.ordered))

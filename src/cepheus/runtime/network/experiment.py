@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice, tee
 
+from cepheus.core.collector import collector_at_rest
 from cepheus.runtime.network.faults import Faults, FaultyNetwork
 from cepheus.runtime.network.feed import Feed, feed_faulty, publications, set_up, set_up_faulty
 from cepheus.runtime.network.scenario import Plan, Scenario, draw
@@ -52,19 +50,8 @@ def run_scenario(scenario: Scenario, seed: int) -> Run:
 
 def run_plan(plan: Plan) -> Run:
     """Simulate a plan: first everything is set up, then sources publish and traffic is counted after a warm-up."""
-    with _seldom_collecting():
+    with collector_at_rest():  # events and messages have no cycles, and there are many of them
         return _run(plan) if plan.scenario.faults is None else _run_faulty(plan, plan.scenario.faults)
-
-
-@contextmanager
-def _seldom_collecting() -> Iterator[None]:
-    """Look for cycles of garbage a hundred times less often: events and messages have none, and there are many."""
-    before = gc.get_threshold()
-    gc.set_threshold(100 * before[0], *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def _run(plan: Plan) -> Run:

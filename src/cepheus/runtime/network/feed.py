@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, takewhile
 from random import Random
 
-from cepheus.core.event import Event
-from cepheus.core.values import Value
+from cepheus.core.event import Event, primitive_event
+from cepheus.core.values import Value, as_float
 from cepheus.language.tesla import parse_event_pattern
 from cepheus.runtime.network.faults import FaultyNetwork
 from cepheus.runtime.network.messages import Admitted, AttachSink, AttachSource, DeployRules, Message, Publish, Tick
@@ -26,20 +26,22 @@ def publications(plan: Plan, start: int) -> Iterator[Publication]:
     waiting = [(start + _gap(random, source.rate), n, n) for n, source in enumerate(plan.sources)]
     heapq.heapify(waiting)
     count = len(waiting)
+    counters = [0] * count
     while waiting:
-        time, _, number = heapq.heappop(waiting)
+        time, _, number = waiting[0]
         source = plan.sources[number]
-        attributes = {name: _value(random, values) for name, values in source.attributes}
-        yield time, number, Event(source.type, time, attributes)
+        attributes = {name: _value(random, values) for name, values in source.attributes} if source.attributes else {}
+        counters[number] += 1
+        yield time, number, primitive_event(source.type, time, attributes, f"{source.name}:{counters[number]}")
         count += 1
-        heapq.heappush(waiting, (time + 1 + _gap(random, source.rate), count, number))
+        heapq.heapreplace(waiting, (time + 1 + _gap(random, source.rate), count, number))
 
 
 def _value(random: Random, values: Draw) -> Value:
     """Draw a value: between two floats, or one of several."""
     if len(values) == 2 and all(isinstance(value, float) for value in values):
         low, high = values
-        return random.uniform(float(low), float(high))
+        return random.uniform(as_float(low), as_float(high))
     return random.choice(values)
 
 

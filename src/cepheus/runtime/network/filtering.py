@@ -79,20 +79,23 @@ class PartialFilter:
         """Tell whether an event that matches the root must wait to be asked for."""
         return self.pull and not any(opening.admits(record) for opening in self.openings)
 
-    def root(self, record: Record, store: Store) -> list[Record]:
-        """Give what must be sent because of an event at the root, which is accepted; the event itself comes first."""
+    def root(self, record: Record, store: Store, at: int) -> list[Record]:
+        """Give what must be sent because of an event at the root, which is accepted; the event itself comes first.
+
+        What was sent up to the moment ``at`` may be left out, here and below.
+        """
         if self.matcher.is_leaf:
             return [record]
         looked: list[Record] = []
         if not self.exact:
             return self.matcher.partakers(record, store)
-        alive = self.matcher.leads_on(record, store, looked)
+        alive = self.matcher.leads_on(record, store, looked, at)
         found = [record, *looked]
         if not self._drops or (self.pull and self._policy not in (None, Policy.EACH)):
             return found
         if alive:
             self.live = record.time
-            return found + (self._dead_before(record, store) if self._policy is Policy.FIRST else [])
+            return found + (self._dead_before(record, store, at) if self._policy is Policy.FIRST else [])
         return found if self._marks(record) else []
 
     def _marks(self, record: Record) -> bool:
@@ -103,7 +106,7 @@ class PartialFilter:
             self.live = None
         return True
 
-    def _dead_before(self, record: Record, store: Store) -> list[Record]:
+    def _dead_before(self, record: Record, store: Store, at: int) -> list[Record]:
         """Give the dead events that hide a live one: the latest before it, or all if others decide on candidates."""
         column = store.column(record.type)
         _, place = column.within(record.time, record.time)
@@ -117,18 +120,18 @@ class PartialFilter:
                 break
             if self.matcher.accepts(other):
                 looked: list[Record] = []
-                if not self.matcher.leads_on(other, store, looked):
+                if not self.matcher.leads_on(other, store, looked, at):
                     found += [other, *looked]
                 if not self._joined:
                     break
         return found
 
-    def looked_at(self, record: Record, store: Store) -> list[Record]:
+    def looked_at(self, record: Record, store: Store, at: int) -> list[Record]:
         """Give what an event at the root looks at, for one that is sent for another reason."""
         if self.matcher.is_leaf or self.pull or not self.exact or not self.matcher.accepts(record):
             return []
         looked: list[Record] = []
-        self.matcher.leads_on(record, store, looked)
+        self.matcher.leads_on(record, store, looked, at)
         return looked
 
     def close_openings(self, before: int) -> None:

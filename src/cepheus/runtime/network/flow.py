@@ -1,4 +1,4 @@
-"""A processor and the flow of events: sources, evaluation as far as it is safe, what goes to fathers, awakenings."""
+"""A processor and the flow of events: evaluation as far as it is safe, what goes to fathers, awakenings."""
 
 from __future__ import annotations
 
@@ -6,14 +6,9 @@ from collections.abc import Sequence
 
 from cepheus.core.event import Event
 from cepheus.core.time import MAX_TIME, MIN_TIME
-from cepheus.runtime.network.clients import Source
-from cepheus.runtime.network.columns import EventColumns
 from cepheus.runtime.network.filtering import Opening
 from cepheus.runtime.network.messages import (
-    Admitted,
-    AttachSource,
     Awaken,
-    DetachSource,
     Entry,
     Events,
     LateEvents,
@@ -22,38 +17,15 @@ from cepheus.runtime.network.messages import (
     Release,
     Tick,
 )
-from cepheus.runtime.network.rulebook import Rulebook
+from cepheus.runtime.network.sources import Sources
 from cepheus.runtime.network.store import Record
-from cepheus.runtime.network.strategy import Order
 from cepheus.runtime.network.tree import Tree
 
 _AWAIT = 60_000_000
 
 
-class Flow(Rulebook):
+class Flow(Sources):
     """Events on their way from sources to roots."""
-
-    def _on_attach_source(self, message: AttachSource, sender: str) -> None:
-        before = self._sources.get(message.source)
-        source = Source(sender, frozenset(message.types))
-        for tree in self.trees.values():
-            tree.evaluation.retain = self.options.retain
-        if before is not None:
-            source.counter = before.counter
-            source.types |= before.types
-            source.latest = before.latest
-        self._sources[message.source] = source
-        if self.options.strategy.many_trees and not self.trees:
-            self._admit(message.source, source, MIN_TIME + 1)
-        for tree in self.trees.values():
-            if tree.complete:
-                self._advertise(tree)
-
-    def _on_detach_source(self, message: DetachSource) -> None:
-        source = self._sources.get(message.source)
-        if source is not None:
-            source.gone = True
-            self._dirty.update(self.trees)
 
     def _on_publish(self, message: Publish) -> None:
         source = self._sources.get(message.source)
@@ -69,58 +41,18 @@ class Flow(Rulebook):
             for counter, event in accepted:
                 if event.time >= since and tree.evaluation.wants(event.type):
                     self._arrive(tree, event.time, [Record(event, message.source, counter)])
-                    self._dirty.add(name)
+                    if not self._in_order:
+                        self._dirty.add(name)
         if message.through is not None and message.through > source.through:
+            if source.through in self._slowest.values():
+                self._slowest.clear()
             source.through = message.through
-            if self.options.order is Order.PROGRESS:
-                self._dirty.update(self.trees)
+        if self._in_order:
+            for name, tree in self.trees.items():
+                if not self._is_idle(tree, self._limit(tree)):
+                    self._dirty.add(name)
         if late:
             self._send(source.client, LateEvents(message.source, late))
-
-    def _accept_events(self, source: Source, message: Publish) -> tuple[list[tuple[int, Event]], int]:
-        """Number the events of a source; give those that may matter here, and how many came too late."""
-        if not isinstance(message.events, EventColumns):
-            return self._accept_singly(source, message)
-        columns = message.events
-        rows: Sequence[int] = range(len(columns))
-        if not source.admitted:
-            return [], len(rows)
-        foreign = {code for code, (kind, _) in enumerate(columns.shapes) if kind not in source.types}
-        if foreign or (rows and min(columns.times) <= source.through):
-            times, codes, through = columns.times, columns.codes, source.through
-            rows = [row for row in rows if times[row] > through and codes[row] not in foreign]
-        if not rows:
-            return [], len(columns)
-        first = source.counter + 1
-        source.counter += len(rows)
-        source.latest = max(source.latest, *(columns.times[row] for row in rows))
-        for kind, count in columns.counts(rows).items():
-            self._local_counts[kind] = self._local_counts.get(kind, 0) + count
-        trees = [tree for name, tree in self.trees.items() if name in source.since]
-        masks = [columns.wanted(tree.evaluation.contents) for tree in trees]
-        wanted = [
-            (first + place, row) for place, row in enumerate(rows) if self._awaited or any(mask[row] for mask in masks)
-        ]
-        events = columns.events(row for _, row in wanted)
-        accepted = [
-            (counter, _named(event, message.source, counter))
-            for (counter, _), event in zip(wanted, events, strict=True)
-        ]
-        return accepted, len(columns) - len(rows)
-
-    def _accept_singly(self, source: Source, message: Publish) -> tuple[list[tuple[int, Event]], int]:
-        """Do the same for events that did not come in columns: in simulations mostly one at a time."""
-        late = 0
-        accepted: list[tuple[int, Event]] = []
-        for event in message.events:
-            if event.time <= source.through or not source.admitted or event.type not in source.types:
-                late += 1
-                continue
-            source.counter += 1
-            source.latest = max(source.latest, event.time)
-            self._local_counts[event.type] = self._local_counts.get(event.type, 0) + 1
-            accepted.append((source.counter, _named(event, message.source, source.counter)))
-        return accepted, late
 
     def _retain(self, source: str, accepted: list[tuple[int, Event]]) -> None:
         """Keep events for trees that are being built anew; those that never come are not waited for."""
@@ -130,7 +62,7 @@ class Flow(Rulebook):
         self._retained += [Record(event, source, counter) for counter, event in accepted]
 
     def _many_awaited_too_long(self) -> bool:
-        return self.options.strategy.many_trees and self._now - self._renewed_at > self.options.retain + _AWAIT
+        return self._many and self._now - self._renewed_at > self.options.retain + _AWAIT
 
     def _feed_retained(self, tree: Tree) -> None:
         """Let a renewed tree have what sources here published for those it replaces."""
@@ -147,21 +79,11 @@ class Flow(Rulebook):
 
     def _on_tick(self, message: Tick) -> None:
         through = message.through
-        if through is not None:
-            for source in self._sources.values():
-                source.through = max(source.through, through)
+        if through is not None and through > self._ticked:
+            self._ticked = through
         for name, tree in self.trees.items():
-            if tree.children_through() > tree.evaluation.done:  # otherwise it waits for children, not for sources
+            if not tree.waits_for_children():  # for those it would wait whatever the sources promise
                 self._dirty.add(name)
-
-    def _sources_through(self, tree: Tree) -> int:
-        bound, name = MAX_TIME, tree.name
-        for source in self._sources.values():
-            since = source.since.get(name)
-            if since is not None and not source.gone:
-                settled = since <= source.through and name not in source.holding
-                bound = min(bound, source.through if settled else source.bound(name))
-        return bound
 
     def _limit(self, tree: Tree) -> int:
         """Give the time up to which nothing more will come; MAX_TIME if nobody has anything to send.
@@ -174,12 +96,6 @@ class Flow(Rulebook):
         sources = self._sources_through(tree)
         return children if children < sources else sources
 
-    def _admit(self, name: str, source: Source, since: int) -> None:
-        if not source.admitted and not source.gone:
-            source.admitted = True
-            source.through = max(source.through, since - 1)
-            self._send(source.client, Admitted(name, since))
-
     def _arrive(self, tree: Tree, at: int, records: list[Record]) -> None:
         """Take in events that come to be known at one moment."""
         if tree.pulling.masters:
@@ -187,54 +103,64 @@ class Flow(Rulebook):
                 if record.time == at:
                     for to, awaken in tree.pulling.wake(tree.name, record):
                         self._send(to, awaken)
-        if self.options.order is Order.ARRIVAL and at < tree.pulling.holds:
+        if not self._in_order and at < tree.pulling.holds:
             tree.evaluation.instant(at, records)
         else:
             tree.evaluation.arrive(at, records)
 
     def _on_events(self, message: Events, sender: str) -> None:
-        together: dict[tuple[str, int], list[Record]] = {}
-        for entry in message.entries:
-            for name in entry.trees:
-                if self.trees[name].evaluation.wants(entry.event.type):
-                    record = Record(entry.event, entry.source, entry.counter)
-                    together.setdefault((name, entry.at), []).append(record)
-                self._dirty.add(name)
-        for (name, at), records in together.items():
-            self._arrive(self.trees[name], at, records)
+        names = self._take_in(message.entries) if message.entries else set()
         for name, through in message.through:
             tree = self.trees[name]
             tree.children[sender].through = through
-            self._dirty.add(name)
+            names.discard(name)
+            self._look_at(tree)
+        for name in names:
+            self._look_at(self.trees[name])
+
+    def _look_at(self, tree: Tree) -> None:
+        """Have a tree evaluated, unless it still waits for children."""
+        if not tree.waits_for_children() or not self._is_idle(tree, tree.evaluation.done):
+            self._dirty.add(tree.name)
+
+    def _take_in(self, entries: Sequence[Entry]) -> set[str]:
+        """Take in events of a child, moment by moment; give the trees that they were sent for."""
+        together: dict[tuple[str, int], list[Record]] = {}
+        names: set[str] = set()
+        for at, source, counter, event, trees in entries:
+            names.update(trees)
+            for name in trees:
+                if self.trees[name].evaluation.wants(event.type):
+                    together.setdefault((name, at), []).append(Record(event, source, counter))
+        for (name, at), records in together.items():
+            self._arrive(self.trees[name], at, records)
+        return names
 
     def _progress(self, tree: Tree) -> None:
         """Evaluate as far as it is safe, and tell the father."""
         evaluation = tree.evaluation
-        if self.options.order is Order.ARRIVAL:
+        if not self._in_order:
             evaluation.advance(min(self._now, tree.pulling.holds - 1))
         elif tree.wave is None or not tree.wave.switched:
             limit = self._limit(tree)
-            if self._is_idle(tree, limit):
-                self._dirty.discard(tree.name)
-                return
             if limit < MAX_TIME:
-                evaluation.advance(min(limit, tree.pulling.holds - 1))
+                evaluation.advance(min(limit, tree.pulling.holds - 1) if self._pulls else limit)
             elif evaluation.waits_for is not None:
                 self._drain(tree)
-        self._take_sent(tree)
+        if evaluation.made or evaluation.sent:
+            self._take_sent(tree)
         if self._pulls:
             self._release(tree)
 
     def _is_idle(self, tree: Tree, limit: int) -> bool:
-        """Tell whether a tree has nothing to evaluate, to send or to promise, as at most heartbeats."""
+        """Tell whether a tree has nothing to evaluate, to send or to promise up to a time, as after most messages."""
         evaluation = tree.evaluation
         done = evaluation.done
-        if limit > done or evaluation.sent or evaluation.made or self._pulls or tree.wave is not None:
+        if limit > done or not self._in_order or self._pulls or tree.wave is not None:
             return False
-        waits_for = evaluation.waits_for
-        return (waits_for is None or waits_for > limit) and (
-            tree.father is None or not tree.was_active or tree.promised == done
-        )
+        if evaluation.sent or evaluation.made or evaluation.is_waiting(limit):
+            return False
+        return tree.promised == done or tree.father is None or not tree.was_active
 
     def _drain(self, tree: Tree) -> None:
         """Nobody has anything more to send: evaluate what waits."""
@@ -291,14 +217,16 @@ class Flow(Rulebook):
         promises = self._promises(tree)
         sent = tree.evaluation.sent
         if sent or promises:
-            names = (tree.name,)
-            entries = tuple([Entry(at, record.source, record.counter, record.event, names) for at, record in sent])
-            sent.clear()
+            entries: tuple[Entry, ...] = ()
+            if sent:
+                names = (tree.name,)
+                entries = tuple([Entry(at, record.source, record.counter, record.event, names) for at, record in sent])
+                sent.clear()
             self._send(tree.father, Events(entries, promises))
 
     def _promises(self, tree: Tree) -> tuple[tuple[str, int | None], ...]:
         """Give what the father may be promised that it does not know yet."""
-        if not tree.was_active or tree.wave is not None or self.options.order is not Order.PROGRESS:
+        if not tree.was_active or tree.wave is not None or not self._in_order:
             return ()
         promise = tree.evaluation.done if self._has_inputs(tree) else None
         if promise == tree.promised:
@@ -360,21 +288,3 @@ class Flow(Rulebook):
         self._flush_events()
         assert tree.father is not None
         self._send(tree.father, Pulled(tree.name, number))
-
-
-def _named(event: Event, source: str, counter: int) -> Event:
-    """Give an event an id that is its own in the whole network, if it has none."""
-    if event.id is not None:
-        return event
-    return Event(
-        event.type,
-        event.time,
-        event.attributes,
-        f"{source}:{counter}",
-        event.sequence,
-        event.probability,
-        event.errors,
-        event.start,
-        event.rule,
-        event.made_of,
-    )

@@ -49,6 +49,14 @@ def matches(pattern: EventPattern, event: Event) -> bool:
     return all(test(content) for test in _tests(pattern))
 
 
+def any_matches(patterns: Iterable[EventPattern], event: Event) -> bool:
+    """Tell whether one of several subscriptions asks for an event."""
+    for pattern in patterns:  # a loop, as most have no more to be looked at than the type
+        if pattern.type == event.type and (not pattern.constraints or matches(pattern, event)):
+            return True
+    return False
+
+
 def covers(wide: EventPattern, narrow: EventPattern) -> bool:
     """Tell whether one subscription surely asks for all that another asks for.
 

@@ -40,6 +40,8 @@ class Member(ABC):
         self.leader: str | None = None
         self._election = Election(name, self.neighbours)
         self._sources: dict[str, Source] = {}
+        self._ticked = MIN_TIME
+        self._slowest: dict[str, int] = {}  # by tree, how far the sources are but for ticks, where that is known
         self._sinks: dict[str, Sink] = {}
         self._requests: dict[str, str] = {}
         self._changes: list[RuleChange] = []
@@ -48,7 +50,9 @@ class Member(ABC):
         self._out: list[Outgoing] = []
         self._dirty: set[str] = set()
         self._now = 0
+        self._many = self.options.strategy.many_trees
         self._pulls = self.options.strategy.pulls
+        self._in_order = self.options.order is Order.PROGRESS
         self._adapts = self._pulls and self.options.masters is Masters.ADAPTIVE
         self._next_adaption: int | None = None
         self._local_counts: dict[str, int] = {}
@@ -68,6 +72,21 @@ class Member(ABC):
 
     def _send(self, to: str, message: Message) -> None:
         self._out.append((to, message))
+
+    @property
+    def declared(self) -> tuple[EventType, ...]:
+        """Give the types that rule files have declared, as far as this processor knows."""
+        return tuple(self._declared.values())
+
+    @property
+    def produced(self) -> frozenset[str]:
+        """Give the types that sources here and below publish."""
+        return self._local_types().union(*(tree.types(frozenset()) for tree in self.trees.values()))
+
+    @property
+    def knows_rules(self) -> bool:
+        """Whether ``rules`` are all rules of the network, and not only what the root must know."""
+        return self.leader == self.name or self._many or self.options.retain > 0
 
     def client_of_source(self, source: str) -> str | None:
         """Give the client that a source belongs to, if it is attached here."""
@@ -91,7 +110,7 @@ class Member(ABC):
             self._send(to, answer)
         if self._election.won and self.leader is None:
             self.leader = self.name
-            if not self.options.strategy.many_trees:
+            if not self._many:
                 self._plant()
 
     def _plant(self) -> None:
@@ -116,7 +135,7 @@ class Member(ABC):
             self._send(sender, TreeAnswer(message.tree, accepted=False))
             return
         tree = self._new_tree(message.tree, sender, renewed=message.renewed)
-        if not self.options.strategy.many_trees:
+        if not self._many:
             self.leader = message.tree
         self._send(sender, TreeAnswer(message.tree, accepted=True))
         tree.unanswered = set(self.neighbours) - {sender}

@@ -6,6 +6,7 @@ it gives back the state and the messages sent, each with its number. A snapshot 
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -14,6 +15,8 @@ from cepheus.runtime.network.messages import Lost, Message, Start
 from cepheus.runtime.network.processor import Processor
 from cepheus.runtime.network.snapshot import restore_node, snapshot_node
 from cepheus.runtime.network.strategy import Options
+
+log = logging.getLogger("cepheus.node")
 
 OutFrame = tuple[str, Frame]
 """A frame and the peer it is for: a neighbour or a client."""
@@ -83,7 +86,10 @@ class Node:
         for told in lines:
             if told.sender:
                 self._link(told.sender).received += 1
-            self._apply(told)
+            try:
+                self._apply(told)
+            except Exception:  # it failed so the first time, too, and the node went on from there
+                log.exception("what '%s' once said still fails", told.sender)
 
     def start(self, now: int, rank: int = 0) -> list[OutFrame]:
         """Begin, the first time; after a crash nothing needs to be begun."""

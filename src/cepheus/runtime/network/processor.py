@@ -66,13 +66,15 @@ class Processor(Renewal):
             return []
         self._dispatch(message, sender)
         if self._dirty:
-            for name in sorted(self._dirty) if len(self._dirty) > 1 else tuple(self._dirty):
+            for name in sorted(self._dirty) if len(self._dirty) > 1 else self._dirty:
                 self._progress(self.trees[name])
         if self._adapts and isinstance(message, Events | Publish | Tick):
             self._adapt()
         if self._dirty:
             self._flush_events()
             self._dirty.clear()
+        if not self._out:
+            return []
         out, self._out = self._out, []
         return out
 
@@ -80,10 +82,10 @@ class Processor(Renewal):
         match message:
             case Events():
                 self._on_events(message, sender)
-            case Publish():
-                self._on_publish(message)
             case Tick():
                 self._on_tick(message)
+            case Publish():
+                self._on_publish(message)
             case Deliver():
                 self._on_deliver(message, sender)
             case Awaken() | Pulled() | Release():

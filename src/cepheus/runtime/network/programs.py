@@ -122,6 +122,7 @@ class Programs(Flow):
         tree.pulling.adopt(wave.shared)
         evaluation.adopt(wave.shared.rules, wave.shared.parts)
         self._wake_again(tree)
+        self._slowest.pop(tree.name, None)
         ready = max(wave.ready, evaluation.done)
         for name in tree.bases[wave.seen].sources:
             source = self._sources[name]
@@ -161,7 +162,7 @@ class Programs(Flow):
         if tree.renewed:
             reach = max((anatomy(ordered.rule).reach for ordered in program.rules), default=0)
             message = replace(message, first=since if since <= MIN_TIME + 1 else since + reach)
-        if self.options.retain and not self.options.strategy.many_trees:
+        if self.options.retain and not self._many:
             known = {str(o.rule.name): since if o.since is None else o.since for o in program.rules}
             rules = tuple(replace(o, since=known.get(name)) for name, o in self.rules.items())
             message = replace(message, edition=self._edition, rules=rules, declarations=tuple(self._declared.values()))
@@ -172,6 +173,7 @@ class Programs(Flow):
         assert wave is not None
         tree.wave = None
         tree.renewed = False
+        self._slowest.pop(tree.name, None)
         if message.rules or message.edition > self._edition:
             self._edition = message.edition
             self._declared = {kind.name: kind for kind in message.declarations}

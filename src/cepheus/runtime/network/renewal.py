@@ -61,7 +61,7 @@ class Renewal(Programs):
     def _learn(self, message: Renew) -> bool:
         """Take over rules that the sender knows and this processor does not; True if there are any."""
         declared = {kind.name: kind for kind in message.declarations}
-        if self.options.strategy.many_trees:
+        if self._many:
             more = {str(o.rule.name): o for o in message.rules if str(o.rule.name) not in self.rules}
             self._declared = declared | self._declared
             self.rules = dict(sorted((self.rules | more).items(), key=lambda item: order_of(item[1])))
@@ -82,6 +82,7 @@ class Renewal(Programs):
         self._dirty.clear()
         self._behind = set(self.neighbours) - {sender}
         self._changes = [] if self._many else list(self._open_changes.values())
+        self._slowest.clear()
         for source in self._sources.values():
             source.since, source.holding = {}, set()
         for neighbour in self.neighbours:
@@ -90,10 +91,6 @@ class Renewal(Programs):
         self._on_election(Start(self._rank), "")
         if self._many and self._sinks and self.name not in self.trees:
             self._plant()
-
-    @property
-    def _many(self) -> bool:
-        return self.options.strategy.many_trees
 
     def _remember(self) -> None:
         """Keep the events of local sources, and from when on all of them are known; and since when rules hold."""

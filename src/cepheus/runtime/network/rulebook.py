@@ -34,7 +34,7 @@ class Rulebook(Sinks):
             change = replace(change, rules=message.rules, declarations=message.declarations)
         else:
             change = replace(change, withdrawn=message.names)
-        if self.options.strategy.many_trees:
+        if self._many:
             settled = self._accept(change)
             self._settle(settled)
             if settled.since is not None:
@@ -48,7 +48,7 @@ class Rulebook(Sinks):
             self._on_rule_change(change, "")
 
     def _on_rule_change(self, change: RuleChange, sender: str) -> None:
-        if self.options.strategy.many_trees:
+        if self._many:
             if (change.origin, change.request) not in self._known_changes:
                 self._accept(change)
                 self._flood(change, sender)
@@ -115,7 +115,7 @@ class Rulebook(Sinks):
             self._send(client, Deployed(settled.request, settled.since))
 
     def _wanted_types(self) -> set[str]:
-        if self.options.strategy.many_trees:
+        if self._many:
             return {pattern.type for sink in self._sinks.values() for pattern in sink.patterns}
         tree = self.trees[self.name]
         found = {pattern.type for child in tree.children.values() for pattern in child.interests}
@@ -123,7 +123,7 @@ class Rulebook(Sinks):
 
     def _wanted_rules(self) -> list[Ordered]:
         """Give the rules that this processor's tree must evaluate; with many trees only those that a sink needs."""
-        if not self.options.strategy.many_trees:
+        if not self._many:
             return list(self.rules.values())
         wanted = self._wanted_types()
         found: dict[str, Ordered] = {}

@@ -13,7 +13,6 @@ from cepheus.core.values import Value, ValueType
 from cepheus.rules.expressions import AttributeRef, Comparison, Constant, EventPattern, Within
 from cepheus.rules.model import Pattern, Policy, Rule, Selection
 from cepheus.runtime.network.faults import Faults
-from cepheus.runtime.network.simulation import Link
 from cepheus.runtime.network.strategy import Options
 from cepheus.runtime.network.topology import Links, random_topology
 
@@ -22,13 +21,16 @@ from cepheus.runtime.network.topology import Links, random_topology
 class Scenario:
     """A family of random scenarios; each seed draws one. Durations are in microseconds, rates in events per second.
 
-    ``selected`` is the share of events that content lets through, ``each_share`` that of ``each`` among the selection
-    policies. ``classes`` cuts rules into classes of so many rules that share types, produced by near sources
-    (0: none); ``apart`` gives every rule types of its own. ``heartbeat`` is how often sources promise progress.
+    ``each_share`` is the share of ``each`` among the selection policies. An attribute has one of ``values`` values, of
+    which rules want one (1: there is no attribute). ``classes`` cuts rules into classes of so many that share types (0:
+    none), produced at one processor and ``near`` of its nearest neighbours; ``apart`` gives every rule types of its
+    own. ``heartbeat`` is how often sources promise progress.
+    With ``network`` the links, sources and rules are those of that seed, and only subscriptions and events are drawn.
     ``faults`` have times that count from the end of the warm-up; what is not acknowledged is sent again each ``retry``.
     """
 
     options: Options = field(default_factory=Options)
+    network: int | None = None
     processors: int = 20
     neighbours: float = 5.0
     topology: str = "waxman"
@@ -44,6 +46,7 @@ class Scenario:
     each_share: float = 0.0
     values: int = 1
     classes: int = 0
+    near: int = 1
     apart: bool = False
     heartbeat: int = 50 * MILLISECOND
     warm_up: int = 30 * SECOND
@@ -73,7 +76,7 @@ class Plan:
 
     scenario: Scenario
     seed: int
-    links: dict[Link, int]
+    links: Links
     processors: tuple[str, ...]
     sources: tuple[SourcePlan, ...]
     rules: tuple[Rule, ...]
@@ -89,10 +92,9 @@ def draw(scenario: Scenario, seed: int, links: Links | None = None) -> Plan:
     >>> len(plan.sources), len(plan.rules), [processor for processor in plan.processors]
     (4, 2, ['p0', 'p1', 'p2'])
     """
-    random = Random(f"scenario {seed}")
+    random = Random(f"scenario {_network(scenario, seed)}")
     if links is None:
-        topology = Random(f"topology {seed}")
-        links = random_topology(scenario.topology, scenario.processors, scenario.neighbours, scenario.delay, topology)
+        links = draw_links(scenario, seed)
     processors = tuple(sorted({name for link in links for name in link})) or ("p0",)
     count = scenario.rules * scenario.length if scenario.apart else scenario.types
     types = [f"T{n}" for n in range(count)]
@@ -102,13 +104,24 @@ def draw(scenario: Scenario, seed: int, links: Links | None = None) -> Plan:
         SourcePlan(f"s{n}", places[kind], kind, _rate(scenario, random), drawn) for n, kind in enumerate(types)
     )
     rules = tuple(_rule(scenario, number, types, random) for number in range(scenario.rules))
+    chance = Random(f"subscriptions {seed}")
     sinks = tuple(
         (f"k-{processor}", processor, rule.composite.name)
         for processor in processors
         for rule in rules
-        if random.random() < scenario.subscriptions / scenario.rules
+        if chance.random() < scenario.subscriptions / scenario.rules
     )
     return Plan(scenario, seed, links, processors, sources, rules, (), sinks)
+
+
+def draw_links(scenario: Scenario, seed: int) -> Links:
+    """Draw the links of a scenario."""
+    random = Random(f"topology {_network(scenario, seed)}")
+    return random_topology(scenario.topology, scenario.processors, scenario.neighbours, scenario.delay, random)
+
+
+def _network(scenario: Scenario, seed: int) -> int:
+    return seed if scenario.network is None else scenario.network
 
 
 def _rate(scenario: Scenario, random: Random) -> float:
@@ -128,21 +141,24 @@ def _class_of(scenario: Scenario, number: int, types: list[str]) -> list[str]:
 
 
 def _places(
-    scenario: Scenario, types: list[str], processors: tuple[str, ...], links: dict[Link, int], random: Random
+    scenario: Scenario, types: list[str], processors: tuple[str, ...], links: Links, random: Random
 ) -> dict[str, str]:
     """Place each type at a processor: anywhere, or next to one another if rules come in classes."""
     if not scenario.classes:
         return {kind: random.choice(processors) for kind in types}
-    near: dict[str, list[str]] = {name: [name] for name in processors}
-    for one, other in links:
-        near[one].append(other)
-        near[other].append(one)
     places: dict[str, str] = {}
     for number in range(0, scenario.rules, scenario.classes):
         home = random.choice(processors)
+        hosts = [home, *_nearest(home, links)[: scenario.near]]
         for kind in _class_of(scenario, number, types):
-            places.setdefault(kind, random.choice(near[home]))
+            places.setdefault(kind, random.choice(hosts))
     return {kind: places.get(kind, random.choice(processors)) for kind in types}
+
+
+def _nearest(home: str, links: Links) -> list[str]:
+    """Give the neighbours of a processor, the nearest first."""
+    near = [(delay, one if other == home else other) for (one, other), delay in links.items() if home in (one, other)]
+    return [name for _, name in sorted(near)]
 
 
 def _rule(scenario: Scenario, number: int, types: list[str], random: Random) -> Rule:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Mapping
 from dataclasses import replace
 from enum import Enum
 from pathlib import Path
-from random import Random
 from typing import Any, TypeVar
 
 from cepheus.core.errors import OptionError, Place, did_you_mean
 from cepheus.core.time import parse_duration
 from cepheus.core.toml_file import read_toml
+from cepheus.core.values import Scalar
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 from cepheus.runtime.network.faults import Faults
-from cepheus.runtime.network.scenario import Draw, Plan, Scenario, SourcePlan, draw
+from cepheus.runtime.network.scenario import Draw, Plan, Scenario, SourcePlan, draw, draw_links
 from cepheus.runtime.network.strategy import Filter, Masters, Options, Order, Strategy
 from cepheus.runtime.network.supported import check_supported
-from cepheus.runtime.network.topology import Links, by_hand, random_topology, read_links
+from cepheus.runtime.network.topology import Links, by_hand, read_links
 
 E = TypeVar("E", bound=Enum)
 _CHECKPOINT_EVERY = 1000
@@ -26,21 +27,12 @@ Table = Mapping[str, Any]
 
 _TOP = ("strategy", "filter", "order", "masters", "duration", "warm_up", "heartbeat", "adapt_every", "seed", "rules")
 _TABLES = ("network", "workload", "source", "sink", "faults")
-_NETWORK = ("topology", "processors", "neighbours", "delay", "bandwidth", "links", "file")
+_NETWORK = ("topology", "processors", "neighbours", "delay", "bandwidth", "number", "links", "file")
 _FAULTS = ("loss", "duplication", "extra_delay", "retry", "checkpoint_every", "crashes", "cuts")
-_WORKLOAD: dict[str, Callable[[Any], Any]] = {
-    "types": int,
-    "rules": int,
-    "length": int,
-    "values": int,
-    "classes": int,
-    "apart": bool,
-    "slowest": float,
-    "fastest": float,
-    "subscriptions": float,
-    "each_share": float,
-    "window": parse_duration,
-}
+_COUNTS = {"types": 1, "rules": 1, "length": 1, "values": 1, "classes": 0, "near": 0}
+"""Whole numbers of a workload, each with the least that makes sense."""
+_AMOUNTS = ("slowest", "fastest", "subscriptions")
+_WORKLOAD = (*_COUNTS, *_AMOUNTS, "each_share", "apart", "window")
 
 
 def read_plan(path: Path, seed: int | None = None, strategy: Strategy | None = None) -> Plan:
@@ -60,28 +52,29 @@ def _plan(table: Table, path: Path, seed: int | None, strategy: Strategy | None)
         _choice(Order, table, "order", Order.PROGRESS),
         _choice(Masters, table, "masters", Masters.ADAPTIVE),
     )
-    options = replace(options, adapt_every=_duration(table, "adapt_every", options.adapt_every))
-    network = table.get("network", {})
+    options = replace(options, adapt_every=_positive_duration(table, "adapt_every", options.adapt_every))
+    network = _table(table, "network")
     _known(network, _NETWORK, "[network]")
-    workload = table.get("workload", {})
+    workload = _table(table, "workload")
     _known(workload, _WORKLOAD, "[workload]")
     scenario = Scenario(options=options)
     scenario = replace(
         scenario,
-        duration=_duration(table, "duration", scenario.duration),
+        duration=_positive_duration(table, "duration", scenario.duration),
         warm_up=_duration(table, "warm_up", scenario.warm_up),
-        heartbeat=_duration(table, "heartbeat", scenario.heartbeat),
+        heartbeat=_positive_duration(table, "heartbeat", scenario.heartbeat),
         delay=_duration(network, "delay", scenario.delay),
-        processors=int(network.get("processors", scenario.processors)),
-        neighbours=float(network.get("neighbours", scenario.neighbours)),
+        processors=_count(network, "processors", scenario.processors, 1),
+        neighbours=_amount(network, "neighbours", scenario.neighbours),
         topology=str(network.get("topology", scenario.topology)),
-        bandwidth=network.get("bandwidth"),
-        **{name: read(workload[name]) for name, read in _WORKLOAD.items() if name in workload},
+        bandwidth=_positive(network, "bandwidth", "bytes") if "bandwidth" in network else None,
+        network=_count(network, "number", 0, None) if "number" in network else None,
     )
-    chosen = int(table.get("seed", 1)) if seed is None else seed
+    scenario = _with_workload(workload, scenario)
+    chosen = _count(table, "seed", 1, None) if seed is None else seed
     links = _links(network, scenario, path, chosen)
     if "faults" in table:
-        scenario = _with_faults(table["faults"], scenario, links)
+        scenario = _with_faults(_table(table, "faults"), scenario, links)
     if "rules" not in table:
         return draw(scenario, chosen, links)
     return _by_hand(table, scenario, chosen, links, path)
@@ -91,9 +84,26 @@ def _links(network: Table, scenario: Scenario, path: Path, seed: int) -> Links:
     if "file" in network:
         return read_links(path.parent / str(network["file"]))
     if "links" in network:
-        return by_hand([(str(one), str(other), str(delay)) for one, other, delay in network["links"]])
-    random = Random(f"topology {seed}")
-    return random_topology(scenario.topology, scenario.processors, scenario.neighbours, scenario.delay, random)
+        entries = _entries(network, "links", 3, '["p1", "p2", "5 ms"]: two processors and a delay')
+        return by_hand([(str(one), str(other), str(delay)) for one, other, delay in entries])
+    return draw_links(scenario, seed)
+
+
+def _with_workload(given: Table, scenario: Scenario) -> Scenario:
+    numbers: dict[str, Any] = {name: _amount(given, name, getattr(scenario, name)) for name in _AMOUNTS}
+    numbers["each_share"] = _share(given, "each_share", whole=True)
+    numbers |= {name: _count(given, name, getattr(scenario, name), least) for name, least in _COUNTS.items()}
+    apart = given.get("apart", scenario.apart)
+    if not isinstance(apart, bool):
+        raise OptionError.of("scenario", f"'apart' is {apart!r}", hint="write true or false")
+    found = replace(scenario, apart=apart, window=_duration(given, "window", scenario.window), **numbers)
+    if not 0 < found.slowest <= found.fastest:
+        raise OptionError.of("scenario", "'slowest' is not a rate below 'fastest'", hint="write events per second")
+    if found.length > found.types and not found.apart:
+        raise OptionError.of(
+            "scenario", f"rules of {found.length} events need as many types, not {found.types}", hint="raise 'types'"
+        )
+    return found
 
 
 def _with_faults(given: Table, scenario: Scenario, links: Links) -> Scenario:
@@ -117,25 +127,30 @@ def _with_faults(given: Table, scenario: Scenario, links: Links) -> Scenario:
         loss=_share(given, "loss"),
         duplication=_share(given, "duplication"),
         extra_delay=_duration(given, "extra_delay", 0),
-        checkpoint_every=int(given.get("checkpoint_every", _CHECKPOINT_EVERY)),
+        checkpoint_every=_count(given, "checkpoint_every", _CHECKPOINT_EVERY, 1),
         crashes=tuple(crashes),
         cuts=tuple(cuts),
     )
-    return replace(scenario, faults=faults, retry=_duration(given, "retry", scenario.retry))
+    return replace(scenario, faults=faults, retry=_positive_duration(given, "retry", scenario.retry))
 
 
 def _entries(given: Table, name: str, length: int, words: str) -> list[list[Any]]:
     """Give the entries of a list of lists, each of one length."""
     found = given.get(name, [])
     if not isinstance(found, list) or not all(isinstance(entry, list) and len(entry) == length for entry in found):
-        raise OptionError.of("scenario", f"'{name}' is not a list of what goes wrong", hint=f"its entries are {words}")
+        raise OptionError.of(
+            "scenario", f"'{name}' is not a list of lists of {length}", hint=f"its entries are {words}"
+        )
     return found
 
 
-def _share(given: Table, name: str) -> float:
+def _share(given: Table, name: str, *, whole: bool = False) -> float:
+    """Give a share, 0 if there is none; only some may be ``whole``: with all messages lost, there is no network."""
     share = given.get(name, 0.0)
-    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share < 1:
-        raise OptionError.of("scenario", f"'{name}' is not a probability", hint="write a number from 0 to below 1")
+    number = isinstance(share, int | float) and not isinstance(share, bool)
+    if not number or not 0 <= share <= 1 or (share == 1 and not whole):
+        hint = "write a number from 0 to 1" if whole else "write a number from 0 to below 1"
+        raise OptionError.of("scenario", f"'{name}' is not a probability", hint=hint)
     return float(share)
 
 
@@ -151,22 +166,76 @@ def _by_hand(table: Table, scenario: Scenario, seed: int, links: Links, path: Pa
     check_supported(rules)
     processors = tuple(sorted({processor for link in links for processor in link}))
     sources = []
-    for number, given in enumerate(table.get("source", ())):
+    for number, given in enumerate(_tables(table, "source")):
         _known(given, ("processor", "types", "rate", "attributes"), "[[source]]")
         place = _processor(given, processors)
         sources += [
-            SourcePlan(f"s{number}-{kind}", place, kind, float(given.get("rate", 1.0)), _draws(given))
-            for kind in given.get("types", ())
+            SourcePlan(f"s{number}-{kind}", place, kind, _positive(given, "rate", "events"), _draws(given))
+            for kind in _names(given, "types")
         ]
     sinks = []
-    for number, given in enumerate(table.get("sink", ())):
+    for number, given in enumerate(_tables(table, "sink")):
         _known(given, ("processor", "subscribes"), "[[sink]]")
-        sinks += [(f"k{number}", _processor(given, processors), str(kind)) for kind in given.get("subscribes", ())]
+        sinks += [(f"k{number}", _processor(given, processors), str(kind)) for kind in _names(given, "subscribes")]
     return Plan(scenario, seed, links, processors, tuple(sources), rules.rules, rules.declarations, tuple(sinks))
 
 
 def _draws(given: Table) -> tuple[tuple[str, Draw], ...]:
-    return tuple((str(name), tuple(values)) for name, values in given.get("attributes", {}).items())
+    found = []
+    for name, values in _table(given, "attributes").items():
+        if not isinstance(values, list) or not values or not all(isinstance(v, Scalar) for v in values):
+            raise OptionError.of(
+                "scenario", f"attribute '{name}' has no list of values", hint=f"write for example {name} = [1, 2]"
+            )
+        found.append((name, tuple(values)))
+    return tuple(found)
+
+
+def _positive(given: Table, name: str, what: str) -> float:
+    """Give how much of something there is per second, 1 if that is not said."""
+    rate = _amount(given, name, 1.0)
+    if not rate:
+        raise OptionError.of("scenario", f"'{name}' is 0", hint=f"write how many {what} there are per second")
+    return rate
+
+
+def _names(given: Table, name: str) -> list[str]:
+    """Give a list of names."""
+    found = given.get(name, [])
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise OptionError.of("scenario", f"'{name}' is not a list of names", hint=f'write for example {name} = ["A"]')
+    return found
+
+
+def _table(given: Table, name: str) -> Table:
+    found = given.get(name, {})
+    if not isinstance(found, Mapping):
+        raise OptionError.of("scenario", f"'{name}' is not a table", hint=f"write [{name}] above its entries")
+    return found
+
+
+def _tables(given: Table, name: str) -> list[Table]:
+    found = given.get(name, [])
+    if not isinstance(found, list) or not all(isinstance(each, Mapping) for each in found):
+        raise OptionError.of("scenario", f"'{name}' is not a list of tables", hint=f"write [[{name}]] above each")
+    return found
+
+
+def _count(given: Table, name: str, default: int, least: int | None) -> int:
+    """Give a whole number that is at least so large."""
+    found = given.get(name, default)
+    if isinstance(found, bool) or not isinstance(found, int) or (least is not None and found < least):
+        hint = "write a whole number" if least is None else f"write a whole number from {least} on"
+        raise OptionError.of("scenario", f"'{name}' is {found!r}", hint=hint)
+    return found
+
+
+def _amount(given: Table, name: str, default: float) -> float:
+    """Give a number that is not negative."""
+    found = given.get(name, default)
+    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < math.inf:
+        raise OptionError.of("scenario", f"'{name}' is {found!r}", hint="write a number that is not negative")
+    return float(found)
 
 
 def _processor(given: Table, processors: tuple[str, ...]) -> str:
@@ -202,3 +271,10 @@ def _choice(kind: type[E], table: Table, name: str, default: E) -> E:
 
 def _duration(table: Table, name: str, default: int) -> int:
     return parse_duration(str(table[name])) if name in table else default
+
+
+def _positive_duration(table: Table, name: str, default: int) -> int:
+    found = _duration(table, name, default)
+    if found <= 0:
+        raise OptionError.of("scenario", f"'{name}' is {table[name]!r}, which is no time", hint="write, say, 10 s")
+    return found

@@ -6,9 +6,9 @@ before it are through.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 
 from cepheus.core.event import Event
 from cepheus.runtime.network.messages import Delivered, Message, Start
@@ -52,20 +52,17 @@ class Network:
     traffic: Traffic = field(default_factory=Traffic)
     on_told: Callable[[str, Message], None] | None = None
     processors: dict[str, Processor] = field(init=False)
-    _links: dict[Link, LinkState] = field(init=False)
+    _links: dict[str, dict[str, LinkState]] = field(init=False)
     _queue: list[tuple[int, int, _Item]] = field(default_factory=list)
     _count: int = 0
 
     def __post_init__(self) -> None:
-        self._links = {}
-        neighbours: dict[str, set[str]] = {name: set() for name in self.names}
+        self._links = {name: {} for name in self.names}
         for (one, other), delay in self.delays.items():
-            neighbours.setdefault(one, set()).add(other)
-            neighbours.setdefault(other, set()).add(one)
-            self._links[one, other] = LinkState(delay, self.bandwidth)
-            self._links[other, one] = LinkState(delay, self.bandwidth)
+            self._links.setdefault(one, {})[other] = LinkState(delay, self.bandwidth)
+            self._links.setdefault(other, {})[one] = LinkState(delay, self.bandwidth)
         self.processors = {
-            name: Processor(name, tuple(sorted(found)), self.options) for name, found in sorted(neighbours.items())
+            name: Processor(name, tuple(sorted(found)), self.options) for name, found in sorted(self._links.items())
         }
 
     def post(self, time: int, processor: str, message: Message, sender: str = "") -> None:
@@ -82,7 +79,7 @@ class Network:
 
     def _push(self, time: int, item: _Item) -> None:
         self._count += 1
-        heapq.heappush(self._queue, (time, self._count, item))
+        heappush(self._queue, (time, self._count, item))
 
     def start(self) -> None:
         """Tell all processors to begin."""
@@ -93,7 +90,7 @@ class Network:
         """Let time pass until nothing is under way, or up to a time."""
         queue = self._queue
         while queue and (until is None or queue[0][0] <= until):
-            self.now, _, item = heapq.heappop(queue)
+            self.now, _, item = heappop(queue)
             if isinstance(item, tuple):
                 self._deliver(*item)
             else:
@@ -102,8 +99,9 @@ class Network:
             self.now = max(self.now, until)
 
     def _deliver(self, name: str, sender: str, message: Message) -> None:
+        links = self._links[name]
         for to, answer in self.processors[name].handle(message, self.now, sender):
-            link = self._links.get((name, to))
+            link = links.get(to)
             if link is not None:
                 self._transmit(name, to, link, answer)
             elif isinstance(answer, Delivered):
@@ -118,4 +116,5 @@ class Network:
         start = self.now
         if link.bandwidth is not None:
             start = link.free_at = max(start, link.free_at) + round(size / link.bandwidth * 1_000_000)
-        self._push(start + link.delay, (to, name, message))
+        self._count += 1
+        heappush(self._queue, (start + link.delay, self._count, (to, name, message)))

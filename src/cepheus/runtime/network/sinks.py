@@ -43,7 +43,7 @@ class Sinks(Member):
         self._interests_changed()
 
     def _interests_changed(self) -> None:
-        if not self.options.strategy.many_trees:
+        if not self._many:
             for tree in self.trees.values():
                 self._announce_interests(tree)
             return
@@ -54,7 +54,7 @@ class Sinks(Member):
             self._plant()
 
     def _announce_interests(self, tree: Tree) -> None:
-        if self.options.strategy.many_trees or not tree.complete:
+        if self._many or not tree.complete:
             return
         own = [pattern for sink in self._sinks.values() for pattern in sink.patterns]
         below = [pattern for child in tree.children.values() for pattern in child.interests]
@@ -76,21 +76,19 @@ class Sinks(Member):
         """Bring composite events to sinks here, to children that want them, and on to the father."""
         if tree.father is not None and came_from != tree.father:
             self._send(tree.father, Deliver(tree.name, events))
-        many = self.options.strategy.many_trees
-        if not many or tree.father is None:
+        if not self._many or tree.father is None:
             self._tell_sinks(events)
-        if many:
+        if self._many:
             return
         for name, child in tree.children.items():
             if name != came_from and child.interests:
-                wanted = tuple([event for event in events if child.wants(event)])
+                wanted = child.wanted(events)
                 if wanted:
                     self._send(name, Deliver(tree.name, wanted))
 
     def _tell_sinks(self, events: tuple[Event, ...]) -> None:
         for name, sink in self._sinks.items():
-            # most events are of no type that it wants, and a look at that is cheaper than asking
-            wanted = tuple([event for event in events if event.type in sink.types and sink.wants(event)])
+            wanted = sink.wanted(events)
             if wanted and self.options.retain:
                 wanted = self._not_told(name, wanted)
             if wanted:

@@ -65,6 +65,7 @@ _APART = ("evaluation", "pulling")
 
 def snapshot_node(processor: Processor, links: dict[str, LinkEnd]) -> bytes:
     """Give the state of a processor and of its links."""
+    processor.apply_ticks()
     header = {
         "name": processor.name,
         "neighbours": list(processor.neighbours),

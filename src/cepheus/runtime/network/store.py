@@ -9,7 +9,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
-from cepheus.core.event import Event
+from cepheus.core.event import Event, id_word
+from cepheus.core.time import MIN_TIME
 
 Key = tuple[int, str, int, int, tuple[int | str, ...]]
 """Place in the total order: time, source, counter; for a composite event how deep and by which choices it was made."""
@@ -20,7 +21,7 @@ _TRIM = 64
 class Record:
     """An event remembered for one tree: the moment at which it was let through, and for which rules it is gone."""
 
-    __slots__ = ("consumed", "counter", "event", "key", "sent", "source", "time", "type")
+    __slots__ = ("_word", "consumed", "counter", "event", "key", "sent", "source", "time", "type")
 
     def __init__(
         self, event: Event, source: str, counter: int, depth: int = 0, path: tuple[int | str, ...] = ()
@@ -33,16 +34,36 @@ class Record:
         self.key: Key = (event.time, source, counter, depth, path)
         self.sent: int | None = None
         self.consumed: set[str] | None = None
+        self._word: int | None = None
+
+    @property
+    def start(self) -> int:
+        """When the event began."""
+        return self.time if self.event.start is None else self.event.start
+
+    @property
+    def word(self) -> int:
+        """What the id adds to the ids of composite events, which an event is often part of."""
+        if self._word is None:
+            assert self.event.id is not None
+            self._word = id_word(self.event.id)
+        return self._word
+
+
+def _is_sent(record: Record, at: int) -> bool:
+    return record.sent is not None and record.sent <= at
 
 
 class Column:
     """The events of one type, in total order."""
 
-    __slots__ = ("records", "times")
+    __slots__ = ("_sent_at", "_sent_end", "_sent_start", "records", "times")
 
     def __init__(self) -> None:
         self.times: list[int] = []
         self.records: list[Record] = []
+        self._sent_start = self._sent_end = 0  # events in these places have been sent, up to this moment
+        self._sent_at = MIN_TIME
 
     def insert(self, record: Record) -> bool:
         """Put an event into its place; False if it is there already."""
@@ -58,7 +79,24 @@ class Column:
             return False
         times.insert(place, time)
         records.insert(place, record)
+        if place < self._sent_end:
+            self._sent_end += 1
+            self._sent_start = place + 1 if place >= self._sent_start else self._sent_start + 1
         return True
+
+    def unsent(self, low: int, high: int, at: int) -> list[Record]:
+        """Give the events in some places that have not been sent up to a moment.
+
+        Windows move on and mostly cover what the one before them did: places in which everything has been sent are
+        remembered, and not gone through again.
+        """
+        if at < self._sent_at or not self._sent_start <= low <= self._sent_end:
+            self._sent_start = self._sent_end = low
+        self._sent_at = at
+        records = self.records
+        while self._sent_end < high and _is_sent(records[self._sent_end], at):
+            self._sent_end += 1
+        return [record for record in records[self._sent_end : high] if not _is_sent(record, at)]
 
     def within(self, start: int, end: int) -> tuple[int, int]:
         """Give the places of the events from ``start`` up to, not including, ``end``."""
@@ -71,6 +109,7 @@ class Column:
             gone = bisect_left(self.times, before)
             del self.times[:gone]
             del self.records[:gone]
+            self._sent_start, self._sent_end = max(0, self._sent_start - gone), max(0, self._sent_end - gone)
 
 
 class Store:
@@ -88,7 +127,8 @@ class Store:
 
     def insert(self, record: Record) -> bool:
         """Remember an event; False if it is remembered already."""
-        return self.column(record.type).insert(record)
+        column = self.columns.get(record.type)
+        return (self.column(record.type) if column is None else column).insert(record)
 
     def find(self, record: Record) -> Record | None:
         """Give what is remembered of the same event."""

@@ -50,7 +50,7 @@ def _waxman(points: dict[int, tuple[float, float]], count: int, random: Random) 
     """Draw edges with Waxman's probabilities, without replacement, until there are as many as wanted."""
     import networkx
 
-    spread = 0.4
+    spread = 0.2  # what BRITE comes with
     pairs = list(networkx.complete_graph(len(points)).edges)
     keys = []
     for one, other in pairs:

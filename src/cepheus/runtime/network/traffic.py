@@ -60,10 +60,11 @@ class Traffic:
         """Count one message; give its size in bytes."""
         match message:
             case Events(entries=entries, through=through):
-                size = _size_of_entries(entries) + _PROMISE * len(through)
                 if entries:
+                    size = _size_of_entries(entries) + _PROMISE * len(through)
                     return self._count_events(name, to, len(entries), size)
                 self.heartbeats += 1
+                size = _HEADER + _PROMISE * len(through)
             case Deliver(events=events):
                 return self._count_events(name, to, len(events), _size(events))
             case Awaken(values=values):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from cepheus.core.event import Event
@@ -11,7 +11,7 @@ from cepheus.plan.partial import HERE, Producers
 from cepheus.rules.expressions import EventPattern
 from cepheus.rules.model import Rule
 from cepheus.runtime.network.evaluation import Evaluation
-from cepheus.runtime.network.interests import matches
+from cepheus.runtime.network.interests import any_matches
 from cepheus.runtime.network.messages import Program, Settled
 from cepheus.runtime.network.pulling import Pulling
 from cepheus.runtime.network.sharing import Shared
@@ -36,14 +36,14 @@ class Child:
         self.interests = patterns
         self._by_type = None
 
-    def wants(self, event: Event) -> bool:
-        """Tell whether a sink at or below the child has subscribed to an event."""
+    def wanted(self, events: Sequence[Event]) -> tuple[Event, ...]:
+        """Give the events that a sink at or below the child has subscribed to."""
         if self._by_type is None:
             self._by_type = {}
             for pattern in self.interests:
                 self._by_type.setdefault(pattern.type, []).append(pattern)
-        patterns = self._by_type.get(event.type)
-        return patterns is not None and any(matches(pattern, event) for pattern in patterns)
+        by_type = self._by_type
+        return tuple([event for event in events if event.type in by_type and any_matches(by_type[event.type], event)])
 
 
 @dataclass(slots=True)
@@ -151,6 +151,15 @@ class Tree:
             if through is not None and through < bound and (child.program.parts or self._lingers(child)):
                 bound = through
         return bound
+
+    def waits_for_children(self) -> bool:
+        """Tell whether a child has not sent what it has beyond the time up to which events have been evaluated."""
+        done = self.evaluation.done
+        for child in self.children.values():
+            through = child.through
+            if through is not None and through <= done and (child.program.parts or self._lingers(child)):
+                return True
+        return False
 
     def _lingers(self, child: Child) -> bool:
         """Tell whether a child without partial rules still has to send what earlier ones let through."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-MAIN = [sys.executable, "-c", "from cepheus.cli import main; main()"]
+MAIN = [sys.executable, "-m", "cepheus"]
 
 
 def free_port() -> int:
@@ -42,8 +42,9 @@ class NodeProcess:
         return f"127.0.0.1:{self.port}"
 
     def write(self, neighbours: Iterable[tuple[str, int | None]], rank: int = 0, extra: str = "") -> None:
-        """Write the node's file; a neighbour without a port connects by itself."""
-        text = f'name = "{self.name}"\nlisten = "{self.address}"\nstate = "{self.name}.state"\nrank = {rank}\n{extra}\n'
+        """Write the node's file; a neighbour without a port connects by itself. On a busy machine all takes long."""
+        text = f'name = "{self.name}"\nlisten = "{self.address}"\nstate = "{self.name}.state"\nrank = {rank}\n'
+        text += f'session_timeout = "10min"\ngone_after = "10min"\n{extra}\n'
         for name, port in neighbours:
             address = "" if port is None else f'address = "127.0.0.1:{port}"\n'
             text += f'[[neighbour]]\nname = "{name}"\n{address}'
@@ -147,7 +148,7 @@ class Certificates:
             made.sign(name)
         return made
 
-    def sign(self, name: str) -> None:
+    def sign(self, name: str, *, expired: bool = False) -> None:
         """Make a certificate for a name."""
         self._openssl(
             "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
@@ -156,8 +157,26 @@ class Certificates:
         (self.folder / f"{name}.ext").write_text(f"subjectAltName=DNS:{name}\n")
         self._openssl(
             "x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
-            "-days", "2", "-extfile", f"{name}.ext", "-out", f"{name}.pem",
+            "-days", "-1" if expired else "2", "-extfile", f"{name}.ext", "-out", f"{name}.pem",
         )  # fmt: skip
+
+    def sign_for_later(self, name: str) -> None:
+        """Make a certificate that is not in force yet."""
+        self.sign(name)  # its key and request
+        (self.folder / "later.txt").touch()
+        (self.folder / "later.cnf").write_text(
+            "[ca]\ndefault_ca = own\n[own]\ndatabase = later.txt\nnew_certs_dir = .\nrand_serial = yes\n"
+            "default_md = sha256\npolicy = any\n[any]\ncommonName = supplied\n"
+        )
+        self._openssl(
+            "ca", "-batch", "-notext", "-config", "later.cnf", "-cert", "ca.pem", "-keyfile", "ca.key",
+            "-in", f"{name}.csr", "-extfile", f"{name}.ext", "-out", f"{name}.pem",
+            "-startdate", "20900101000000Z", "-enddate", "20910101000000Z",
+        )  # fmt: skip
+
+    def lock(self, name: str) -> None:
+        """Put a password on a key, under the name ``locked.key``."""
+        self._openssl("pkcs8", "-topk8", "-in", f"{name}.key", "-passout", "pass:secret", "-out", "locked.key")
 
     def _openssl(self, *arguments: str) -> None:
         subprocess.run(["openssl", *arguments], cwd=self.folder, check=True, capture_output=True)

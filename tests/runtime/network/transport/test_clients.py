@@ -11,7 +11,7 @@ from processes import NodeProcess, free_port
 from servers import access, config, run, serving
 
 from cepheus import Event
-from cepheus.core.errors import OptionError, RuleError, UnsupportedError
+from cepheus.core.errors import EventError, OptionError, RuleError, UnsupportedError
 from cepheus.network import Access, AsyncClient, Client, NetworkError
 from cepheus.runtime.network.transport.metrics import serve_metrics
 from cepheus.runtime.network.transport.server import NodeServer
@@ -90,5 +90,38 @@ def test_a_node_comes_back_as_it_was(tmp_path: Path) -> None:
             await source.close()
         with pytest.raises(OptionError, match="another name, neighbours or strategy"):
             NodeServer(config(tmp_path, 'strategy = "MT"\n'))
+
+    run(check())
+
+
+def test_a_node_counts_from_its_start(tmp_path: Path) -> None:
+    """Links remember how many messages they ever carried; a status tells what came since the node was started."""
+
+    async def check() -> None:
+        settings = config(tmp_path, '[[neighbour]]\nname = "p2"\n')
+        async with serving(settings) as server, await AsyncClient.connect(access(server)) as client:
+            await client.drained()
+            before = server.host.messages("p2")
+            assert before[0] > 0  # it has told its neighbour of itself, who has not heard it yet
+        async with serving(settings) as server, await AsyncClient.connect(access(server)) as client:
+            (link,) = (await client.status())["links"]
+            assert (link["sent"], link["received"]) == (0, 0)
+            assert link["waiting"] == before[0]
+
+    run(check())
+
+
+def test_a_subscription_may_come_before_its_rule(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def check() -> None:
+        async with serving(config(tmp_path)) as server, await AsyncClient.connect(access(server)) as client:
+            fires = await client.subscribe("Fire")
+            assert "no rule makes events of type 'Fire'" in caplog.text
+            await client.deploy(RULES)
+            source = await client.source("s", ["Temp", "Smoke"])
+            await source.publish([Event("Temp", 5, {"n": 1}), Event("Smoke", 9, {"n": 1})], 9)
+            assert [fire["n"] for fire in await fires.take(10)] == [1]
+            with pytest.raises(EventError, match=r"Temp\.n is of type int, but the event at 11 has a text, 'one'"):
+                await source.publish([Event("Temp", 10, {"n": 1}), Event("Temp", 11, {"n": "one"})])
+            await source.close()
 
     run(check())

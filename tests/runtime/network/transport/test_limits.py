@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import grpc
@@ -13,9 +15,22 @@ import pytest
 from servers import access, config, run, serving
 
 from cepheus import Event
+from cepheus.core.schema import EventType
 from cepheus.network import AsyncClient, NetworkError
+from cepheus.rules.expressions import AttributeRef, Comparison, EventPattern, Parameter
+from cepheus.rules.model import Pattern, Rule
 from cepheus.runtime.network.link import Frame, LinkEnd, encode_frame
-from cepheus.runtime.network.messages import VERSION, AttachSource, Elect, Publish, Start, Tick
+from cepheus.runtime.network.messages import (
+    VERSION,
+    Activate,
+    AttachSink,
+    AttachSource,
+    DeployRules,
+    Elect,
+    Publish,
+    Start,
+    Tick,
+)
 from cepheus.runtime.network.transport.hello import CLIENT, LINK, Hello, decode_hello, encode_bundle, encode_hello
 from cepheus.runtime.network.transport.server import NodeServer
 
@@ -72,6 +87,62 @@ def test_clients_do_not_send_what_processors_say(tmp_path: Path, message: object
     async def check() -> None:
         async with serving(config(tmp_path)) as server:
             assert await _says(server, HELLO, _frame(message)) is grpc.StatusCode.PERMISSION_DENIED
+
+    run(check())
+
+
+PARAMETER = EventPattern("A", (Comparison((AttributeRef(None, "n"), Parameter("p")), ("=",)),))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        AttachSink("k@p1", PARAMETER),
+        DeployRules("r", (Rule(EventType("X"), Pattern(EventPattern("A"))),)),
+        Publish("s@p1", (Event("A", 2**63 - 1),)),
+        Publish("s@p1", (), 2**63 - 1),
+    ],
+)
+def test_what_a_processor_cannot_bear_is_refused_and_not_written_down(tmp_path: Path, message: object) -> None:
+    """Found by trying: a subscription with a parameter, a rule without a name, a promise of the end of time."""
+
+    async def check() -> None:
+        settings = config(tmp_path)
+        async with serving(settings) as server:
+            assert await _says(server, HELLO, _frame(message)) is grpc.StatusCode.PERMISSION_DENIED
+            await _works(server)
+        async with serving(settings) as server:
+            await _works(server, at=8)
+
+    run(check())
+
+
+def test_a_message_that_failed_does_not_keep_a_node_from_coming_back(tmp_path: Path) -> None:
+    """Should a processor fail on a message all the same: it is in the journal, and the node starts from that."""
+
+    async def check() -> None:
+        settings = config(tmp_path)
+        async with serving(settings) as server:
+            with pytest.raises(KeyError):
+                server.host.tell(Activate("nowhere", 1, 0))
+            await _works(server)
+            server.host.journal.close_file()
+            shutil.copytree(settings.state, tmp_path / "crashed")
+        async with serving(replace(settings, state=tmp_path / "crashed")) as server:
+            await _works(server, at=8)
+
+    run(check())
+
+
+def test_a_client_whose_message_is_too_long_is_told(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with serving(config(tmp_path, "[limits]\nmessage_bytes = 1000\n")) as server:
+            client = await AsyncClient.connect(access(server))
+            source = await client.source("s", ["A"])
+            await source.publish([Event("A", 1, {"text": "x" * (2 << 20)})], 1)
+            with pytest.raises(NetworkError, match="larger than max"):
+                await client.drained()
+            await client.abandon()
 
     run(check())
 
@@ -171,12 +242,12 @@ def test_a_greeting_survives() -> None:
     assert decode_hello(encode_hello(hello)) == hello
 
 
-async def _works(server: NodeServer) -> None:
+async def _works(server: NodeServer, at: int = 7) -> None:
     async with await AsyncClient.connect(access(server)) as client:
         seen = await client.subscribe("A")
         source = await client.source("s", ["A"])
-        await source.publish([Event("A", 7)], 7)
-        assert [event.time for event in await seen.take(10)] == [7]
+        await source.publish([Event("A", at)], at)
+        assert [event.time for event in await seen.take(10)] == [at]
         await source.close()
 
 

@@ -12,6 +12,7 @@ from processes import free_port
 from servers import access, config, run
 
 from cepheus import Event
+from cepheus.core.values import as_int
 from cepheus.network import AsyncClient, AsyncSource, Subscription
 from cepheus.runtime.network.transport.server import NodeServer
 
@@ -84,7 +85,7 @@ async def _publish(temps: AsyncSource, smokes: AsyncSource, numbers: range) -> N
 
 async def _watch(fires: Subscription, got: Counter[int]) -> None:
     async for fire in fires:
-        got[int(fire["n"] or 0)] += 1
+        got[as_int(fire["n"] or 0)] += 1
 
 
 async def _until(holds: object) -> None:

@@ -44,7 +44,7 @@ def test_a_stream_goes_on_where_it_was(spark: SparkSession, node: NodeProcess, t
         _publish(source, range(6, 11))
         query = writer.start()
         _publish(source, range(11, 16))
-        _wait(lambda: _found(spark, tmp_path) >= 15)
+        _wait(lambda: _found(spark, tmp_path) >= 15 or query.exception() is not None)
         query.processAllAvailable()
         query.stop()
         source.close()

@@ -6,8 +6,9 @@ import numpy as np
 
 from cepheus.core.batch import EventBatch, python_values
 from cepheus.core.event import EventId
-from cepheus.core.values import Value
+from cepheus.core.values import Value, ValueType
 from cepheus.runtime.network.columns import EventColumns, Shape
+from cepheus.runtime.network.transport.carried import no_lists
 
 
 def columns_of(batch: EventBatch) -> EventColumns:
@@ -18,6 +19,9 @@ def columns_of(batch: EventBatch) -> EventColumns:
     >>> columns_of(EventBatch.from_events(events)) == events
     True
     """
+    for name, value_type in batch.columns:
+        if value_type is ValueType.LIST:
+            raise no_lists(name)
     if batch.errors or batch.probabilities is not None or batch.starts is not None or batch.provenance is not None:
         return EventColumns.of(batch.to_events())
     values = {key: python_values(column, key[1]) for key, column in batch.columns.items()}

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import uuid
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
@@ -19,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self
 
-from cepheus.core.errors import CepheusError, RuleError
+from cepheus.core.errors import CepheusError, EventError, RuleError, render
 from cepheus.core.event import Event
 from cepheus.language.tesla import parse, parse_event_pattern
 from cepheus.rules.check import check
@@ -44,6 +45,7 @@ from cepheus.runtime.network.messages import (
 from cepheus.runtime.network.supported import check_supported
 from cepheus.runtime.network.transport.config import TlsConfig
 from cepheus.runtime.network.transport.connection import Connection
+from cepheus.runtime.network.transport.diagnosis import diagnose
 from cepheus.runtime.network.transport.hello import (
     CLIENT,
     Hello,
@@ -53,13 +55,16 @@ from cepheus.runtime.network.transport.hello import (
     encode_hello,
     resume,
 )
+from cepheus.runtime.network.transport.known import KnownTypes, check_events, doubts
 from cepheus.runtime.network.transport.security import channel_credentials
 from cepheus.runtime.network.transport.streams import ClientStream, Dialler
+
+log = logging.getLogger("cepheus.network")
 
 _WINDOW = 64
 _CHUNK = 2000
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
-_FATAL = ("PERMISSION_DENIED", "UNAUTHENTICATED", "INVALID_ARGUMENT", "UNIMPLEMENTED")
+_FATAL = ("PERMISSION_DENIED", "UNAUTHENTICATED", "INVALID_ARGUMENT", "UNIMPLEMENTED", "RESOURCE_EXHAUSTED")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,19 +150,23 @@ class AsyncClient:
         self._admitted[full] = asyncio.get_running_loop().create_future()
         await self._send(AttachSource(full, tuple(types)))
         since = await self._outcome(self._admitted[full])
-        return AsyncSource(self, full, since)
+        return AsyncSource(self, full, since, await self.known_types())
 
     async def subscribe(self, *patterns: str, buffer: int = 1000) -> Subscription:
         """Subscribe to events of types, or of types and content such as ``Fire(area = 'A1')``.
 
-        ``buffer`` is how many deliveries may wait to be taken before the node has to wait.
+        ``buffer`` is how many deliveries may wait to be taken before the node has to wait. A warning is logged for
+        types and attributes that the network does not know: a rule that makes such events may be deployed later.
         """
+        parsed = [parse_event_pattern(pattern) for pattern in patterns]
         sink = f"{uuid.uuid4().hex}@{self.node}"
         subscription = Subscription(self, sink, asyncio.Queue(buffer))
         self._subscriptions[sink] = subscription
-        for pattern in patterns:
-            await self._send(AttachSink(sink, parse_event_pattern(pattern)))
+        for pattern in parsed:
+            await self._send(AttachSink(sink, pattern))
         await self.drained()
+        for doubt in doubts(parsed, await self.known_types()):
+            log.warning(render([doubt]))
         return subscription
 
     def taken_up(self, sink: str, buffer: int = 1000) -> Subscription:
@@ -193,6 +202,14 @@ class AsyncClient:
     async def status(self) -> dict[str, Any]:
         """Give how the node is: trees, rules, clients, traffic."""
         return await status(self.access, self._dialler)
+
+    async def known_types(self, before: KnownTypes | None = None) -> KnownTypes:
+        """Give the types of events that the node knows at present; what was known ``before`` if it is away."""
+        try:
+            return KnownTypes.from_json((await self.status())["types"])
+        except (CepheusError, KeyError):
+            # it is away just now, or does not tell: what was never known cannot be held against anybody
+            return KnownTypes() if before is None else before
 
     async def drained(self) -> None:
         """Wait until the node has everything that was sent to it."""
@@ -265,7 +282,7 @@ class AsyncClient:
                     pause, last = _FIRST_PAUSE, clock()
                 self._connection = None
             if clock() - last > self.access.patience:
-                await self._fail(_unreachable(self.access.address, reason))
+                await self._fail(await _unreachable(self.access, reason))
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
@@ -352,18 +369,32 @@ class AsyncSource:
     client: AsyncClient
     name: str
     since: int
+    known: KnownTypes = field(default_factory=KnownTypes)
 
     async def publish(self, events: Sequence[Event], through: int | None = None) -> None:
         """Publish events; ``through`` promises that no more come up to that time, in microseconds.
 
-        Returns when they are on their way; waits while the network is behind.
+        Returns when they are on their way; waits while the network is behind. EventError, and nothing is published, if
+        a value is none that a network carries, or not of the type that the network knows for the attribute.
         """
-        chunks: list[Sequence[Event]] = [events]
-        if not isinstance(events, EventColumns) and len(events) > _CHUNK:
-            chunks = [events[start : start + _CHUNK] for start in range(0, len(events), _CHUNK)]
+        if isinstance(events, EventColumns) or len(events) <= _CHUNK:
+            chunks = [EventColumns.of(events)]
+        else:
+            chunks = [EventColumns.of(events[start : start + _CHUNK]) for start in range(0, len(events), _CHUNK)]
+        await self._check(chunks)
         for chunk in chunks[:-1]:
             await self.client._send(Publish(self.name, chunk))
         await self.client._send(Publish(self.name, chunks[-1], through))
+
+    async def _check(self, chunks: Iterable[EventColumns]) -> None:
+        """Refuse events that do not fit; rules may have changed since the node was asked what it knows."""
+        try:
+            for chunk in chunks:
+                check_events(chunk, self.known)
+        except EventError:
+            self.known = await self.client.known_types(self.known)
+            for chunk in chunks:
+                check_events(chunk, self.known)
 
     async def promise(self, through: int) -> None:
         """Promise that no more events come up to a time, in microseconds."""
@@ -440,7 +471,9 @@ async def status(access: Access, dialler: Dialler | None = None, timeout: float 
         found: dict[str, Any] = json.loads(await used.status(timeout))
     except grpc.aio.AioRpcError as error:
         reason = error.details() or error.code().name.lower()
-        raise (_refused if error.code().name in _FATAL else _unreachable)(access.address, reason) from None
+        if error.code().name in _FATAL:
+            raise _refused(access.address, reason) from None
+        raise await _unreachable(access, reason) from None
     finally:
         if dialler is None:
             await used.close()
@@ -456,9 +489,11 @@ def _refused(address: str, reason: str) -> NetworkError:
     return NetworkError.of("network-refused", f"the node at {address} refuses: {reason}")
 
 
-def _unreachable(address: str, reason: str) -> NetworkError:
+async def _unreachable(access: Access, reason: str) -> NetworkError:
+    """Say that there is no connection; ``reason`` is why as far as gRPC knows, if nothing better is found."""
+    finding = await diagnose(access.address, access.tls, access.server_name)
     return NetworkError.of(
         "network-unreachable",
-        f"there is no connection to a node at {address}: {reason}",
-        hint="is the node running, and do address, certificates and token fit?",
+        f"there is no connection to a node at {access.address}: {reason if finding is None else finding.reason}",
+        hint="is the node running, and do address, certificates and token fit?" if finding is None else finding.hint,
     )

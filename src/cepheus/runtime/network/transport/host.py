@@ -30,7 +30,9 @@ from cepheus.runtime.network.transport.config import NodeConfig
 from cepheus.runtime.network.transport.connection import Connection
 from cepheus.runtime.network.transport.hello import decode_bundle
 from cepheus.runtime.network.transport.journal import DiskJournal
+from cepheus.runtime.network.transport.known import TypeBook
 from cepheus.runtime.network.transport.security import Principal, RefusedError
+from cepheus.runtime.network.transport.sense import check_sense
 
 log = logging.getLogger("cepheus.node")
 
@@ -71,6 +73,7 @@ class NodeHost:
         self.config = config
         self.started = time.time()
         self.counts = Counts()
+        self.types = TypeBook()
         self.connections: dict[str, Connection] = {}
         self._clock = clock if clock is not None else lambda: time.time_ns() // 1000
         self.neighbours = tuple(sorted(neighbour.name for neighbour in config.neighbour))
@@ -92,6 +95,7 @@ class NodeHost:
         """Go on from the journal, or begin."""
         is_new = self.journal.is_new
         node = Node(self.config.name, self.neighbours, self.config.options, self.journal)
+        self._before = {peer: (link.sent, link.received) for peer, link in node.links.items()}
         if is_new:
             node.start(self._clock(), self.config.rank)
         self._check_same(node.processor, place)
@@ -100,6 +104,12 @@ class NodeHost:
     def link(self, peer: str) -> LinkEnd:
         """Give the link to a peer."""
         return self.node.links.setdefault(peer, LinkEnd())
+
+    def messages(self, peer: str) -> tuple[int, int]:
+        """Give how many messages were sent to a peer and received from it since the node was started."""
+        link = self.link(peer)
+        sent, received = self._before.get(peer, (0, 0))
+        return link.sent - sent, link.received - received
 
     def connect(self, peer: str, connection: Connection) -> None:
         """A peer is there; a connection that it had before is of no use any more."""
@@ -208,6 +218,7 @@ class NodeHost:
         if neighbour not in self.node.processor.absent:
             log.warning("'%s' is gone; trees are built anew without it", neighbour)
             self.tell(Lost(neighbour))
+            self._before.pop(neighbour, None)  # the link begins anew
 
     def forget(self, peer: str) -> None:
         """End a client's session: its sources and sinks leave."""
@@ -217,6 +228,7 @@ class NodeHost:
         for sink in sinks:
             self.tell(DetachSink(sink))
         self.node.links.pop(peer, None)
+        self._before.pop(peer, None)
         self._left.pop(peer, None)
         self.counts.by_peer.pop(peer, None)
 
@@ -281,6 +293,7 @@ class NodeHost:
 
     def _check(self, peer: str, principal: Principal, message: Message) -> None:
         principal.check(message)
+        check_sense(message)
         owner = None
         match message:
             case AttachSource(source=name) | Publish(source=name) | DetachSource(source=name):

@@ -20,6 +20,7 @@ from cepheus.runtime.network.messages import (
     Publish,
     WithdrawRules,
 )
+from cepheus.runtime.network.transport.certificates import read_pem
 from cepheus.runtime.network.transport.config import NodeConfig, TlsConfig
 from cepheus.runtime.network.transport.hello import PROCESSOR, Hello
 
@@ -124,6 +125,11 @@ def check_safety(config: NodeConfig, place: Path) -> None:
         )
 
 
+def check_tokens(config: NodeConfig) -> None:
+    """Refuse a node whose files of tokens cannot be read."""
+    Gate(config)
+
+
 def read_token(path: Path) -> str:
     """Read a token from a file of its own."""
     try:
@@ -141,8 +147,8 @@ def server_credentials(tls: TlsConfig) -> grpc.ServerCredentials | None:
 
     if tls.certificate is None or tls.key is None:
         return None
-    authority = None if tls.authority is None else _pem(tls.authority)
-    pair = (_pem(tls.key), _pem(tls.certificate))
+    authority = None if tls.authority is None else read_pem(tls.authority)
+    pair = (read_pem(tls.key), read_pem(tls.certificate))
     return grpc.ssl_server_credentials([pair], authority, require_client_auth=authority is not None)
 
 
@@ -152,9 +158,9 @@ def channel_credentials(tls: TlsConfig) -> grpc.ChannelCredentials | None:
 
     if tls.authority is None and tls.certificate is None:
         return None
-    certificate = None if tls.certificate is None else _pem(tls.certificate)
-    key = None if tls.key is None else _pem(tls.key)
-    authority = None if tls.authority is None else _pem(tls.authority)
+    certificate = None if tls.certificate is None else read_pem(tls.certificate)
+    key = None if tls.key is None else read_pem(tls.key)
+    authority = None if tls.authority is None else read_pem(tls.authority)
     return grpc.ssl_channel_credentials(authority, key, certificate)
 
 
@@ -162,13 +168,3 @@ def shown_names(context: Mapping[str, Iterable[bytes]]) -> frozenset[str]:
     """Give the names on the certificate that the other side has shown; none without one."""
     keys = ("x509_common_name", "x509_subject_alternative_name")
     return frozenset(name.decode("utf-8", "replace") for key in keys for name in context.get(key, ()))
-
-
-def _pem(path: Path) -> bytes:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise OptionError.of("file", f"cannot read '{path}': {(error.strerror or 'it failed').lower()}") from None
-    if b"-----BEGIN" not in data:
-        raise OptionError.of("node-config", f"'{path}' is no PEM file", hint="it begins with -----BEGIN")
-    return data

@@ -8,11 +8,12 @@ import logging
 import time
 from collections.abc import Awaitable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cepheus.core.errors import CepheusError, OptionError
 from cepheus.runtime.network.transport.config import NeighbourConfig, NodeConfig
 from cepheus.runtime.network.transport.connection import Connection, Stream
+from cepheus.runtime.network.transport.diagnosis import diagnose
 from cepheus.runtime.network.transport.hello import (
     CLIENT,
     PROCESSOR,
@@ -37,15 +38,14 @@ from cepheus.runtime.network.transport.security import (
 from cepheus.runtime.network.transport.status import status_of
 from cepheus.runtime.network.transport.streams import Dialler, ServerStream, server_settings
 
-if TYPE_CHECKING:
-    pass
-
 log = logging.getLogger("cepheus.node")
 
 _SWEEP = 0.5
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 3.0
 _GREETING_SECONDS = 10.0
 _COURTESY = 0.3
+_SAY_AGAIN = 60.0
+"""Seconds after which what is wrong with a connection is said again, if nothing has changed."""
 
 
 class NodeServer:
@@ -61,6 +61,7 @@ class NodeServer:
         self.host = NodeHost(config, str(place))
         self.port = 0
         self._tasks: list[asyncio.Task[None]] = []
+        self._said: dict[str, tuple[str, float]] = {}
         self._server: Any = None
 
     async def start(self) -> None:
@@ -250,9 +251,14 @@ class NodeServer:
             if hello.name != neighbour.name:
                 raise RefusedError(f"'{hello.name}' answers there")
             if self._take_up_neighbour(hello):
+                self._said.pop(neighbour.name, None)
                 await self._run(neighbour.name, None, stream, dialled=True)
         except grpc.aio.AioRpcError as error:
-            self._say(neighbour, error.details() or error.code().name.lower())
+            finding = None
+            if error.code() is grpc.StatusCode.UNAVAILABLE:
+                finding = await diagnose(str(neighbour.address), self.config.tls, neighbour.name)
+            reason = error.details() or error.code().name.lower()
+            self._say(neighbour, reason if finding is None else f"{finding.reason}; {finding.hint}")
         except (RefusedError, CepheusError, TimeoutError) as error:
             self._say(neighbour, str(error) or "it does not answer")
         finally:
@@ -260,7 +266,16 @@ class NodeServer:
             await dialler.close()
 
     def _say(self, neighbour: NeighbourConfig, what: str) -> None:
-        log.warning("no connection to '%s' at %s: %s", neighbour.name, neighbour.address, what)
+        """Say why there is no connection: once, and now and then that it is still so."""
+        now = time.monotonic()
+        said, since = self._said.get(neighbour.name, ("", 0.0))
+        if what != said:
+            log.warning("no connection to '%s' at %s: %s", neighbour.name, neighbour.address, what)
+        elif now - since > _SAY_AGAIN:
+            log.warning("still no connection to '%s' at %s: %s", neighbour.name, neighbour.address, what)
+        else:
+            return
+        self._said[neighbour.name] = (what, now)
 
 
 def _token_of(context: Any) -> str:

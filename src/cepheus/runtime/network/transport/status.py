@@ -11,7 +11,7 @@ from cepheus.runtime.network.tree import Tree
 
 
 def status_of(host: NodeHost, port: int) -> dict[str, Any]:
-    """Give what ``cepheus status`` shows of a node."""
+    """Give what ``cepheus status`` shows of a node; all that is counted, since the node was started."""
     processor = host.node.processor
     return {
         "version": VERSION,
@@ -23,6 +23,7 @@ def status_of(host: NodeHost, port: int) -> dict[str, Any]:
         "lost": sorted(processor.absent),
         "seconds": round(time.time() - host.started, 3),
         "rules": [str(name) for name in processor.rules],
+        "types": host.types.known(processor).to_json(),
         "trees": [_tree(tree) for tree in processor.trees.values()],
         "links": [_link(host, name) for name in host.neighbours],
         "clients": [_client(host, peer) for peer in host.node.links if peer.startswith(CLIENT_PREFIX)],
@@ -72,5 +73,10 @@ def _traffic(host: NodeHost, peer: str) -> dict[str, int]:
     connection = host.connections.get(peer)
     if connection is not None:
         received, sent = received + connection.bytes_in, sent + connection.bytes_out
-    link = host.link(peer)
-    return {"received": link.received, "sent": link.sent, "bytes_received": received, "bytes_sent": sent}
+    sent_messages, received_messages = host.messages(peer)
+    return {
+        "received": received_messages,
+        "sent": sent_messages,
+        "bytes_received": received,
+        "bytes_sent": sent,
+    }

@@ -1,0 +1,162 @@
+"""What a node knows of types of events, for clients: whether a subscription can be met, and what events must hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import is_
+from typing import Any
+
+from cepheus.core.errors import CepheusError, Diagnostic, EventError, Severity, did_you_mean
+from cepheus.core.event import Event
+from cepheus.core.schema import TIME_ATTRIBUTE, EventType
+from cepheus.core.values import Value, ValueType
+from cepheus.plan.partial import input_types
+from cepheus.rules.check import check
+from cepheus.rules.expressions import AttributeRef, EventPattern
+from cepheus.rules.model import Rule, RuleSet
+from cepheus.rules.walk import walk
+from cepheus.runtime.network.columns import EventColumns
+from cepheus.runtime.network.processor import Processor
+from cepheus.runtime.network.transport.carried import SCALARS, check_carried, scalar_type
+
+_NO_ATTRIBUTES: Mapping[str, str | None] = {}
+_HOLDS: Mapping[str, tuple[type, ...]] = {
+    ValueType.BOOL.value: (bool,),
+    ValueType.INT.value: (int,),
+    ValueType.FLOAT.value: (float, int),
+    ValueType.STRING.value: (str,),
+    ValueType.TIMESTAMP.value: (int,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTypes:
+    """Types of events by name: for each attribute the name of its type, None if that is not known.
+
+    ``declared`` are the types all of whose attributes are known. ``rules_known`` says whether the node knows all
+    rules of the network: one that is not the root may not, and then nothing can be said of other types.
+    """
+
+    attributes: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
+    declared: frozenset[str] = frozenset()
+    rules_known: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Give it as JSON."""
+        types = {name: dict(attributes) for name, attributes in self.attributes.items()}
+        return {"attributes": types, "declared": sorted(self.declared), "rules_known": self.rules_known}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> KnownTypes:
+        """Read it from JSON."""
+        return cls(data["attributes"], frozenset(data["declared"]), data["rules_known"])
+
+
+class TypeBook:
+    """The types that a processor knows from rules, declarations and sources.
+
+    What rules say is found out by checking all of them, which takes a second for some thousands. A node that is asked
+    how it is must not stand still for that, so it is done again only when rules have changed.
+    """
+
+    def __init__(self) -> None:
+        self._seen: Sequence[EventType | Rule] = ()
+        self._said = KnownTypes()
+
+    def known(self, processor: Processor) -> KnownTypes:
+        """Give the types that a processor knows now."""
+        declarations, rules = processor.declared, tuple(ordered.rule for ordered in processor.rules.values())
+        seen: tuple[EventType | Rule, ...] = (*declarations, *rules)
+        if len(seen) != len(self._seen) or not all(map(is_, seen, self._seen)):
+            self._said, self._seen = _said(declarations, rules), seen
+        attributes = dict(self._said.attributes)
+        for name in processor.produced:
+            attributes.setdefault(name, _NO_ATTRIBUTES)
+        return KnownTypes(attributes, self._said.declared, processor.knows_rules)
+
+
+def _said(declarations: tuple[EventType, ...], rules: tuple[Rule, ...]) -> KnownTypes:
+    """Give the types that rules and declarations speak of."""
+    found: dict[str, dict[str, str | None]] = {}
+    try:
+        checked = check(RuleSet(declarations, rules), closed=False)
+    except CepheusError:  # parts of a network that did not know of one another took up rules that do not fit together
+        composites = [rule.composite for rule in rules]
+        for kind in (*declarations, *composites):
+            attributes = found.setdefault(kind.name, {})
+            for one in kind.attributes:
+                name = None if one.type is None else one.type.value
+                attributes[one.name] = name if attributes.get(one.name, name) == name else None
+        for rule in rules:
+            for read in input_types(rule):
+                found.setdefault(read, {})
+    else:
+        composites = [*checked.composites.values()]
+        for kind in (*checked.inputs.values(), *composites):
+            types = {one.name: None if one.type is None else one.type.value for one in kind.attributes}
+            found.setdefault(kind.name, {}).update(types)
+    return KnownTypes(found, frozenset(kind.name for kind in (*declarations, *composites)))
+
+
+def doubts(patterns: Iterable[EventPattern], known: KnownTypes) -> list[Diagnostic]:
+    """Say which subscriptions nothing can meet as things are: of types or attributes that nobody knows.
+
+    >>> from cepheus.language.tesla import parse_event_pattern
+    >>> known = KnownTypes({"Fire": {"area": "string"}}, frozenset({"Fire"}), rules_known=True)
+    >>> [doubt.hint for doubt in doubts([parse_event_pattern("Fier(area = 'A1')")], known)]
+    ["did you mean 'Fire'?"]
+    """
+    found = []
+    for pattern in patterns:
+        attributes = known.attributes.get(pattern.type)
+        if attributes is None:
+            if known.rules_known:
+                later = "they come once a rule makes them, or if a source elsewhere in the network publishes them"
+                message = f"no rule makes events of type '{pattern.type}', and no source near this node publishes them"
+                found.append(_doubt(message, did_you_mean(pattern.type, known.attributes) or later))
+            continue
+        for name in dict.fromkeys(_attributes(pattern)):
+            if pattern.type in known.declared and name not in attributes:
+                hint = did_you_mean(name, attributes) or f"it has {', '.join(attributes) or 'none'}"
+                found.append(_doubt(f"'{pattern.type}' has no attribute '{name}': no event will meet this", hint))
+    return found
+
+
+def check_events(events: Iterable[Event], known: KnownTypes) -> None:
+    """Refuse events with values that a network does not carry, or of another type than rules and declarations say.
+
+    A rule that reads the attribute would never match such an event, and nobody would know why.
+
+    >>> known = KnownTypes({"Temp": {"value": "double"}})
+    >>> check_events([Event("Temp", 1, {"value": 51})], known)
+    """
+    columns = EventColumns.of(events)
+    for code, (kind, names) in enumerate(columns.shapes):
+        expected = known.attributes.get(kind, _NO_ATTRIBUTES)
+        for name, values in zip(names, columns.values[code], strict=True):
+            found, wanted = check_carried(kind, name, values), expected.get(name)
+            if wanted is not None and wanted in _HOLDS and not found <= {*_HOLDS[wanted]}:
+                raise _wrong(columns, code, name, wanted, values)
+
+
+def _wrong(columns: EventColumns, code: int, name: str, wanted: str, values: list[Value | None]) -> EventError:
+    kind = columns.shapes[code][0]
+    types = [None if value is None else scalar_type(type(value)) for value in values]
+    place = next(place for place, found in enumerate(types) if found is not None and found not in _HOLDS[wanted])
+    row = [row for row, found in enumerate(columns.codes) if found == code][place]
+    found = f"the event at {columns.times[row]} has {SCALARS[types[place] or str]}, {values[place]!r}"
+    return EventError.of(
+        "event-type",
+        f"{kind}.{name} is of type {wanted}, but {found}",
+        hint=f"publish {name} as {wanted}, or declare it otherwise in the rules",
+    )
+
+
+def _attributes(pattern: EventPattern) -> list[str]:
+    found = [node for constraint in pattern.constraints for node in walk(constraint) if isinstance(node, AttributeRef)]
+    return [reference.name for reference in found if reference.name != TIME_ATTRIBUTE]
+
+
+def _doubt(message: str, hint: str) -> Diagnostic:
+    return Diagnostic("network-types", message, hint=hint, severity=Severity.WARNING)
