@@ -28,8 +28,8 @@ demo: $(STAMP)   ## run the demo: two scenarios, what was found and why, a timel
 test: $(STAMP)   ## run the tests
 	@$(BIN)/python -m pytest -n auto -m "not slow"
 
-test-slow: $(STAMP) ## run the long suites too
-	@$(BIN)/python -m pytest -n auto
+test-slow: $(STAMP) ## run the long suites too, on examples that were not tried before
+	@$(BIN)/python -m pytest -n auto --hypothesis-profile=search
 
 lint: $(STAMP)   ## ruff, mypy strict, import layers
 	@$(BIN)/ruff check .

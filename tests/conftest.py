@@ -12,8 +12,10 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# No deadline: a busy machine is not a failure.
-settings.register_profile("cepheus", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# No deadline: a busy machine is not a failure. The same examples every time, so that what passes once passes
+# everywhere; ``--hypothesis-profile=search`` looks for new ones.
+settings.register_profile("cepheus", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.load_profile("cepheus")
 
 

@@ -140,7 +140,7 @@ class Program:
         >>> program = compile(rule + " where temp = Temp.value")
         >>> events = [{"type": "Temp", "time": 10, "value": 51.5}, {"type": "Smoke", "time": 60}]
         >>> program.detect(events, time_unit="s").to_dicts()
-        [{'type': 'Fire', 'time': 60000000, 'temp': 51.5, 'id': 'Fire:...', 'from': [1, 0]}]
+        [{'type': 'Fire', 'time': 60000000, 'temp': 51.5, 'start': 10000000, 'id': 'Fire:...', 'from': [1, 0]}]
         """
         options = _Options(engine, lateness, time_unit, sequence, limit, uncertain, calculus, threads=threads)
         return self._detect(events, options)

@@ -226,3 +226,18 @@ def test_check_finds_what_cannot_be_observed(run: Command) -> None:
     done = run("check", "fire.tesla")
     assert done.code == 1
     assert "error[evidence]" in done.err
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "message"),
+    [
+        ("--svg", "nowhere/x.svg", "there is no folder 'nowhere'"),
+        ("--export", "nowhere/x.bif", "there is no folder 'nowhere'"),
+        ("--svg", ".", "it is a folder"),
+        ("--export", "x.txt", "is not the name of a network file"),
+    ],
+)
+def test_nothing_is_shown_if_it_cannot_be_written(run: Command, option: str, name: str, message: str) -> None:
+    done = run("bayes", "show", "fire.tesla", option, name)
+    assert done.out == ""
+    assert message in done.err

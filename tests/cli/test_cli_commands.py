@@ -104,6 +104,8 @@ def test_doctor(cepheus: Command) -> None:
     assert done.code == 0
     names = [line.split()[1] for line in done.out.splitlines() if line.startswith("ok")]
     assert {"cepheus", "python", "pyarrow", "numba", "engines", "cores", "memory"} <= set(names)
+    (engines,) = [line for line in done.out.splitlines() if "engines" in line]
+    assert all(name in engines for name in ("columns", "reference", "goals", "figure2"))
 
 
 def test_doctor_tells_what_is_missing(cepheus: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,14 +154,14 @@ def test_debug_shows_the_trace(tmp_path: Path) -> None:
 
 def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "fire.tesla").write_text(FIRE)
-    pipeline = f"{sys.executable} -c 'from cepheus.cli import main; main()' check fire.tesla | true"
+    pipeline = f"{sys.executable} -m cepheus check fire.tesla | true"
     done = subprocess.run(["bash", "-c", pipeline], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_shell_completes_commands(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", "from cepheus.cli import main; main()"],
+        [sys.executable, "-m", "cepheus"],
         cwd=tmp_path,
         env={**os.environ, "_CEPHEUS_COMPLETE": "complete_bash", "COMP_WORDS": "cepheus de", "COMP_CWORD": "1"},
         capture_output=True,
@@ -190,3 +192,12 @@ def test_findings_are_coloured_on_a_terminal_only(cepheus: Command, monkeypatch:
     assert "\x1b[1;31merror[syntax]:\x1b[0m" in cepheus("check", "a.tesla").err
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b" not in cepheus("check", "a.tesla").err
+
+
+def test_a_hint_names_only_a_file_that_is_called_much_the_same(cepheus: Command) -> None:
+    Path("events.jsonl").write_text("")
+    assert "hint" not in cepheus("check", "hot.tesla").err  # that both end in .tesla makes fire.tesla no candidate
+    assert "did you mean 'fire.tesla'?" in cepheus("check", "fier.tesla").err
+    assert "did you mean 'fire.tesla'?" in cepheus("check", "fire").err
+    assert "did you mean 'events.jsonl'?" in cepheus("detect", "fire.tesla", "--events", "evnts.jsonl").err
+    assert "hint" not in cepheus("detect", "fire.tesla", "--events", "log.jsonl").err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,8 @@ import pytest
 from command import Command, command
 
 import cepheus
-from cepheus.core.errors import EventError, OptionError
+from cepheus.core.errors import EventError, LimitError, OptionError, RuleError
+from cepheus.runtime.embedded.background import read_knowledge
 
 PAIR = "unit s. pair(X, P) <- (a(X, P) SEQ b(X, _)).9."
 EVENTS = [("a", 1, "GO", 5), ("b", 3, "MS", 6), ("b", 4, "GO", 7)]
@@ -70,7 +72,9 @@ def test_events_may_come_in_many_forms(cli: Command, how: str) -> None:
 @pytest.mark.parametrize(
     ("event", "message"),
     [
-        ({"type": "a", "time": 3, "args": [[1, 2], 2]}, "argument 1 is a list: values are numbers, texts, truths"),
+        ({"type": "a", "time": 3, "args": [[1, None], 2]}, "a.arg1: a list holds null"),
+        ({"type": "a", "time": 3, "args": [{"x": 1}, 2]}, "a.arg1: an attribute may not be an object"),
+        ({"type": "a", "time": 3, "args": [1, 2], "arg1": 7}, "'arg1' is 7 by its name and 1 among the arguments"),
         ({"type": "a", "time": 3, "end": 5, "args": [1, 2]}, "the time is 3 and the end 5, but these are the same"),
     ],
 )
@@ -237,3 +241,142 @@ def test_a_declared_error_of_what_a_rule_reads_is_refused(cli: Command) -> None:
     assert "hot.etalis:1:16: error[uncertain-argument]" in outcome.err
     Path("hot.etalis").write_text("hot(A) <- temp(_, A).")
     assert cli("check", "temp.tesla", "hot.etalis").code == 0
+
+
+def test_check_takes_the_unit_of_numbers_without_one(cli: Command) -> None:
+    Path("half.etalis").write_text("e <- (a SEQ b).0.5.")
+    refused = cli("check", "half.etalis")
+    assert refused.code == 1
+    assert "error[duration]" in refused.err
+    assert cli("check", "half.etalis", "--time-unit", "s").code == 0
+
+
+def test_the_layout_leaves_the_meaning_to_the_unit_of_the_command(cli: Command) -> None:
+    Path("pair.etalis").write_text("pair(X)<-(a(X) seq b(X)).9.")
+    _jsonl("events.jsonl", [{"type": name, "time": time, "args": [1]} for name, time in (("a", 1), ("b", 4))])
+    for _ in range(2):
+        assert cli("detect", "pair.etalis", "--events", "events.jsonl", "--time-unit", "s", "-o", "out.jsonl").code == 0
+        assert [record["args"] for record in _found()] == [[1]]
+        cli("fmt", "pair.etalis")
+    assert Path("pair.etalis").read_text() == "pair(X) <- (a(X) SEQ b(X)).9.\n"
+
+
+def test_texts_without_rules_are_told_apart() -> None:
+    session = cepheus.compile("p(1). e(X) <- a(X) WHERE p(X).").start()
+    assert session.deploy("p(2).") == ()
+    for text in ("% nothing yet", "event a(x: int).", "unit s.", "limit 5.", "p(1). # one", ""):
+        assert not cepheus.compile(text).rules.all_rules
+    assert cepheus.compile("event a(x: int)").rules.declarations[0].name == "a"
+    with pytest.raises(RuleError, match="did you mean 'define'"):
+        cepheus.compile("defin A() from B().")
+
+
+@pytest.mark.parametrize("engine", ["goals", "figure2"])
+def test_too_many_events_are_told_in_the_words_of_the_language(engine: str) -> None:
+    program = cepheus.compile("e(X, Y) <- a(X) AND a(Y) POLICY unrestricted.")
+    with pytest.raises(LimitError) as raised:
+        program.detect([{"type": "a", "time": 1, "args": [n]} for n in range(9)], engine=engine, limit=12)
+    hint = raised.value.diagnostics[0].hint
+    assert hint is not None
+    assert "policy recent" in hint
+    assert "each" not in hint
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "arrow", "events"])
+def test_declared_arguments_without_names_of_their_own_have_their_types(cli: Command, ending: str) -> None:
+    Path("out.etalis").write_text("event a(s: string, l: list). e(S, L) <- a(S, L).")
+    _jsonl("a.jsonl", [{"type": "a", "time": 1, "args": ["007", [1, "b"]]}])
+    assert cli("detect", "out.etalis", "--events", "a.jsonl", "-o", f"e.{ending}").code == 0
+    program = cepheus.compile("event e(arg1: string, arg2: list). f(X, Y) <- e(X, Y).")
+    (made,) = program.detect(f"e.{ending}").to_events()
+    assert dict(made.attributes) == {"arg1": "007", "arg2": (1, "b")}
+    Path("foo.csv").write_text("type,time,arg1\ne,1,foo\n")
+    with pytest.raises(EventError, match=r"foo.csv:2: error\[type\]: e.arg1: 'foo' is not an integer"):
+        cepheus.compile("event e(arg1: int). f(X) <- e(X).").detect("foo.csv")
+
+
+@pytest.mark.parametrize("engine", ["goals", "figure2"])
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "arrow", "events"])
+def test_times_in_complex_events_are_written_in_the_unit(cli: Command, ending: str, engine: str) -> None:
+    Path("r.etalis").write_text("event a(x: timestamp). event e(t: timestamp, n: int). e(X, 3) <- a(X). d(4) <- a(_).")
+    _jsonl("a.jsonl", [{"type": "a", "time": 5, "x": "2026-01-01T00:00:00Z"}])
+    options = ("--time-unit", "s", "--engine", engine, "-o", f"e.{ending}")
+    assert cli("detect", "r.etalis", "--events", "a.jsonl", *options).code == 0
+    if ending == "jsonl":
+        assert [record.get("t") for record in _found("e.jsonl")] == [1767225600, None]
+    program = cepheus.compile("event e(t: timestamp, n: int). f(X, N) <- e(X, N).", undeclared="allow")
+    (made,) = program.detect(f"e.{ending}", time_unit="s").to_events()
+    assert dict(made.attributes) == {"arg1": 1767225600_000_000, "arg2": 3}
+
+
+def _facts(folder: Path, text: str | bytes) -> tuple[object, ...]:
+    (folder / "facts.csv").write_bytes(text.encode() if isinstance(text, str) else text)
+    (relation,) = read_knowledge({"located": folder / "facts.csv"}).tables
+    return relation.rows
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("sensor,room\n", ()),
+        ("s,n\nt1,1\nt2,2.5\n", (("t1", 1.0), ("t2", 2.5))),
+        ("s,n\r\nt1,-1\r\n\r\nt2,0\r\n", (("t1", -1), ("t2", 0))),
+        ("n\n007\n8\n", (("007",), ("8",))),
+        ("n\n1e5\n", ((1e5,),)),
+        ("n\ntrue\nFalse\n", ((True,), (False,))),
+        ("s,n\nt1,\n,2\nt3,3\n", (("t3", 3),)),
+        ('s\n"a, ""b"""\n""\n', (('a, "b"',), ("",))),
+        ('s\n"[1, 2]"\n', (((1, 2),),)),
+        ("s\n[1\n", (("[1",),)),
+        ("t\n1970-01-01T00:00:01\n1970-01-02\n", ((1_000_000,), (86_400_000_000,))),
+        ("t\n1970-13-01\n", (("1970-13-01",),)),
+        ("\ufeffs\nt1\n", (("t1",),)),
+    ],
+)
+def test_facts_in_files(tmp_path: Path, text: str, rows: object) -> None:
+    assert _facts(tmp_path, text) == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("sensor,sensor\nt1,t2\n", r"line 1: the column 'sensor' is there twice"),
+        ("n\n1\n100000000000000000000\n", r"line 3: n: '100000000000000000000' does not fit in 64 bits"),
+        ("room\nhall\nK\u00fcche\n".encode("latin-1"), r"line 3: the text is not UTF-8"),
+        ("s,r\nt1\n", r"line 2: there are 1 cells, and the header names 2"),
+        ('s\n"t1\n', r"line 2: a quoted cell does not end where it should"),
+        ("", r"the file is empty"),
+    ],
+)
+def test_files_that_are_no_facts(tmp_path: Path, text: str | bytes, why: str) -> None:
+    with pytest.raises(OptionError, match=why):
+        _facts(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [{"sensor": "t1", "at": datetime(1970, 1, 1, 0, 0, 1)}, {"at": 2, "sensor": "t2"}],
+        [("t1", datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC)), ["t2", 2], ("t3", None)],
+        pd.DataFrame({"s": ["t1", "t2", "t3"], "at": [1e6, 2, float("nan")]}),
+    ],
+)
+def test_facts_in_python_may_be_dicts_and_hold_times(given: object) -> None:
+    (relation,) = read_knowledge({"located": given}).tables  # type: ignore[dict-item]
+    assert relation.rows == (("t1", 1_000_000), ("t2", 2))
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (["t1"], r"row 1 of 'located' is 't1', which is no row"),
+        ([("t1",), 5], r"row 2 of 'located' is 5, which is no row"),
+        (5, r"the facts of 'located' are no rows: 5"),
+        ({"sensor": "t1"}, r"the facts of 'located' are no rows: an object"),
+        ([{"a": 1}, {"b": 1}], r"row 2 of 'located' has the keys b, and the first has a"),
+        ([{"a": 1}, (1,)], r"row 2 of 'located' has no keys, and the first has"),
+    ],
+)
+def test_facts_in_python_that_are_no_rows(given: object, why: str) -> None:
+    with pytest.raises(OptionError, match=why):
+        read_knowledge({"located": given})  # type: ignore[dict-item]

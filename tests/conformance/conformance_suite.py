@@ -44,10 +44,10 @@ def load_cases() -> list[Case]:
 def outcome(composites: list[dict[str, Any]]) -> list[str]:
     """Give composite events in a form in which two answers compare as multisets.
 
-    An attribute without a value may be None or left out.
+    An attribute without a value may be None or left out. When the earliest part happened follows from the parts.
     """
     return sorted(
-        repr(sorted((name, value) for name, value in composite.items() if value is not None))
+        repr(sorted((name, value) for name, value in composite.items() if value is not None and name != "start"))
         for composite in composites
     )
 

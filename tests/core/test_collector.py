@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 from threading import Barrier, Thread
 
 from cepheus.core.collector import collector_at_rest
@@ -36,3 +38,10 @@ def test_a_collector_that_was_off_stays_off() -> None:
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_rules_are_compiled_without_what_only_servers_need() -> None:
+    """Loading asyncio takes as long as a small compilation, and only networks need it."""
+    program = "import sys, cepheus; cepheus.compile('define Fire() from Smoke()'); print('asyncio' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True)
+    assert done.stdout.strip() == "False"

@@ -96,7 +96,7 @@ def test_arrow_tables_in_chunks_and_odd_types() -> None:
             {"type": pa.array(["A"]), "time": pa.array([1]), "x": pa.array([2**63], pa.uint64())},
             "does not fit in 64 bits",
         ),
-        ({"type": pa.array(["A"]), "time": pa.array([1]), "x": pa.array([[1]])}, "row 1: A.x: a list is not a number"),
+        ({"type": pa.array(["A"]), "time": pa.array([1]), "x": pa.array([[None]])}, "row 1: A.x: a list holds null"),
         ({"type": pa.array(["A"]), "time": pa.array([1]), "x": pa.array([np.inf])}, "row 1: A.x: inf is not a finite"),
         (
             {"type": pa.array(["A"]), "time": pa.array([1]), "probability": pa.array([2.0])},
@@ -206,3 +206,11 @@ def test_conform_of_a_name_with_two_types() -> None:
     assert conform(batch.slice(0, 2), schema).to_dicts() == batch.slice(0, 2).to_dicts()
     with pytest.raises(EventError, match=r"row 3: A.x: 't' is not an integer"):
         conform(batch, schema)
+
+
+def test_events_that_last_have_their_start_as_dicts() -> None:
+    batch = EventBatch.from_events([Event("e", 4, {"arg1": 7}, start=1), Event("e", 5, {"start": 2}, start=1)])
+    assert batch.to_dicts() == [
+        {"type": "e", "time": 4, "arg1": 7, "start": 1},
+        {"type": "e", "time": 5, "start": 2},
+    ]

@@ -288,7 +288,9 @@ def test_bad_csv_lines(tmp_path: Path, line: str | bytes, found: str, good: str)
         ("A@1 (x=hot)", "'hot' at column 8 is not a value"),
         ("A@1 (x='hot)", 'expected a value at column 8, found "\'hot)"'),
         ("A@1 (x=<1 N(0,1)>)", "expected ',' at column 11, found 'N(0,1)>)'"),
+        (f"A@1 (x={'[' * 5000}1{']' * 5000})", "a list is nested too deeply"),
     ],
+    ids=lambda text: text[:20],
 )
 def test_bad_notation(tmp_path: Path, line: str, found: str) -> None:
     path = written(tmp_path, "a.events", f"A@1\n{line}\n")

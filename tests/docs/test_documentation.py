@@ -81,7 +81,7 @@ def test_example_rules_are_in_canonical_layout() -> None:
     files = [str(path) for path in sorted((ROOT / "examples").glob("*/*.tesla"))]
     assert len(files) == 4
     done = subprocess.run(
-        [sys.executable, "-c", "from cepheus.cli import main; main()", "fmt", "--check", *files],
+        [sys.executable, "-m", "cepheus", "fmt", "--check", *files],
         capture_output=True,
         text=True,
         check=False,

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
-RUN = [sys.executable, "-c", "from cepheus.cli import main; main()", "explain"]
+RUN = [sys.executable, "-m", "cepheus", "explain"]
 
 
 def explain(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -114,7 +114,8 @@ def _changed(path: str, value: object) -> dict[str, Any]:
         (
             "declarations.0.attributes.0.type",
             "text",
-            "$.declarations[0].attributes[0].type: expected one of bool, int, double, string, timestamp, found 'text'",
+            "$.declarations[0].attributes[0].type: expected one of bool, int, double, string, timestamp, list, "
+            "found 'text'",
         ),
         (
             "declarations.0.attributes.0.optional",

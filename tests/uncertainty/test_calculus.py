@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from cepheus.core.distribution import Discrete, Distribution, Frozen, Mixture, Normal, Samples, Sum, Uniform
 from cepheus.core.errors import EventError, OptionError
-from cepheus.core.values import Value
+from cepheus.core.values import Value, as_float
 from cepheus.language.tesla import parse_event_pattern
 from cepheus.rules.expressions import AttributeRef, Constraint, Parameter
 from cepheus.uncertainty.aggregates import Member, compute_aggregate
@@ -206,7 +206,7 @@ def test_aggregates_weigh_every_subset(
     from cepheus.rules.aggregates import aggregate
 
     results = [aggregate(function, row[mask].tolist()) for row, mask in zip(values, there, strict=True)]
-    defined = [float(result) for result in results if result is not None]
+    defined = [as_float(result) for result in results if result is not None]
     if computed.law is None:
         assert all(result == pytest.approx(computed.value) for result in defined)
         return

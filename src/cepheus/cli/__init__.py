@@ -80,6 +80,7 @@ def main() -> None:
 
     0 is success, 1 a finding or bad input, 2 wrong usage, 130 an interruption.
     """
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # what went wrong with a connection, commands say themselves
     try:
         app(prog_name="cepheus")
     except CepheusError as error:

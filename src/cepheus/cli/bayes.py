@@ -11,7 +11,7 @@ import typer
 
 from cepheus.cli.check import Rules, read_all
 from cepheus.cli.console import note, report
-from cepheus.cli.files import replace_file, write_file
+from cepheus.cli.files import check_writable, replace_file, write_file
 from cepheus.core.errors import Diagnostic, OptionError, RuleError, did_you_mean
 
 if TYPE_CHECKING:
@@ -56,6 +56,13 @@ def show(
     time = _time(at)
     if (svg is not None or export is not None) and len(found) > 1:
         raise _several(found, "--svg and --export take one network")
+    for path in (svg, export):
+        if path is not None:
+            check_writable(path)
+    if export is not None:
+        from cepheus.uncertainty.bayes.interchange import check_format
+
+        check_format(export)
     console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=_PIPE_WIDTH)
     for place, network in enumerate(found):
         if place:

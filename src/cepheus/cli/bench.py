@@ -83,7 +83,7 @@ def bench(
         bench_deployment(figure or [], seeds, duration, console, page, quick=quick, exact=exact, spark=spark)
         return
     if what is What.NETWORK:
-        bench_network(console, quick=quick)
+        bench_network(console, repeat=repeat, quick=quick)
         return
     if what is What.ALL:
         parts = list(Part)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,16 +22,25 @@ Facts = Annotated[
 ]
 
 
+class Unit(Enum):
+    """The unit of integer times, and of numbers without one in rules of ETALIS."""
+
+    US = "us"
+    MS = "ms"
+    S = "s"
+
+
 def check(
     rules: Rules,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as a JSON array on stdout.")] = False,
     facts: Facts = None,
+    time_unit: Annotated[Unit, typer.Option(help="The unit of numbers without one in rules of ETALIS.")] = Unit.US,
 ) -> None:
     """Check rules: exit with 0 if they are right, with 1 and all that is wrong with them on stderr if not.
 
     Files are checked together, as one rule set.
     """
-    errors, warnings, summary = _findings(rules, facts)
+    errors, warnings, summary = _findings(rules, facts, time_unit)
     if as_json:
         print(json.dumps([finding.to_json() for finding in (*errors, *warnings)], indent=2))
     else:
@@ -41,13 +51,13 @@ def check(
         raise typer.Exit(1)
 
 
-def _findings(paths: list[Path], facts: list[str] | None) -> tuple[list[Diagnostic], list[Diagnostic], str]:
+def _findings(paths: list[Path], facts: list[str] | None, unit: Unit) -> tuple[list[Diagnostic], list[Diagnostic], str]:
     """Give errors, warnings and, if there are no errors, what was checked."""
     from cepheus.rules.check import check as check_rules
     from cepheus.uncertainty.bayes.networks import networks_of
 
     errors: list[Diagnostic] = []
-    rules = read_all(paths, errors, facts)
+    rules = read_all(paths, errors, facts, unit.value)
     if errors:
         return errors, [], ""
     try:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
-from cepheus.cli.check import Facts, Rules, read_all
+from cepheus.cli.check import Facts, Rules, Unit, read_all
 from cepheus.cli.console import note, report
 from cepheus.core.errors import Diagnostic, OptionError, RuleError, Severity, did_you_mean
 from cepheus.engine.limits import DEFAULT_LIMIT
@@ -25,14 +25,6 @@ if TYPE_CHECKING:
     from cepheus.core.time import TimeUnit
     from cepheus.rules.check import Checked
     from cepheus.runtime.embedded.detect import Gatherer, Tally
-
-
-class Unit(Enum):
-    """The unit of integer times."""
-
-    US = "us"
-    MS = "ms"
-    S = "s"
 
 
 class OnBad(Enum):

@@ -75,9 +75,9 @@ def _package(name: str, *, required: bool, remedy: str) -> Finding:
 
 
 def _engines() -> Iterator[Finding]:
-    from cepheus.engine.registry import names
+    from cepheus.engine.registry import interval_names, names
 
-    yield Finding("engines", ", ".join(names()))
+    yield Finding("engines", f"{', '.join(names())} (TESLA), {', '.join(interval_names())} (ETALIS)")
 
 
 def _spark() -> Iterator[Finding]:

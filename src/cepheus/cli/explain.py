@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from cepheus.cli.check import Facts, Rules, read_all
+from cepheus.cli.check import Facts, Rules, Unit, read_all
 from cepheus.cli.console import note, report
-from cepheus.cli.detect import Unit
 from cepheus.cli.files import write_file
 from cepheus.core.errors import Diagnostic, OptionError, RuleError
 
@@ -31,7 +30,9 @@ def explain(
     events: Annotated[
         list[Path] | None, typer.Option("--events", "-e", help="A file of events that --why looks at; may be repeated.")
     ] = None,
-    time_unit: Annotated[Unit, typer.Option(help="The unit of integer times in events.")] = Unit.US,
+    time_unit: Annotated[
+        Unit, typer.Option(help="The unit of integer times in events, and of bare numbers in ETALIS.")
+    ] = Unit.US,
     facts: Facts = None,
 ) -> None:
     """Explain rules as trees: what each waits for, what it chooses, what must not be there, what it makes.
@@ -71,7 +72,7 @@ def _why(rules: list[Path], wanted: str, events: list[Path], time_unit: Unit) ->
 
     if not events:
         raise OptionError.of("why", "--why needs the events", hint="name their files with --events")
-    program = compile(rules, undeclared="allow")
+    program = compile(rules, undeclared="allow", time_unit=time_unit.value)
     verdict = program.why(events, id_of_text(wanted), time_unit=time_unit.value)
     estimate = verdict.estimate
     error = f" ± {estimate.standard_error:.2g}" if estimate.standard_error else ""

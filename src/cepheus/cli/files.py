@@ -21,6 +21,17 @@ def replace_file(path: Path, text: str) -> None:
         raise _not_written(path, error) from None
 
 
+def check_writable(path: Path) -> None:
+    """Refuse a path that nothing can be written to, before the work is done that is to be written there."""
+    folder = path.parent
+    if path.is_dir():
+        raise OptionError.of("file", f"'{path}' cannot be written: it is a folder", hint="name a file in it")
+    if not folder.is_dir():
+        raise OptionError.of("file", f"'{path}' cannot be written: there is no folder '{folder}'", hint="make it first")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise OptionError.of("file", f"'{path}' cannot be written: permission denied")
+
+
 def write_file(path: Path, text: str) -> None:
     """Write a text to a new file."""
     try:

@@ -15,6 +15,7 @@ from cepheus.cli.console import note
 from cepheus.core.batch import EventBatch
 from cepheus.core.formats.flatten import flatten
 from cepheus.core.formats.intervals import with_intervals
+from cepheus.core.lists import list_text
 from cepheus.core.schema import ID_FIELD, SPARE_ID_FIELD
 from cepheus.core.time import TimeUnit
 
@@ -77,6 +78,8 @@ def _cell(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, dict):
         return escape(f"<{value['value']}, {value['error']}>")
+    if isinstance(value, tuple):
+        return escape(list_text(value))
     return escape(str(value))
 
 

@@ -4,7 +4,8 @@ One batch carries events of many types. Each row has a type code and a time; att
 rows, null where a row's type has no such attribute. Events may use one attribute name for values of different types,
 so a column is named by attribute and value type together, and a row has a value in at most one of the columns of a
 name: an integer stays an integer, whatever else has its name. A column has the Arrow type of its value type
-(``ValueType.arrow``), except that a column of strings may be dictionary-coded.
+(``ValueType.arrow``), except that a column of strings, or of lists, which are held by their texts, may be
+dictionary-coded.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from cepheus.core.distribution import Distribution
 from cepheus.core.error_column import ErrorColumn
 from cepheus.core.errors import EventError
 from cepheus.core.event import Event, EventId
-from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType, from_arrow, type_of
+from cepheus.core.lists import list_column, text_column
+from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType, as_int, from_arrow, type_of
 
 T = TypeVar("T")
 ColumnKey = tuple[str, ValueType]
@@ -236,6 +238,8 @@ _FROM_INTEGERS = (ValueType.FLOAT, ValueType.TIMESTAMP)
 
 def python_values(column: pa.Array, value_type: ValueType) -> list[Value | None]:
     """Give a column as Python values; a timestamp is an int of microseconds."""
+    if value_type is ValueType.LIST:
+        return list_column(column)
     if value_type is ValueType.TIMESTAMP:
         column = column.cast(pa.timestamp("us", tz="UTC")).cast(pa.int64())
     elif from_arrow(column.type) is ValueType.INT and value_type is ValueType.FLOAT:
@@ -254,10 +258,11 @@ def _columns(events: Sequence[Event]) -> dict[ColumnKey, pa.Array]:
     for name, value_type in _by_name(found):
         values: list[Value | None] = [None] * len(events)
         for row, value in found[name, value_type]:
-            if value_type is ValueType.INT and not INT_MIN <= int(value) <= INT_MAX:
+            if value_type is ValueType.INT and not INT_MIN <= as_int(value) <= INT_MAX:
                 raise EventError.of("integer", f"{events[row].type}.{name} = {value} does not fit in 64 bits")
             values[row] = value
-        columns[name, value_type] = pa.array(values, value_type.arrow)
+        listed = value_type is ValueType.LIST
+        columns[name, value_type] = text_column(values) if listed else pa.array(values, value_type.arrow)
     return columns
 
 

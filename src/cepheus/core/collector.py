@@ -1,4 +1,4 @@
-"""Python's cycle collector, put to rest while a large model that has no cycles is built."""
+"""Python's cycle collector, put to rest where large models have no cycles: while one is built."""
 
 from __future__ import annotations
 

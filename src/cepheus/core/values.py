@@ -10,8 +10,11 @@ import pyarrow as pa
 INT_MIN = -(2**63)
 INT_MAX = 2**63 - 1
 
-Value = bool | int | float | str
-"""A value of an attribute in Python: a timestamp is an int of microseconds since the epoch."""
+Scalar = bool | int | float | str
+"""A value that is no list: a timestamp is an int of microseconds since the epoch."""
+
+Value = Scalar | tuple["Value", ...]
+"""A value of an attribute in Python; a list is a tuple in normal form (see ``core.lists``)."""
 
 
 class ValueType(Enum):
@@ -22,6 +25,7 @@ class ValueType(Enum):
     FLOAT = "double"
     STRING = "string"
     TIMESTAMP = "timestamp"
+    LIST = "list"
 
     @property
     def is_numeric(self) -> bool:
@@ -30,7 +34,7 @@ class ValueType(Enum):
 
     @property
     def arrow(self) -> pa.DataType:
-        """The Arrow type that holds values of this type."""
+        """The Arrow type that holds values of this type; a list is held by its text (see ``core.lists``)."""
         return _ARROW[self]
 
 
@@ -44,6 +48,7 @@ TYPE_NAMES: dict[str, ValueType] = {
     "double": ValueType.FLOAT,
     "string": ValueType.STRING,
     "timestamp": ValueType.TIMESTAMP,
+    "list": ValueType.LIST,
 }
 """Every name that a rule may give to a type."""
 
@@ -53,6 +58,7 @@ _ARROW: dict[ValueType, pa.DataType] = {
     ValueType.FLOAT: pa.float64(),
     ValueType.STRING: pa.string(),
     ValueType.TIMESTAMP: pa.timestamp("us", tz="UTC"),
+    ValueType.LIST: pa.string(),
 }
 
 
@@ -65,6 +71,26 @@ def representable(number: float) -> Value | None:
     if isinstance(number, int):
         return number if INT_MIN <= number <= INT_MAX else None
     return number if math.isfinite(number) else None
+
+
+def as_float(value: Value) -> float:
+    """Give a number as a float; whoever asks knows that it is one.
+
+    >>> as_float(3)
+    3.0
+    """
+    assert not isinstance(value, tuple)
+    return float(value)
+
+
+def as_int(value: Value) -> int:
+    """Give a whole number, a time or a truth as an int; whoever asks knows that it is one.
+
+    >>> as_int(True)
+    1
+    """
+    assert not isinstance(value, tuple)
+    return int(value)
 
 
 def from_arrow(data_type: pa.DataType) -> ValueType | None:
@@ -85,6 +111,8 @@ def from_arrow(data_type: pa.DataType) -> ValueType | None:
         return ValueType.STRING
     if pa.types.is_timestamp(data_type) or pa.types.is_date(data_type):
         return ValueType.TIMESTAMP
+    if pa.types.is_list(data_type) or pa.types.is_large_list(data_type) or pa.types.is_fixed_size_list(data_type):
+        return ValueType.LIST
     return None
 
 
@@ -98,4 +126,6 @@ def type_of(value: Value) -> ValueType:
         return ValueType.BOOL
     if isinstance(value, int):
         return ValueType.INT
+    if isinstance(value, tuple):
+        return ValueType.LIST
     return ValueType.FLOAT if isinstance(value, float) else ValueType.STRING

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from cepheus.core.event import Event
 from cepheus.core.time import DAY, HOUR, MINUTE, SECOND
+from cepheus.core.values import as_float
 from cepheus.demo.scenario import Incident, Lane, Scenario, Stream
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _draw_lane(axes: Axes, lane: Lane, events: Sequence[Event]) -> None:
         _draw_rows(axes, lane, events)
         return
     moments = _moments(events)
-    values = np.array([float(event.attributes[lane.attribute] or 0) for event in events])
+    values = np.array([as_float(event.attributes[lane.attribute] or 0) for event in events])
     beyond = np.zeros(len(values), bool)
     if lane.threshold is not None:
         falling = np.median(values) > lane.threshold

@@ -15,11 +15,14 @@ DEFAULT_LIMIT = 10_000_000
 
 def too_many_composites(rule: AnyRule, limit: int) -> LimitError:
     """Give the error for a rule that would make more composite events from one event than the limit allows."""
+    from cepheus.rules.interval.model import IntervalRule  # the command line reads the limit before it needs rules
+
+    fewer = "choose policy recent" if isinstance(rule, IntervalRule) else "choose last instead of each"
     return LimitError.of(
         "too-many-composite-events",
         f"rule '{rule.name}' would make more than {limit} composite events from one event",
         span=rule.span,
-        hint="narrow its windows, choose last instead of each, or raise the limit",
+        hint=f"narrow its windows, {fewer}, or raise the limit",
     )
 
 

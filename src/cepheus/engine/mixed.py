@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,10 +18,13 @@ from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.time import MIN_TIME
+from cepheus.core.values import ValueType
+from cepheus.engine.completion import in_order_of_completion
 from cepheus.engine.interface import Engine
+from cepheus.engine.seams import Kinds, batch_as_taken, event_as_taken, kinds_of, moments_of, with_moments
 from cepheus.engine.snapshot import pack, unpack
 from cepheus.rules.expressions import EventPattern
-from cepheus.rules.interval.model import Atom, IntervalRule
+from cepheus.rules.interval.model import Atom, IntervalRule, TimePoint
 from cepheus.rules.model import AnyRule, Rule
 from cepheus.rules.walk import walk
 
@@ -31,6 +34,25 @@ Make = Callable[[str, Sequence[AnyRule], Schema], Engine]
 """Makes an engine of one family, by name, with rules deployed."""
 
 
+class _Deployed(NamedTuple):
+    """A rule: the type that it makes, those that it reads, and where in an instant it may be decided.
+
+    ``late`` says that it is decided when its instant is over, ``timed`` that points in time may decide it, which come
+    before all events of their instants.
+    """
+
+    makes: str
+    reads: frozenset[str]
+    late: bool
+    timed: bool
+
+
+def _deployed(rule: AnyRule) -> _Deployed:
+    late = isinstance(rule, IntervalRule) and rule.decided_late > 0
+    timed = any(isinstance(node, TimePoint) for node in walk(rule))
+    return _Deployed(rule.composite.name, types_read(rule), late, timed)
+
+
 class _Side:
     """The rules of one family and their engine, which is made when the first of them is deployed."""
 
@@ -38,9 +60,12 @@ class _Side:
         self.name = name
         self._make = make
         self.engine: Engine | None = None
-        self.rules: dict[str, tuple[str, frozenset[str]]] = {}  # by name: the type that is made, and those read
+        self.rules: dict[str, _Deployed] = {}
         self.reads: frozenset[str] = frozenset()
         self.makes: frozenset[str] = frozenset()
+        self.late: frozenset[str] = frozenset()
+        self.timed = False
+        self._kinds: dict[str, Kinds] = {}
 
     def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
         if not rules:
@@ -49,23 +74,31 @@ class _Side:
             self.engine = self._make(self.name, rules, schema)
         else:
             self.engine.deploy(rules, schema)
-        self._set({**self.rules, **{str(rule.name): (rule.composite.name, _reads(rule)) for rule in rules}})
+        self._set({**self.rules, **{str(rule.name): _deployed(rule) for rule in rules}})
+        for event_type in schema.values():
+            if event_type.name in self.reads:
+                self._kinds.setdefault(event_type.name, kinds_of(event_type))
 
     def withdraw(self, name: str) -> None:
         assert self.engine is not None
         self.engine.withdraw(name)
         self._set({other: kept for other, kept in self.rules.items() if other != name})
 
-    def _set(self, rules: dict[str, tuple[str, frozenset[str]]]) -> None:
+    def _set(self, rules: dict[str, _Deployed]) -> None:
         """Take over which rules there are, and so the types of events that they look at and make."""
         self.rules = rules
-        self.reads = frozenset().union(*(reads for _, reads in rules.values()))
-        self.makes = frozenset(made for made, _ in rules.values())
+        self.reads = frozenset().union(*(rule.reads for rule in rules.values()))
+        self.makes = frozenset(rule.makes for rule in rules.values())
+        self.late = frozenset(name for name, rule in rules.items() if rule.late)
+        self.timed = any(rule.timed for rule in rules.values())
+        self._kinds = {name: kinds for name, kinds in self._kinds.items() if name in self.reads}
 
     def saved(self) -> dict[str, Any]:
         """Give what a snapshot keeps besides the engine's own."""
         name = self.name if self.engine is None else self.engine.name
-        return {"engine": name, "rules": [[name, made, sorted(reads)] for name, (made, reads) in self.rules.items()]}
+        rules = [[name, rule.makes, sorted(rule.reads), rule.late, rule.timed] for name, rule in self.rules.items()]
+        kinds = {name: {key: kind.value for key, kind in own.items()} for name, own in self._kinds.items()}
+        return {"engine": name, "rules": rules, "kinds": kinds}
 
     def restore(self, saved: dict[str, Any], state: bytes | None) -> None:
         """Take over what a snapshot kept."""
@@ -73,11 +106,17 @@ class _Side:
         if state is not None:
             self.engine = self._make(saved["engine"], (), Schema())
             self.engine.restore(state)
-        self._set({name: (made, frozenset(reads)) for name, made, reads in saved["rules"]})
+        kinds = saved.get("kinds", {})
+        self._kinds = {name: {key: ValueType(kind) for key, kind in own.items()} for name, own in kinds.items()}
+        self._set({name: _Deployed(made, frozenset(reads), *when) for name, made, reads, *when in saved["rules"]})
 
-    def feed(self, batch: EventBatch) -> EventBatch:
-        """Feed what the family reads of a batch."""
-        wanted = _of_types(batch, self.reads)
+    def seen(self, event: Event) -> Event | None:
+        """Give an event that the other family made as this one takes it, None if it is of no type that it knows."""
+        return event_as_taken(event, self._kinds.get(event.type, {}))
+
+    def feed(self, batch: EventBatch, made: frozenset[str] = frozenset()) -> EventBatch:
+        """Feed what the family reads of a batch; ``made`` are the types of events that the other family makes."""
+        wanted = batch_as_taken(_of_types(batch, self.reads), {name: self._kinds.get(name, {}) for name in made})
         return self.engine.feed(wanted) if self.engine is not None and len(wanted) else EventBatch.empty()
 
 
@@ -92,6 +131,7 @@ class MixedEngine:
         self._intervals = _Side(intervals, make_intervals)
         self._time = MIN_TIME
         self._fed = 0
+        self._moments: dict[str, tuple[str, ...]] = {}
 
     @property
     def name(self) -> str:
@@ -119,6 +159,8 @@ class MixedEngine:
             for rule in tesla:
                 self._tesla.withdraw(str(rule.name))
             raise
+        made = self._intervals.makes
+        self._moments |= {each.name: moments_of(each) for each in schema.values() if each.name in made}
 
     def withdraw(self, name: str) -> None:
         """Remove a rule of either family."""
@@ -141,19 +183,23 @@ class MixedEngine:
 
     def feed(self, batch: EventBatch) -> EventBatch:
         """Process events in total order: at once where one family waits for the other in whole batches only."""
-        if not len(batch):
-            return EventBatch.empty()
-        batch = self._numbered(batch)
+        return with_moments(self._feed(self._numbered(batch)), self._moments) if len(batch) else EventBatch.empty()
+
+    def _feed(self, batch: EventBatch) -> EventBatch:
         to_intervals, to_tesla = self._links()
         if not to_intervals and not to_tesla:
-            return in_time_order([self._tesla.feed(batch), self._feed_intervals(batch)])
+            made, complex_events = self._tesla.feed(batch), self._feed_intervals(batch)
+            if not len(made) or not len(complex_events):
+                return in_time_order([made, complex_events])
+            side = self._intervals
+            return in_order_of_completion(batch, made, complex_events, late=side.late, timed=side.timed)
         if (to_intervals and to_tesla) or not self._is_strictly_later(batch):
             return EventBatch.from_events(made for event in batch.to_events() for made in self._feed_numbered(event))
         if to_intervals:
             made = self._tesla.feed(batch)
             return in_time_order([made, self._feed_intervals(in_time_order([batch, made]))])
         made = self._feed_intervals(batch)
-        return in_time_order([made, self._tesla.feed(in_time_order([batch, made]))])
+        return in_time_order([made, self._tesla.feed(in_time_order([batch, made]), self._intervals.makes)])
 
     def _links(self) -> tuple[bool, bool]:
         """Tell whether TESLA makes what interval rules read, and the other way round."""
@@ -202,7 +248,8 @@ class MixedEngine:
             event, source = queue.popleft()
             for side in order:
                 if side is not source and side.engine is not None and event.type in side.reads:
-                    found = side.engine.feed_event(event)
+                    taken = event if source is None else side.seen(event)
+                    found = [] if taken is None else side.engine.feed_event(taken)
                     made += found
                     queue.extend((each, side) for each in found)
         return made
@@ -219,7 +266,7 @@ class MixedEngine:
         made = EventBatch.from_events(self._let_time_pass(time))
         if self._tesla.engine is not None:
             made = EventBatch.concat([made, self._tesla.engine.advance(time)])
-        return made
+        return with_moments(made, self._moments)
 
     # ---- Snapshots
 
@@ -227,7 +274,8 @@ class MixedEngine:
         """Give the snapshots of both engines."""
         states = {str(index): side.engine.snapshot() for index, side in enumerate(self._sides) if side.engine}
         sides = [side.saved() for side in self._sides]
-        return pack(_KIND, {"sides": sides, "time": self._time, "fed": self._fed}, states)
+        header = {"sides": sides, "time": self._time, "fed": self._fed, "moments": self._moments}
+        return pack(_KIND, header, states)
 
     def restore(self, data: bytes) -> None:
         """Take over the snapshots of both engines."""
@@ -235,6 +283,7 @@ class MixedEngine:
         for index, (side, saved) in enumerate(zip(self._sides, header["sides"], strict=True)):
             side.restore(saved, states.get(str(index)))
         self._time, self._fed = header["time"], header["fed"]
+        self._moments = {name: tuple(moments) for name, moments in header.get("moments", {}).items()}
 
 
 def in_time_order(batches: Sequence[EventBatch]) -> EventBatch:
@@ -252,7 +301,8 @@ def _of_types(batch: EventBatch, types: frozenset[str]) -> EventBatch:
     return batch.take(np.flatnonzero(np.isin(batch.codes, codes)))
 
 
-def _reads(rule: AnyRule) -> frozenset[str]:
+def types_read(rule: AnyRule) -> frozenset[str]:
+    """Give the types of events that a rule of either family looks at."""
     nodes = walk(rule)  # a rule of TESLA may also aggregate in its assignments
     return frozenset(node.type for node in nodes if isinstance(node, Atom | EventPattern))
 
@@ -261,7 +311,7 @@ def feed_each_other(rules: Sequence[AnyRule]) -> bool:
     """Tell whether each family looks at events that the other makes."""
     made = {family: {rule.composite.name for rule in rules if isinstance(rule, family)} for family in _FAMILIES}
     return all(
-        any(not _reads(rule).isdisjoint(made[other]) for rule in rules if isinstance(rule, family))
+        any(not types_read(rule).isdisjoint(made[other]) for rule in rules if isinstance(rule, family))
         for family, other in zip(_FAMILIES, reversed(_FAMILIES), strict=True)
     )
 

@@ -16,12 +16,13 @@ from cepheus.core.errors import OptionError
 from cepheus.core.event import Event, composite_id
 from cepheus.core.schema import TIME_ATTRIBUTE, Schema
 from cepheus.core.time import MIN_TIME
-from cepheus.core.values import Value, ValueType
+from cepheus.core.values import Value, ValueType, as_float
 from cepheus.engine.factors import no_such_rule, require_factor
 from cepheus.engine.families import tesla_rules
 from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites
 from cepheus.engine.past import Past
 from cepheus.engine.snapshot import pack, unpack
+from cepheus.plan.columns import list_refused
 from cepheus.rules.check.wording import text_of
 from cepheus.rules.evaluate import Test, evaluator, tester
 from cepheus.rules.expressions import AttributeRef, Between, Constraint, Parameter, Scope, Within
@@ -76,7 +77,10 @@ class _Match:
 
     def attribute(self, event: str | None, name: str) -> Value | None:
         stored = self._stored(event)
-        return stored.event.time if name == TIME_ATTRIBUTE else stored.event.attributes.get(name)
+        value = stored.event.time if name == TIME_ATTRIBUTE else stored.event.attributes.get(name)
+        if isinstance(value, tuple):
+            raise list_refused(stored.event.type, name)
+        return value
 
     def computed(self, name: str) -> Value | None:
         return self.values[name].value
@@ -88,7 +92,7 @@ class _Match:
         if computed.law is None:
             return None
         assert computed.value is not None
-        return Quantity.computed(reference.name, float(computed.value), computed.law)
+        return Quantity.computed(reference.name, as_float(computed.value), computed.law)
 
     def is_certain(self) -> bool:
         """Tell whether nothing about the match is uncertain, so that constraints hold or do not."""
@@ -387,7 +391,7 @@ class ReferenceEngine:
             value = compute(match)
             if value is None and not declared.optional:
                 return None
-            attributes[name] = float(value) if declared.type is ValueType.FLOAT and value is not None else value
+            attributes[name] = as_float(value) if declared.type is ValueType.FLOAT and value is not None else value
             error = None if value is None else error_of(expression, value, match, self._calculus)
             if error is not None:
                 errors[name] = error

@@ -11,7 +11,7 @@ from typing import Any
 from cepheus.core.errors import SnapshotError
 
 _MAGIC = b"CEPHSNAP"
-_VERSION = 1
+_VERSION = 2
 _HEAD = struct.Struct("<8sHH32sQ")
 
 

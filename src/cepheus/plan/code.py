@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from cepheus.core.source import Span
-from cepheus.core.values import Value, ValueType
+from cepheus.core.values import Value, ValueType, as_float, as_int
 from cepheus.plan.constructs import Construct, unsupported
 from cepheus.plan.program import CALENDAR_PARTS, MAX_STACK, OPERATOR_CODES, SLOT_TIME, ConstraintKind, Op
 from cepheus.plan.strings import StringTable
@@ -151,10 +151,10 @@ class Coder:
         if isinstance(value, str):
             return self._strings.constant(value) if value_type is ValueType.STRING and operator in ("=", "!=") else None
         if value_type is ValueType.FLOAT:
-            return float_bits(float(value))
+            return float_bits(as_float(value))
         if isinstance(value, float) or value_type in (ValueType.STRING, None):
             return None
-        return int(value)
+        return as_int(value)
 
     def _general(self, left: Expression, operator: str, right: Expression) -> LoweredConstraint:
         self._code, self._depth, self._deepest = [], 0, 0
@@ -221,7 +221,7 @@ class Coder:
     def _constant(self, value: Value) -> int:
         if isinstance(value, str):
             return self._strings.constant(value)
-        return float_bits(value) if isinstance(value, float) else int(value)
+        return float_bits(value) if isinstance(value, float) else as_int(value)
 
     def _emit_arithmetic(self, operator: str, left: Expression, right: Expression) -> ValueType:
         first = self._emit_expression(left)

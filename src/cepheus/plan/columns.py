@@ -21,6 +21,7 @@ from cepheus.plan.program import (
     ValueKind,
 )
 from cepheus.plan.strings import StringTable
+from cepheus.rules.check.attributes import LISTS_HINT
 from cepheus.rules.expressions import (
     Constraint,
 )
@@ -95,6 +96,8 @@ class SharedColumns:
         Integers that are compared with doubles become doubles. Where events were stored with integers by then, the
         attribute is noted as ``widened``.
         """
+        if value_type is ValueType.LIST:
+            raise list_refused(layout.name, attribute)
         alike = self._alike((layout.name, attribute))
         known = [self.types[type_name].types.get(name) for type_name, name in alike]
         wide = ValueType.FLOAT if ValueType.FLOAT in (value_type, *known) and value_type.is_numeric else value_type
@@ -166,6 +169,12 @@ class SharedColumns:
                 del self.columns[key]
         self._free_columns += dropped
         return dropped
+
+
+def list_refused(event_type: str, attribute: str) -> EventError:
+    """Give the error for a list where rules of TESLA read."""
+    message = f"{event_type}.{attribute} is a list, which rules of TESLA cannot read"
+    return EventError.of("list", message, hint=LISTS_HINT)
 
 
 def _mismatch(found: tuple[str, str], in_data: ValueType, other: tuple[str, str], known: ValueType) -> EventError:

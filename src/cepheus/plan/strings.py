@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheus.core.event import EventId, id_word
-from cepheus.core.values import Value
+from cepheus.core.values import Value, as_int
 from cepheus.plan.program import UNDEFINED_ENTRY, UNFILLED, Words
 
 _FREE = None
@@ -114,7 +114,7 @@ class StringTable:
             value = self._functions[table](self.text(code))
             if isinstance(value, str):
                 value = self.code(value)
-            self.tables[table, code] = UNDEFINED_ENTRY if value is None else int(value)
+            self.tables[table, code] = UNDEFINED_ENTRY if value is None else as_int(value)
 
     def digests(self) -> Words:
         """Give the digest of every text, for ids of composite events; the same array until it must grow."""

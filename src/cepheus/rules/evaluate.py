@@ -1,8 +1,9 @@
 """What an expression is worth and when a constraint holds: the definition that every engine must meet.
 
 None stands for an undefined value: a missing optional attribute, an aggregate of nothing, a division by zero, an
-integer result that does not fit in 64 bits, a float result that is not finite, arithmetic on texts or truths. Whatever
-is computed from an undefined value is undefined (``coalesce`` aside), and a constraint that needs one does not hold.
+integer result that does not fit in 64 bits, a float result that is not finite, arithmetic on texts, truths or lists, a
+list that is too large. Whatever is computed from an undefined value is undefined (``coalesce`` aside), and a
+constraint that needs one does not hold.
 
 An expression is turned into a function once and called many times. What it is called with, the situation, gives the
 value of each attribute and computed value.
@@ -15,6 +16,7 @@ from collections.abc import Callable
 from types import NoneType
 from typing import Any, Protocol, assert_never
 
+from cepheus.core.lists import value_key
 from cepheus.core.values import Value, representable
 from cepheus.rules.expressions import (
     Aggregate,
@@ -28,7 +30,7 @@ from cepheus.rules.expressions import (
     Negative,
     Parameter,
 )
-from cepheus.rules.functions import FUNCTIONS
+from cepheus.rules.functions import function_of
 
 
 class Situation(Protocol):
@@ -82,7 +84,7 @@ def tester(constraint: Constraint) -> Test:
 
 
 def compare(symbol: str, left: Value | None, right: Value | None) -> bool:
-    """Compare two values; an integer and a float are compared as floats.
+    """Compare two values; an integer and a float are compared as floats. Lists are equal or not, but have no order.
 
     >>> compare("<=", 2, 2.0), compare("=", "2", 2), compare("!=", None, 2)
     (True, False, False)
@@ -90,6 +92,8 @@ def compare(symbol: str, left: Value | None, right: Value | None) -> bool:
     if left is None or right is None:
         return False
     kind, other = type(left), type(right)
+    if isinstance(left, tuple) or isinstance(right, tuple):
+        return kind is other and symbol in ("=", "!=") and (value_key(left) == value_key(right)) is (symbol == "=")
     if kind is not other:
         if {kind, other} != {int, float}:
             return False
@@ -108,7 +112,7 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 
 
-_NO_NUMBER = (NoneType, str, bool)
+_NO_NUMBER = (NoneType, str, bool, tuple)
 
 
 def _arithmetic(symbol: str, left: Evaluator, right: Evaluator) -> Evaluator:
@@ -126,5 +130,5 @@ def _arithmetic(symbol: str, left: Evaluator, right: Evaluator) -> Evaluator:
 
 
 def _call(function: str, arguments: list[Evaluator]) -> Evaluator:
-    apply = FUNCTIONS[function].apply
+    apply = function_of(function).apply
     return lambda situation: apply([argument(situation) for argument in arguments])

@@ -15,15 +15,21 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
+from cepheus.core.lists import ListValue, distinct, list_value
 from cepheus.core.values import Value, ValueType, representable
 
 
 class Kind(Enum):
-    """What an argument must be: one type, any number, or anything (all arguments of one call alike)."""
+    """What an argument must be: one type, any number, or anything (all arguments of one call alike).
+
+    Lists are values of rules over intervals alone.
+    """
 
     NUMBER = "a number"
     STRING = "a string"
     TIMESTAMP = "a time"
+    SIZED = "a string or a list"
+    LIST = "a list"
     SAME = "any type, the same for all"
 
 
@@ -58,7 +64,14 @@ class Function:
         return self.compute(*values) if fits else None
 
 
-_WRITTEN = {Kind.NUMBER: "number", Kind.STRING: "string", Kind.TIMESTAMP: "time", Kind.SAME: "value"}
+_WRITTEN = {
+    Kind.NUMBER: "number",
+    Kind.STRING: "string",
+    Kind.TIMESTAMP: "time",
+    Kind.SIZED: "string",
+    Kind.LIST: "list",
+    Kind.SAME: "value",
+}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -70,6 +83,10 @@ def _is_of_kind(kind: Kind, value: Value | None) -> bool:
             return isinstance(value, str)
         case Kind.TIMESTAMP:
             return isinstance(value, int) and not isinstance(value, bool)
+        case Kind.SIZED:
+            return isinstance(value, str | tuple)
+        case Kind.LIST:
+            return isinstance(value, tuple)
         case Kind.SAME:
             return True
 
@@ -139,7 +156,7 @@ _ALL: tuple[tuple[Any, ...], ...] = (
     ("round", _NUMBER, _INT, _whole(round), "the nearest integer, ties to the even one"),
     ("sqrt", _NUMBER, _FLOAT, _sqrt, "square root; undefined below zero"),
     ("mod", _NUMBER * 2, None, _mod, "remainder with the sign of the divisor; undefined for divisor 0"),
-    ("length", _STRING, _INT, len, "number of characters"),
+    ("length", (Kind.SIZED,), _INT, len, "number of characters"),
     ("lower", _STRING, _TEXT, str.lower, "in lower case"),
     ("upper", _STRING, _TEXT, str.upper, "in upper case"),
     ("trim", _STRING, _TEXT, str.strip, "without white space at both ends"),
@@ -160,6 +177,52 @@ _ALL: tuple[tuple[Any, ...], ...] = (
 
 FUNCTIONS: dict[str, Function] = {row[0]: Function(*row) for row in _ALL}
 """Every built-in function by name."""
+
+LIST_OF, LIST_BEFORE = "[]", "[|]"
+"""``[X, Y]`` is the first, applied to its elements; ``[X, Y|T]`` the second, applied to its elements and its rest."""
+
+LIST_SIZE, LIST_ITEM, LIST_REST, LIST_DISTINCT = "list size", "list item", "list rest", "list distinct"
+"""What takes lists apart: how many elements, the n-th, all behind the first n, the n-th of those that differ."""
+
+
+def _list_of(*elements: Value | None) -> Value | None:
+    defined = [element for element in elements if element is not None]
+    return list_value(defined) if len(defined) == len(elements) else None
+
+
+def _list_before(*given: Value | None) -> Value | None:
+    *elements, rest = given
+    return _list_of(*elements, *rest) if isinstance(rest, tuple) else None
+
+
+def _list_item(elements: ListValue, place: Value) -> Value | None:
+    return elements[place] if isinstance(place, int) and place < len(elements) else None
+
+
+def _list_distinct(elements: ListValue, place: Value) -> Value | None:
+    return _list_item(tuple(distinct(elements)), place)
+
+
+_ANY, _SOME_LIST = (Kind.SAME,), (Kind.LIST,)
+
+TERMS: dict[str, Function] = {
+    row[0]: Function(*row)
+    for row in (
+        (LIST_OF, _ANY, ValueType.LIST, _list_of, "a list of values", True),
+        (LIST_BEFORE, _ANY, ValueType.LIST, _list_before, "values before a list", True),
+        (LIST_SIZE, _SOME_LIST, _INT, len, "how many elements a list has"),
+        (LIST_ITEM, (Kind.LIST, Kind.NUMBER), None, _list_item, "an element, counted from 0"),
+        (LIST_REST, (Kind.LIST, Kind.NUMBER), ValueType.LIST, lambda elements, place: elements[place:], "the rest"),
+        (LIST_DISTINCT, (Kind.LIST, Kind.NUMBER), None, _list_distinct, "one of the elements that differ"),
+    )
+}
+"""Functions with names that nobody can write: what lists are made by and taken apart by."""
+
+
+def function_of(name: str) -> Function:
+    """Give the function of a call."""
+    return FUNCTIONS.get(name) or TERMS[name]
+
 
 AGGREGATES: dict[str, str] = {
     "avg": "Avg",

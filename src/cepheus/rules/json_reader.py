@@ -261,4 +261,6 @@ def _constant(node: JsonObject) -> Constant:
         ValueType.STRING: read_text,
         ValueType.TIMESTAMP: _int64,
     }
+    if value_type not in readers:
+        raise RuleError.of("json", f"{node.path}: rules of TESLA have no lists")
     return Constant(node.read("value", readers[value_type]), value_type)

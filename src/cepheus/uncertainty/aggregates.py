@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cepheus.core.values import Value
+from cepheus.core.values import Value, as_float
 from cepheus.rules.aggregates import aggregate
 from cepheus.uncertainty.calculus import Calculus
 from cepheus.uncertainty.closed_forms import settled
@@ -38,7 +38,7 @@ class Member:
         """The law of the value, a point if it is certain."""
         if self.law is not None:
             return self.law
-        assert not isinstance(self.value, str)
+        assert not isinstance(self.value, str | tuple)
         return point(float(self.value))
 
 
@@ -200,7 +200,7 @@ def _simulated(function: str, members: Sequence[Member], calculus: Calculus) -> 
     for row, there in zip(drawn, present, strict=True):
         result = aggregate(function, row[there].tolist())
         if result is not None:
-            results.append(float(result))
+            results.append(as_float(result))
     if not results:
         return None, 0.0
     return samples(results), 0.5 / math.sqrt(len(results))

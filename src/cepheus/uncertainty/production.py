@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cepheus.core.distribution import Distribution
-from cepheus.core.values import Value
+from cepheus.core.values import Value, as_float
 from cepheus.rules.evaluate import evaluator
 from cepheus.rules.expressions import Expression
 from cepheus.uncertainty.aggregates import described
@@ -34,7 +34,7 @@ def error_of(
             return written
         errors = [read[key].error.moved(c, 0.0) for key, c in form.coefficients.items()]
         return _summed(errors, calculus)
-    results = [float(value) - drawn for drawn in _drawn(expression, situation, read, calculus)]
+    results = [as_float(value) - drawn for drawn in _drawn(expression, situation, read, calculus)]
     return distribution_of(described(samples(results))) if results else None
 
 
@@ -72,7 +72,7 @@ def _drawn(
     columns = [quantity.law.draw(generator, calculus.draws).tolist() for quantity in read.values()]
     compute = evaluator(expression)
     drawn = (compute(Drawn(situation, dict(zip(read, row, strict=True)))) for row in zip(*columns, strict=True))
-    return [float(value) for value in drawn if value is not None]
+    return [as_float(value) for value in drawn if value is not None]
 
 
 def _summed(errors: list[Law], calculus: Calculus) -> Distribution:

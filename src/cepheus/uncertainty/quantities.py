@@ -136,7 +136,7 @@ def linear(expression: Expression, situation: UncertainSituation) -> Linear | No
 
 
 def _number(value: Value | None) -> Linear | None:
-    return None if value is None or isinstance(value, str) else Linear(float(value))
+    return None if value is None or isinstance(value, str | tuple) else Linear(float(value))
 
 
 def _combine(operator: str, left: Linear | None, right: Linear | None) -> Linear | None:

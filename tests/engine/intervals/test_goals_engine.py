@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from interval_runs import checked, deployed, event, found, stream
+from interval_runs import checked, deployed, event, found, run, stream
 
+import cepheus
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import LimitError, OptionError, SnapshotError, UnsupportedError
 from cepheus.core.event import Event
@@ -214,3 +215,20 @@ def test_parts_of_alternatives_keep_their_types() -> None:
 def test_events_that_differ_only_where_an_aggregate_does_not_look_are_counted_each(policy: str) -> None:
     engine = _engine("many(N) <- c WHERE N = COUNT(a(_) WITHIN 9), N > 1.", policy)
     assert _feed(engine, "a(1)@1 a(2)@1 a(2)@1 c@3 c@20") == [("many", (2,), 3, 3)]
+
+
+def test_a_window_inside_limits_what_is_kept_with_onesided() -> None:
+    rules = checked("e(X, Y) <- ((a(X) SEQ b(X)).5 AND c(Y)) POLICY recent, onesided.")
+    engine = GoalsEngine()
+    deployed(rules, engine)
+    for time in range(1000):
+        engine.feed_event(event("a", [time], time, time))
+    assert engine.waiting < 10
+    assert run(rules, stream("a(1)@1 b(1)@3 a(2)@4 c(7)@90"), GoalsEngine()) == [("e", (1, 7), 1, 90)]
+
+
+@pytest.mark.parametrize("engine", ["goals", "figure2"])
+def test_a_relation_without_rows(engine: str) -> None:
+    program = cepheus.compile("e(X) <- a(X) WHERE k(X, _). f(X) <- a(X) WHERE NOT k(X, 1).", knowledge={"k": []})
+    found = program.detect([{"type": "a", "time": 1, "args": [5]}], engine=engine).to_events()
+    assert [composite.type for composite in found] == ["f"]

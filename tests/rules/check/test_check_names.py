@@ -7,6 +7,11 @@ from cepheus.core.values import ValueType
 TEMP = "event Temp(area: string, value: double)\n"
 
 
+def test_an_error_of_an_unknown_type_says_what_to_do() -> None:
+    found = error("event Temp(value: double)\nerror Nope.value ~ N(0, 1)\ndefine Hot() from Temp(value > 45)")
+    assert found[-1] == "declare it, as in 'event Nope(value: double)', or correct the name"
+
+
 def test_errors_are_drawn_with_line_caret_and_hint_in_order_of_place() -> None:
     found = errors(TEMP + "define Fire()\nfrom   Temp(valeu>3) and last Tmep() within 5 min from Temp")
     assert [str(d.span.line) + d.code for d in found if d.span] == ["3unknown-attribute", "3unknown-type"]

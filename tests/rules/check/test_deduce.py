@@ -6,11 +6,11 @@ from random import Random
 
 import pytest
 
+from cepheus.core.lists import value_key
 from cepheus.core.values import Value
 from cepheus.language.etalis import parse
 from cepheus.rules.check import check
 from cepheus.rules.interval.conditions import Conditions
-from cepheus.rules.interval.matches import value_key
 from cepheus.rules.interval.model import Knowledge, Relation
 
 Rows = dict[str, dict[object, tuple[Value, ...]]]

@@ -15,7 +15,9 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import Normal
 from cepheus.core.errors import CepheusError, EventError, OptionError
 from cepheus.core.event import Event
+from cepheus.core.lists import list_text
 from cepheus.core.time import SECOND
+from cepheus.core.values import ValueType
 from cepheus.language.etalis import parse
 from cepheus.rules.check import check
 from cepheus.runtime.spark import detect, state_machine
@@ -23,6 +25,7 @@ from cepheus.runtime.spark.failures import plain_failures
 from cepheus.runtime.spark.files import composites_of, detect_gathered
 from cepheus.runtime.spark.layout import SHARD
 from cepheus.runtime.spark.shard import Job
+from cepheus.runtime.spark.sources import kind_of
 from cepheus.runtime.spark.state_memory import memory
 from cepheus.runtime.spark.streaming_processor import JobWork
 from strategies.mixed_cases import mixed_case
@@ -226,3 +229,46 @@ def test_files_of_events(spark: SparkSession) -> None:
     )
     assert {e.type for e in found} == {"Heavy", "shift", "left"}
     assert [e.id for e in found] == [e.id for e in expected]
+
+
+LIST_RULES = "turn([H|T], N) <- (path([H|T], N) SEQ path([N|_], _)).5 s WHERE NOT N in T."
+LISTS: list[tuple[int, list[int], int]] = [(1, [1, 2], 7), (2, [7], 3), (3, [3, 7], 3), (4, [3], 1)]
+
+
+@pytest.mark.parametrize("shape", ["array<bigint>", "array<double>", "string"])
+def test_lists(spark: SparkSession, shape: str) -> None:
+    events = [Event("path", time * SECOND, {"hops": tuple(hops), "n": n}) for time, hops, n in LISTS]
+    declared = f"event path(hops: list, n: int). {LIST_RULES}"
+    expected = cepheus.compile(declared).detect(events).to_events()
+    assert expected
+    rows = [(time * SECOND, hops, n) for time, hops, n in LISTS]
+    frame = spark.createDataFrame(rows, "time long, hops array<bigint>, n long")
+    frame = frame.selectExpr(
+        "time", f"cast(hops as {shape}) as hops" if "array" in shape else "to_json(hops) hops", "n"
+    )
+    text = declared if shape == "string" else LIST_RULES
+    detection = cepheus.spark.detect(text, {"path": frame})
+    found = sorted((row["arg1"], row["arg2"]) for row in detection.dataframe.collect())
+    assert found == sorted((list_text(e["arg1"]), e["arg2"]) for e in expected)  # type: ignore[arg-type]
+
+
+def test_lists_in_files_of_events(spark: SparkSession) -> None:
+    checked = check(parse(LIST_RULES))
+    events = [Event("path", t * SECOND, {"arg1": tuple(hops), "arg2": n}, id=t) for t, hops, n in LISTS]
+    batch = EventBatch.from_events(events)
+    settled = {("path", "arg1"): ValueType.LIST, ("path", "arg2"): ValueType.INT}
+    detection = detect_gathered(spark, checked, [batch], settled, engine="auto", limit=1000)
+    found = composites_of(detection, [batch], checked.rules).to_events()
+    assert told(found) == told(cepheus.compile(LIST_RULES).detect(events).to_events())
+    assert isinstance(found[0]["arg1"], tuple)
+
+
+def test_columns_that_are_lists(spark: SparkSession) -> None:
+    def kind(column: str) -> ValueType | None:
+        return kind_of(spark.createDataFrame([], f"c {column}").schema["c"].dataType)
+
+    assert kind("array<int>") is ValueType.LIST
+    assert kind("array<array<string>>") is ValueType.LIST
+    assert kind("array<timestamp>") is None
+    assert kind("struct<value: double, error: string>") is ValueType.FLOAT
+    assert kind("struct<value: array<int>, error: string>") is None

@@ -13,7 +13,7 @@ from cepheus.core.batch import ColumnKey, EventBatch
 from cepheus.core.errors import EventError
 from cepheus.core.formats.attributes import TypedRows
 from cepheus.core.formats.intervals import END, START, argument_name
-from cepheus.core.schema import ID_FIELD, RESERVED, SPARE_ID_FIELD, Attribute, EventType, Schema
+from cepheus.core.schema import ID_FIELD, RESERVED, SPARE_ID_FIELD, EventType, Schema
 
 _OWN = RESERVED | {SPARE_ID_FIELD, START, END}
 
@@ -29,6 +29,7 @@ def data_names(event_type: EventType, names: Iterable[str], sequence: str | None
 
     An ``id`` is the event's own, unless the rules want one argument more than there are other attributes.
 
+    >>> from cepheus.core.schema import Attribute
     >>> stock = EventType("stock", tuple(Attribute(argument_name(place), None) for place in (1, 2, 3)))
     >>> data_names(stock, ["type", "time", "id", "price", "volume"])
     ('id', 'price', 'volume')
@@ -80,14 +81,15 @@ class ArgumentNames:
         return data_names(event_type, present, self._sequence)
 
     def reading(self) -> Schema:
-        """Give the schema with the names that the data has."""
-        types = [
-            replace(event_type, attributes=tuple(Attribute(name, None) for name in self._found[event_type.name]))
-            if event_type.name in self._found
-            else event_type
-            for event_type in self._schema.values()
-        ]
-        return Schema(types, closed=self._schema.closed)
+        """Give the schema with the names that the data has, and the types that rules declare."""
+        return Schema(map(self._named, self._schema.values()), closed=self._schema.closed)
+
+    def _named(self, event_type: EventType) -> EventType:
+        names = self._found.get(event_type.name)
+        if names is None:
+            return event_type
+        pairs = zip(event_type.attributes, names, strict=True)
+        return replace(event_type, attributes=tuple(replace(attribute, name=name) for attribute, name in pairs))
 
     def back(self, batch: EventBatch) -> EventBatch:
         """Give a batch whose columns have the names that rules have for them."""

@@ -17,6 +17,7 @@ from cepheus.core.formats.cells import Uncertain
 from cepheus.core.formats.columns import Column
 from cepheus.core.formats.intervals import argument_place
 from cepheus.core.formats.rows import Rows
+from cepheus.core.lists import text_column
 from cepheus.core.schema import RESERVED, TIME_ATTRIBUTE, Attribute, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import Value, ValueType
@@ -190,6 +191,8 @@ def coerce(
             values[row] = value
     if expected is ValueType.TIMESTAMP:
         array = pa.array(values, pa.int64()).cast(pa.timestamp("us")).cast(expected.arrow)
+    elif expected is ValueType.LIST:
+        array = text_column(values)
     else:
         array = pa.array(values, expected.arrow)
     return Coerced(array, errors if any(error is not None for error in errors) else None)
@@ -211,7 +214,7 @@ def missing_value(event_type: str, name: str, names: Iterable[str]) -> EventErro
 
 
 def _unreadable(column: Column, rows: BoolArray | None) -> ValueType | None:
-    """Cells that suggest no type at all, such as lists, are bad under any type: reading them as numbers says why."""
+    """Cells that suggest no type at all, such as objects, are bad under any type: reading them as numbers says why."""
     present = column.present()
     return ValueType.FLOAT if (present if rows is None else present & rows).any() else None
 

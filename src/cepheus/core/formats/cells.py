@@ -19,6 +19,7 @@ from cepheus.core.distribution import Distribution, parse_distribution
 from cepheus.core.errors import EventError
 from cepheus.core.event import EventId
 from cepheus.core.formats.problems import shown
+from cepheus.core.lists import checked_list, list_of_text
 from cepheus.core.time import MAX_TIME, MIN_TIME, TimeUnit, parse_time
 from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType
 
@@ -52,6 +53,7 @@ _NAMES = {
     ValueType.FLOAT: "a number",
     ValueType.STRING: "a string",
     ValueType.TIMESTAMP: "a time",
+    ValueType.LIST: "a list",
 }
 
 
@@ -81,6 +83,10 @@ def coerce_value(raw: object, expected: ValueType, unit: TimeUnit) -> Value | Un
             return scale_time(raw, unit)
         case ValueType.TIMESTAMP if isinstance(raw, str):
             return parse_moment(raw)
+        case ValueType.LIST if isinstance(raw, str):
+            return list_of_text(raw)
+        case ValueType.LIST if isinstance(raw, list | tuple | np.ndarray):
+            return checked_list(raw)
         case _:
             raise _unfit(raw, expected)
 
@@ -97,6 +103,8 @@ def coerce_text(text: str, expected: ValueType, unit: TimeUnit) -> Value | Uncer
         if text.strip() not in BOOL_WORDS:
             raise _unfit(text, expected)
         return BOOL_WORDS[text.strip()]
+    if expected is ValueType.LIST:
+        return list_of_text(text)
     uncertain = UNCERTAIN.fullmatch(text)
     if uncertain is not None:
         return _uncertain({"value": _number(uncertain[1], expected), "error": uncertain[2]}, expected, unit)
@@ -132,6 +140,8 @@ def kind_of_value(raw: object) -> ValueType | None:
             return ValueType.STRING
         case Moment():
             return ValueType.TIMESTAMP
+        case list() | tuple() | np.ndarray():
+            return ValueType.LIST
         case {"value": int() | float() as number} if not isinstance(number, bool):
             return kind_of_value(number)
         case _:

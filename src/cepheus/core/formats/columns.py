@@ -36,6 +36,7 @@ _PLAIN: dict[ValueType, frozenset[type]] = {
     ValueType.FLOAT: frozenset({int, float}),
     ValueType.STRING: frozenset({str}),
     ValueType.TIMESTAMP: frozenset({int}),
+    ValueType.LIST: frozenset(),  # each is looked at by itself
 }
 _NUMBERS = {ValueType.INT, ValueType.FLOAT}
 _FIRST_CALENDAR_TIME = -62_135_596_800_000_000  # the year 1, where ISO 8601 as we read it begins
@@ -158,6 +159,8 @@ class TextColumn:
                     return None if large else _finite(numbers)
                 case ValueType.TIMESTAMP:
                     return self._times(array, unit)
+                case ValueType.LIST:
+                    return None
         except _FAILURES:
             return None
 
@@ -218,6 +221,8 @@ class TypedColumn:
                     return _finite(_to_floats(array)) if kind in _NUMBERS else None
                 case ValueType.TIMESTAMP:
                     return self._times(array, kind, unit)
+                case ValueType.LIST:
+                    return None
         except _FAILURES:
             return None
 
@@ -265,7 +270,7 @@ def normalised(array: pa.Array, kind: ValueType) -> pa.Array:
     wanted = kind.arrow
     if array.type == wanted:
         return array
-    if kind is ValueType.STRING and pa.types.is_dictionary(array.type):
+    if kind in (ValueType.STRING, ValueType.LIST) and pa.types.is_dictionary(array.type):
         coded = pa.dictionary(pa.int32(), pa.string())
         return array if array.type == coded else array.cast(coded)
     if kind is ValueType.TIMESTAMP:

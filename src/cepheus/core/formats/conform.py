@@ -19,7 +19,7 @@ from cepheus.core.formats.columns import Column, ObjectColumn, TypedColumn
 from cepheus.core.formats.problems import placed, shown
 from cepheus.core.schema import Schema
 from cepheus.core.time import TimeUnit
-from cepheus.core.values import ValueType
+from cepheus.core.values import ValueType, as_int
 
 
 def conform(batch: EventBatch, schema: Schema) -> EventBatch:
@@ -99,7 +99,9 @@ class _BatchRows:
         keys = [key for key in self.batch.columns if key[0] == name]
         if not keys:
             return None
-        return TypedColumn(self.batch.columns[keys[0]]) if len(keys) == 1 else ObjectColumn(self._merged(keys))
+        if len(keys) > 1 or keys[0][1] is ValueType.LIST:  # an array of texts would not tell that these are lists
+            return ObjectColumn(self._merged(keys))
+        return TypedColumn(self.batch.columns[keys[0]])
 
     def take(self, rows: IntArray) -> _BatchRows:
         return _BatchRows(self.batch.take(rows))
@@ -114,7 +116,7 @@ class _BatchRows:
         for key in keys:
             for row, value in enumerate(python_values(self.batch.columns[key], key[1])):
                 if value is not None:
-                    merged[row] = Moment(int(value) * 1000) if key[1] is ValueType.TIMESTAMP else value
+                    merged[row] = Moment(as_int(value) * 1000) if key[1] is ValueType.TIMESTAMP else value
         return merged
 
 

@@ -11,7 +11,7 @@ from cepheus.core.errors import EventError
 from cepheus.core.formats.records import Record
 from cepheus.core.schema import ID_FIELD, SPARE_ID_FIELD
 from cepheus.core.time import TimeUnit, format_time
-from cepheus.core.values import ValueType
+from cepheus.core.values import ValueType, as_int
 
 
 def flatten(batch: EventBatch, unit: TimeUnit = TimeUnit.US) -> list[Record]:
@@ -25,7 +25,7 @@ def flatten(batch: EventBatch, unit: TimeUnit = TimeUnit.US) -> list[Record]:
     for (name, value_type), column in batch.columns.items():
         values = python_values(column, value_type)
         if value_type is ValueType.TIMESTAMP:
-            values = [None if time is None else written_time(int(time), unit) for time in values]
+            values = [None if time is None else written_time(as_int(time), unit) for time in values]
         errors = batch.errors.get(name)
         for row, value in enumerate(values):
             if value is not None:

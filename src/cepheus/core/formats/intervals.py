@@ -49,16 +49,18 @@ def named(record: Mapping[str, object], event_type: EventType | None) -> dict[st
         arguments = record[ARGUMENTS]
         if not isinstance(arguments, list):
             raise EventError.of("args", f"{shown(arguments)} is not a list of arguments", hint='write "args": [1, "a"]')
-        for place, value in enumerate(arguments, 1):
-            if isinstance(value, list | dict):
-                message = f"argument {place} is {shown(value)}: values are numbers, texts, truths and times"
-                raise EventError.of("args", message, hint="give each element an argument, or an event of its own")
         names = [argument_name(place) for place in range(1, len(arguments) + 1)]
         if event_type is not None:
             names = [attribute.name for attribute in event_type.attributes]
             if len(names) != len(arguments):
                 raise EventError.of("args", f"{event_type} has {len(names)} attributes, not {len(arguments)}")
-        made |= {name: value for name, value in zip(names, arguments, strict=True) if value is not None}
+        for name, value in zip(names, arguments, strict=True):
+            if value is None:
+                continue
+            if made.setdefault(name, value) != value and made[name] is not None:
+                message = f"'{name}' is {shown(made[name])} by its name and {shown(value)} among the arguments"
+                raise EventError.of("args", message, hint='leave one of them out, or "args" altogether')
+            made[name] = value
     if END in record:
         if event_type is not None and event_type.attribute(END) is not None:
             made[END] = record[END]

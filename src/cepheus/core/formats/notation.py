@@ -37,7 +37,10 @@ def parse_notation_line(text: str) -> Record | None:
     """
     if not text.strip():
         return None
-    return _Line(text).event()
+    try:
+        return _Line(text).event()
+    except RecursionError:
+        raise EventError.of("notation", "a list is nested too deeply") from None
 
 
 def format_notation_line(record: Mapping[str, object]) -> str:
@@ -104,7 +107,7 @@ class _Line:
         if self._accept("]"):
             return values
         while True:
-            values.append(self._simple())
+            values.append(self._list() if self._accept("[") else self._simple())
             if self._accept("]"):
                 return values
             self._expect(",")
@@ -214,7 +217,7 @@ def _value(value: object) -> str:
             return _quoted(value)
         case {"value": number, "error": error}:
             return f"<{number!r}, {error}>"
-        case list():
+        case list() | tuple():
             return f"[{', '.join(map(_value, value))}]"
         case _:
             return json.dumps(value)

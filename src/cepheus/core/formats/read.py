@@ -22,6 +22,7 @@ from cepheus.core.formats.notation import parse_notation_line
 from cepheus.core.formats.problems import BadEvents
 from cepheus.core.formats.records import Record, read_records
 from cepheus.core.schema import RESERVED, SPARE_ID_FIELD
+from cepheus.core.similar_file import similar_file
 
 CHUNK_ROWS = 65_536
 
@@ -235,13 +236,6 @@ _MAGIC = {
 
 def _unreadable(path: Path, error: OSError) -> OptionError:
     if isinstance(error, FileNotFoundError):
-        return OptionError.of("file", f"there is no file '{path}'", hint=_neighbour(path))
+        return OptionError.of("file", f"there is no file '{path}'", hint=similar_file(path))
     reason = (error.strerror or "it cannot be opened").lower()
     return OptionError.of("file", f"'{path}' cannot be read: {reason}")
-
-
-def _neighbour(path: Path) -> str | None:
-    try:
-        return did_you_mean(path.name, [entry.name for entry in path.parent.iterdir()])
-    except OSError:
-        return None

@@ -48,6 +48,8 @@ def words_of(column: pa.Array, value_type: ValueType, strings: StringTable) -> W
             if column.type != pa.int64():
                 column = column.cast(pa.int64())
             return _buffer(column)
+        case ValueType.LIST:
+            raise AssertionError("rules of TESLA read no lists")
 
 
 def _buffer(column: pa.Array) -> Words:

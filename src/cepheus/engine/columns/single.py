@@ -12,6 +12,7 @@ from cepheus.core.values import ValueType, type_of
 from cepheus.engine.columns.context import Input
 from cepheus.engine.columns.intake import id_word
 from cepheus.engine.columns.memory import address, words_in
+from cepheus.plan.columns import list_refused
 from cepheus.plan.layouts import TypeLayout
 from cepheus.plan.lower import Lowering
 
@@ -72,6 +73,8 @@ class SingleInput:
                     )
                 self._words[slot + 1] = 0
                 continue
+            if isinstance(value, tuple):
+                raise list_refused(event.type, name)
             value_type = layout.types[name]
             if value_type is None:
                 value_type = type_of(value)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from cepheus.core.time import format_duration
 from cepheus.core.values import ValueType
+from cepheus.engine.goals.atoms import atom_node
 from cepheus.engine.goals.condition_writer import ConditionWriter
 from cepheus.engine.goals.graph import Graph
 from cepheus.engine.goals.program import ChoiceCode, NodeKind, OperatorCode, PreferenceCode
@@ -26,7 +27,7 @@ from cepheus.rules.interval.model import (
     TimePoint,
     Where,
 )
-from cepheus.rules.interval.reach import effective_policy
+from cepheus.rules.interval.reach import effective_policy, reach_below
 from cepheus.rules.walk import walk
 
 
@@ -83,7 +84,7 @@ class _Binariser:
         inner = pattern
         while isinstance(inner, Lasting | Where):
             layers.append(inner)
-            if isinstance(inner, Lasting) and not self._policy.onesided:
+            if isinstance(inner, Lasting):
                 reach = min(reach, inner.duration)
             inner = inner.pattern
         layers.reverse()
@@ -116,6 +117,7 @@ class _Binariser:
             case Either(left=left, right=right):
                 return self._either(self._build(left, reach), self._build(right, reach))
             case Combined(operator=operator, left=left, right=right):
+                reach = reach_below(operator, self._policy, reach)
                 one, other = self._build(left, reach), self._build(right, reach)
                 built = self._combined(OperatorCode[operator.name], one, other, layers, reach)
                 self.seats[built.node, 0] = seat_of(pattern, 0, one.names)
@@ -130,9 +132,8 @@ class _Binariser:
                 raise AssertionError(f"no operator: {pattern!r}")
 
     def _atom(self, atom: Atom) -> _Built:
-        arguments, names = self._graph.arguments(atom)
-        spec = NodeSpec(NodeKind.ATOM, len(names), (atom.type,), atom.type, arguments)
-        return _Built(self._graph.node(spec), names, frozenset(names))
+        node, names = atom_node(self._graph, atom)
+        return _Built(node, names, frozenset(names))
 
     def _either(self, left: _Built, right: _Built) -> _Built:
         names = (*left.names, *(name for name in right.names if name not in left.names))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import assert_never
 
 from cepheus.core.source import Span
-from cepheus.core.values import ValueType
+from cepheus.core.values import Value, ValueType
 from cepheus.engine.goals.constructs import IntervalConstruct, unsupported
 from cepheus.engine.goals.functions import FunctionTable
 from cepheus.engine.goals.layout import ANSWER_ARGUMENTS, MAX_STACK
@@ -25,6 +25,7 @@ from cepheus.rules.expressions import (
     Negative,
     Parameter,
 )
+from cepheus.rules.functions import LIST_BEFORE, LIST_ITEM, LIST_OF, LIST_REST
 
 Instruction = tuple[int, int, int]
 Code = tuple[Instruction, ...]
@@ -96,7 +97,7 @@ class Coder:
         self._depth += change
         self._deepest = max(self._deepest, self._depth)
 
-    def _constant(self, value: bool | float | str) -> None:
+    def _constant(self, value: Value) -> None:
         self._add(Op.CONSTANT, 1, *self._texts.constant(value))
 
     def _emit_test(self, constraint: Constraint) -> None:
@@ -124,13 +125,23 @@ class Coder:
                 self._emit(left)
                 self._emit(right)
                 self._add(_ARITHMETIC[operator], -1)
+            case Call(function=function, arguments=arguments) if _is_long_list(expression):
+                first, others = arguments[: ANSWER_ARGUMENTS - 1], arguments[ANSWER_ARGUMENTS - 1 :]
+                self._emit(Call(LIST_BEFORE, (*first, Call(function, others, expression.span)), expression.span))
             case Call(function=function, arguments=arguments):
                 if len(arguments) > ANSWER_ARGUMENTS:
                     raise unsupported(IntervalConstruct.MANY_VARIABLES, expression.span)
                 for argument in arguments:
                     self._emit(argument)
+                if function in (LIST_ITEM, LIST_REST) and isinstance(place := arguments[1], Constant):
+                    self._functions.part_of_list(function, int(str(place.value)))
                 self._add(Op.CALL, 1 - len(arguments), self._functions.built_in(function), len(arguments))
             case AttributeRef() | Aggregate():
                 raise AssertionError("interval rules have variables instead")
             case _:
                 assert_never(expression)
+
+
+def _is_long_list(call: Call) -> bool:
+    """Tell whether a list has more elements than a function has arguments."""
+    return call.function in (LIST_OF, LIST_BEFORE) and len(call.arguments) > ANSWER_ARGUMENTS

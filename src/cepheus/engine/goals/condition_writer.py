@@ -5,22 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
+from cepheus.core.lists import distinct, value_key
+from cepheus.engine.goals.atoms import atom_node
 from cepheus.engine.goals.coder import Coder
 from cepheus.engine.goals.constructs import IntervalConstruct, unsupported
 from cepheus.engine.goals.graph import Graph
 from cepheus.engine.goals.program import ConditionKind, NodeKind
 from cepheus.engine.goals.specs import ConditionSpec, NodeSpec
 from cepheus.rules.expressions import Constant, Parameter
+from cepheus.rules.functions import LIST_DISTINCT
 from cepheus.rules.interval.conditions import Conditions
-from cepheus.rules.interval.matches import distinct, unify
+from cepheus.rules.interval.lists import is_hidden, steps
+from cepheus.rules.interval.matches import unify
 from cepheus.rules.interval.model import (
     Aggregated,
     AnyOf,
+    Argument,
     Bind,
+    Element,
+    Fits,
     Holds,
     IntervalRule,
     Known,
     Lasting,
+    ListPattern,
     Member,
     NoneOf,
     Relation,
@@ -29,8 +37,8 @@ from cepheus.rules.interval.model import (
 )
 from cepheus.rules.walk import walk
 
-_Plain = Holds | Bind | Known | Unknown | Member | AnyOf | NoneOf
-"""Conditions without tables of members."""
+_Plain = Holds | Bind | Known | Unknown | Member | Element | AnyOf | NoneOf
+"""Conditions that the kernel has as one, without a table of members."""
 
 
 class ConditionWriter:
@@ -59,6 +67,8 @@ class ConditionWriter:
                 for condition in layer.conditions:
                     if isinstance(condition, Aggregated):
                         specs += self._aggregated(condition, names, sure)
+                    elif isinstance(condition, Fits):
+                        specs += self._fits(condition, names, sure)
                     else:
                         specs.append(self._condition(condition, names, sure))
         return tuple(specs), tuple(names), frozenset(sure)
@@ -72,6 +82,8 @@ class ConditionWriter:
                 return self._listed(condition, condition.gives, names, sure)
             case Member(value=value, options=options):
                 return ConditionSpec(ConditionKind.TEST, code=coder.member(value, options))
+            case Bind(variable=variable) if variable in names and variable not in sure:
+                raise unsupported(IntervalConstruct.PARTLY_BOUND, condition.span)
             case Bind(variable=variable, value=value):
                 if variable in names:
                     return ConditionSpec(ConditionKind.TEST, code=coder.equality(variable, value))
@@ -79,12 +91,30 @@ class ConditionWriter:
                 return ConditionSpec(ConditionKind.SET, _bind(variable, names, sure), code)
             case Known(relation=relation):
                 return self._known(self._relations[relation], condition, names, sure)
-            case Unknown() | AnyOf() | NoneOf():
+            case Element(value=Parameter(name=name), elements=elements) if name not in names:
+                function = self._graph.functions.built_in(LIST_DISTINCT)
+                code = coder.value(elements)
+                return ConditionSpec(ConditionKind.ELEMENT, _bind(name, names, sure), code, function)
+            case Element(value=Parameter(name=name)) if name not in sure:
+                raise unsupported(IntervalConstruct.PARTLY_BOUND, condition.span)
+            case Element() | Unknown() | AnyOf() | NoneOf():
                 return self._asked(condition, names, coder)
             case _:
                 assert_never(condition)
 
-    def _asked(self, condition: Unknown | AnyOf | NoneOf, names: list[str], coder: Coder) -> ConditionSpec:
+    def _fits(self, condition: Fits, names: list[str], sure: set[str]) -> list[ConditionSpec]:
+        """Give the conditions that take a list apart, or that make it of its parts."""
+        value, pattern = condition.value, condition.pattern
+        if isinstance(value, Parameter) and value.name not in names:
+            return [self._condition(Bind(value.name, pattern.built(), condition.span), names, sure)]
+        variables = {node.name for node in walk(pattern) if isinstance(node, Parameter)}
+        if isinstance(value, Parameter):
+            variables.add(value.name)
+        if any(name in names and name not in sure for name in variables):
+            raise unsupported(IntervalConstruct.PARTLY_BOUND, condition.span)
+        return [self._condition(step, names, sure) for step in steps(value, pattern, tuple(names))]
+
+    def _asked(self, condition: Element | Unknown | AnyOf | NoneOf, names: list[str], coder: Coder) -> ConditionSpec:
         """Ask Python for the truth of a condition that binds nothing; it depends on values of variables alone."""
         used = {node.name for node in walk(condition) if isinstance(node, Parameter)}
         used |= {node.variable for node in walk(condition) if isinstance(node, Bind)}
@@ -102,7 +132,7 @@ class ConditionWriter:
         return self._known(Relation("", 1, rows), known, names, sure)
 
     def _known(self, relation: Relation, condition: Known, names: list[str], sure: set[str]) -> ConditionSpec:
-        arguments = condition.arguments
+        relation, arguments = _without_lists(relation, condition.arguments)
         rows = tuple(row for row in relation.rows if unify(arguments, row, {}) is not None)
         places = {a.name: place for place, a in reversed([*enumerate(arguments)]) if isinstance(a, Parameter)}
         places = dict(sorted(places.items(), key=lambda item: item[1]))
@@ -110,21 +140,21 @@ class ConditionWriter:
             raise unsupported(IntervalConstruct.PARTLY_BOUND, condition.span)
         keys = tuple((place, names.index(name)) for name, place in places.items() if name in names)
         binds = tuple((place, _bind(name, names, sure)) for name, place in places.items() if name not in names)
-        spec = NodeSpec(NodeKind.MEMBERS, variables=relation.arity, type=f"\0relation {relation.name}")
+        spec = NodeSpec(NodeKind.MEMBERS, variables=len(arguments), type=f"\0relation {relation.name}")
         return ConditionSpec(ConditionKind.KNOWN, keys=keys, binds=binds, rows=rows, node=self._graph.node(spec))
 
     def _aggregated(self, condition: Aggregated, names: list[str], sure: set[str]) -> list[ConditionSpec]:
         """Give the condition that computes an aggregate; its members are kept in a table of their own."""
-        arguments, free = self._graph.arguments(condition.atom)
-        if any(name in names and name not in sure for name in free):
+        atom, free = atom_node(self._graph, condition.atom)
+        met = [(place, name) for place, name in enumerate(free) if name in names and not is_hidden(name)]
+        if any(name in names and name not in sure for name in (*(name for _, name in met), condition.variable)):
             raise unsupported(IntervalConstruct.PARTLY_BOUND, condition.span)
-        keys = tuple((place, names.index(name)) for place, name in enumerate(free) if name in names)
-        atom = NodeSpec(NodeKind.ATOM, len(free), (condition.atom.type,), condition.atom.type, arguments)
-        members = NodeSpec(NodeKind.MEMBERS, left=self._graph.node(atom), keys=keys, reach=condition.window)
+        keys = tuple((place, names.index(name)) for place, name in met)
+        members = NodeSpec(NodeKind.MEMBERS, left=atom, keys=keys, reach=condition.window)
         number = self._graph.node(members)
         self.members.append(number)
         result = len(names)
-        unbound = [(place, name) for place, name in enumerate(free) if name not in names]
+        unbound = [(place, name) for place, name in enumerate(free) if (place, name) not in met]
         binds = tuple((place, result + 1 + at) for at, (place, _) in enumerate(unbound))
         coder = self._graph.coder([*names, "", *(name for _, name in unbound)])
         spec = ConditionSpec(
@@ -143,6 +173,19 @@ class ConditionWriter:
             return [spec]
         same = self._graph.coder([*names, ""]).equality(condition.variable, Parameter(""))
         return [spec, ConditionSpec(ConditionKind.TEST, code=same)]
+
+
+def _without_lists(relation: Relation, arguments: Sequence[Argument]) -> tuple[Relation, tuple[Argument, ...]]:
+    """Give a relation of the values that variables have where lists are taken apart; any other as it is."""
+    if not any(isinstance(argument, ListPattern) for argument in arguments):
+        return relation, tuple(arguments)
+    names = dict.fromkeys(n.name for argument in arguments for n in walk(argument) if isinstance(n, Parameter))
+    bindings = (unify(tuple(arguments), row, {}) for row in relation.rows)
+    rows = (tuple(binding[name] for name in names) for binding in bindings if binding is not None)
+    distinct_rows = {tuple(map(value_key, row)): row for row in rows}
+    written = ", ".join(map(str, arguments))
+    taken = Relation(f"{relation.name} {written}", len(names), tuple(distinct_rows.values()))
+    return taken, tuple(map(Parameter, names))
 
 
 def _bind(name: str, names: list[str], sure: set[str]) -> int:

@@ -13,6 +13,7 @@ from cepheus.engine.goals.compiled import call_6, compiled, inlined
 from cepheus.engine.goals.layout import ROW_HEADER, At, Match, Row, Tag
 from cepheus.engine.goals.machine import (
     as_float,
+    ask,
     compare_values,
     compute,
     is_number,
@@ -31,7 +32,7 @@ _MATCH_BYTES = 8 * ROW_HEADER
 NO_ROOM = -1
 _PARTIALS = 64
 _LESS, _GREATER = 2, 4  # operator codes of the expression machine
-_BOOL, _INT, _FLOAT = int(Tag.BOOL), int(Tag.INT), int(Tag.FLOAT)
+_BOOL, _INT, _FLOAT, _LIST = int(Tag.BOOL), int(Tag.INT), int(Tag.FLOAT), int(Tag.LIST)
 
 
 @inlined
@@ -116,6 +117,22 @@ def _next_known(context: int, condition: int, cursor: int, begin: bool) -> bool:
 
 
 @compiled
+def _next_element(context: int, condition: int, cursor: int, begin: bool) -> bool:
+    """Bind the variable of a condition to the first or next element of a list that differs from those before."""
+    at = 0 if begin else peek(cursor, 0) + 1
+    poke(cursor, 0, at)
+    compute(context, fixed(condition, ConditionField.CODE))
+    stack, tags = fixed(context, At.STACK), fixed(context, At.STACK_TAGS)
+    poke(stack, 1, at)
+    poke(tags, 1, _INT)
+    ask(context, fixed(condition, ConditionField.NUMBER), 2, stack, tags, 0)
+    variable = fixed(condition, ConditionField.VARIABLE)
+    poke(fixed(context, At.VALUES), variable, peek(stack, 0))
+    poke(fixed(context, At.VALUE_TAGS), variable, peek(tags, 0))
+    return peek(tags, 0) != 0
+
+
+@compiled
 def _member_value(context: int, condition: int, match: int, tag_words: int) -> int:
     """Leave what is aggregated of a member at the bottom of the stack and give its tag; a mere count is of 1."""
     if fixed(condition, ConditionField.CODE) < 0:
@@ -183,7 +200,7 @@ def _aggregate(context: int, condition: int) -> int:
                 count += 1
                 if function >= FunctionCode.MIN and function != FunctionCode.STDDEV:
                     start, end = peek(match, Match.START), peek(match, Match.END)
-                    mixed = mixed or tag == _BOOL or (count > 1 and is_number(tag) != is_number(best_tag))
+                    mixed = mixed or tag in (_BOOL, _LIST) or (count > 1 and is_number(tag) != is_number(best_tag))
                     if function == FunctionCode.FIRST:
                         better = end < best_end or (end == best_end and start < best_start)
                     elif function == FunctionCode.LAST:
@@ -284,6 +301,8 @@ def solve_behind(context: int, begin: int, end: int, node: int, source_node: int
         condition = condition_at(context, at)
         if fixed(condition, ConditionField.KIND) == ConditionKind.KNOWN:
             forward = _next_known(context, condition, fixed(context, At.CURSORS) + 8 * (at - begin), forward)
+        elif fixed(condition, ConditionField.KIND) == ConditionKind.ELEMENT:
+            forward = _next_element(context, condition, fixed(context, At.CURSORS) + 8 * (at - begin), forward)
         elif forward:
             forward = _ask(context, condition)
         at += 1 if forward else -1

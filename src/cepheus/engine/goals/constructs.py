@@ -18,7 +18,7 @@ class IntervalConstruct(Enum):
     POLICIES = "all policies, once, renewing, onesided, with every preference"
     CONDITIONS = "conditions of WHERE, background knowledge, aggregates over sliding windows"
     AGGREGATES_INSIDE = "aggregates inside OR and NOT of conditions"
-    PARTLY_BOUND = "relations and aggregates over a variable that only one side of an OR binds"
+    PARTLY_BOUND = "conditions that may bind a variable which one side of an OR binds already"
     MANY_VARIABLES = f"conditions and functions of more than {ANSWER_ARGUMENTS} values"
     DEEP_EXPRESSIONS = f"expressions that hold {MAX_STACK} values or more at once"
 
@@ -38,8 +38,8 @@ def unsupported(construct: IntervalConstruct, span: Span | None) -> UnsupportedE
     """Give the refusal of a construct that the goals engine does not run.
 
     >>> print(unsupported(IntervalConstruct.PARTLY_BOUND, None))
-    error[unsupported]: the goals engine does not support relations and aggregates over a variable that only one side
-    of an OR binds
+    error[unsupported]: the goals engine does not support conditions that may bind a variable which one side of an OR
+    binds already
       hint: bind the variable on both sides, or choose the engine figure2
     """
     return UnsupportedError.of(

@@ -150,15 +150,28 @@ class GoalsEngine:
         for spec in group.placed.graph.nodes:
             if spec.kind is NodeKind.ATOM or spec.kind is NodeKind.HEAD:
                 described = self._schema.get(spec.type)
-                if spec.type not in self._types:
-                    arity = spec.variables if spec.kind is NodeKind.HEAD else self._arity(group, spec.type)
-                    attributes = None
-                    if described is not None:
-                        attributes = tuple(attribute.name for attribute in described.attributes)
-                        arity = len(attributes)
+                arity = spec.variables if spec.kind is NodeKind.HEAD else self._arity(group, spec.type)
+                attributes = None
+                if described is not None:
+                    attributes = tuple(attribute.name for attribute in described.attributes)
+                    arity = len(attributes)
+                known = self._layouts.get(spec.type)
+                if known is not None and described is not None and known.entry.arity != arity:
+                    self._retire(spec.type)  # rules that are gone knew it with another number of arguments
+                    known = None
+                if known is None:
                     entry = TypeEntry(len(self._types), arity)
                     self._types[spec.type] = entry
                     self._layouts[spec.type] = Layout(entry, attributes)
+                elif attributes is not None:
+                    known.attributes = attributes
+
+    def _retire(self, event_type: str) -> None:
+        """Let a type go; its number stays taken, because events of this instant may have it."""
+        number = self._types[event_type].number
+        retired = f"{event_type} #{number}"
+        self._types = {retired if name == event_type else name: entry for name, entry in self._types.items()}
+        self._layouts[retired] = self._layouts.pop(event_type)
 
     @staticmethod
     def _arity(group: Group, event_type: str) -> int:

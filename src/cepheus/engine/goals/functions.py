@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
 from cepheus.core.event import text_digest
+from cepheus.core.lists import distinct
 from cepheus.core.values import INT_MAX, INT_MIN, Value
 from cepheus.engine.goals.layout import FLOAT_WORD
-from cepheus.rules.functions import FUNCTIONS
+from cepheus.rules.functions import LIST_DISTINCT, LIST_SIZE, function_of
 from cepheus.rules.interval.conditions import Conditions
 from cepheus.rules.interval.model import Condition
 
@@ -29,6 +30,7 @@ class FunctionTable:
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
         self._functions: list[Compute] = []
+        self._parts: dict[tuple[int, int], None] = {}
         number = self._number("", lambda arguments: _float_word(arguments[0]))
         assert number == FLOAT_WORD
 
@@ -40,7 +42,28 @@ class FunctionTable:
 
     def built_in(self, name: str) -> int:
         """Give the number of a built-in function."""
-        return self._number(name, FUNCTIONS[name].apply)
+        return self._number(name, function_of(name).apply)
+
+    def part_of_list(self, name: str, place: int) -> None:
+        """Take note that rules ask for a part of lists: a built-in function of a list and this place."""
+        self._parts[self.built_in(name), place] = None
+
+    def foreseen(self, number: int, arguments: Sequence[Value | None]) -> Iterator[tuple[int, int, Value | None]]:
+        """Give what will be asked for after a question about a list: functions of it and a place, with the answers.
+
+        Who asks for an element of a list asks for the next one, up to the undefined value behind the end; who asks for
+        the size of a list goes on to take it apart.
+        """
+        elements = arguments[0]
+        if not isinstance(elements, tuple):
+            return
+        if number == self._numbers.get(LIST_DISTINCT):
+            for place, value in enumerate((*distinct(elements), None)):
+                yield number, place, value
+        elif number == self._numbers.get(LIST_SIZE):
+            for part, place in self._parts:
+                if place <= len(elements):
+                    yield part, place, self.compute(part, (elements, place))
 
     def condition(self, condition: Condition, conditions: Conditions, names: tuple[str, ...]) -> int:
         """Give the number of the function that tells whether a condition holds for values of the named variables.

@@ -14,7 +14,7 @@ from cepheus.engine.goals.progress import Seat
 from cepheus.engine.goals.specs import ArgumentSpec, NodeSpec
 from cepheus.engine.goals.values import Texts
 from cepheus.rules.expressions import Constant, Parameter
-from cepheus.rules.interval.model import Anything, Atom
+from cepheus.rules.interval.model import Anything, Atom, ListPattern
 
 
 @dataclass(slots=True)
@@ -58,6 +58,8 @@ class Graph:
                     else:
                         specs.append(ArgumentSpec(place, ArgumentKind.BIND))
                         names.append(name)
+                case ListPattern():
+                    raise AssertionError("lists are taken apart by conditions around the atom")
                 case _:
                     assert_never(argument)
         return tuple(specs), tuple(names)

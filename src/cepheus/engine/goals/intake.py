@@ -26,6 +26,7 @@ TAG_OF_TYPE = {
     ValueType.TIMESTAMP: Tag.INT,
     ValueType.FLOAT: Tag.FLOAT,
     ValueType.STRING: Tag.STRING,
+    ValueType.LIST: Tag.LIST,
 }
 """Times are whole numbers of microseconds to a rule."""
 
@@ -178,6 +179,8 @@ def _columns_of(batch: EventBatch, attribute: str) -> list[tuple[ValueType, pa.A
 
 
 def _words(column: pa.Array, value_type: ValueType, texts: Texts) -> Words:
+    if value_type is ValueType.LIST:
+        value_type = ValueType.STRING  # a list is held by its text
     if value_type is ValueType.STRING and not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     return np.ascontiguousarray(words_of(column, value_type, texts.table))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from cepheus.core.lists import LIST_MARK
 from cepheus.engine.columns.lanes import mix
 from cepheus.engine.columns.memory import fixed, peek, poke, signed
 from cepheus.engine.columns.state import COMPOSITE_ID_BASE
@@ -14,7 +15,7 @@ from cepheus.engine.goals.program import TypeField
 
 _DIGEST_MASK = np.uint64(2**62 - 1)
 _TYPE_BYTES = 8 * len(TypeField)
-_INT, _FLOAT, _STRING = int(Tag.INT), int(Tag.FLOAT), int(Tag.STRING)
+_INT, _FLOAT, _STRING, _LIST = int(Tag.INT), int(Tag.FLOAT), int(Tag.STRING), int(Tag.LIST)
 _TWO_TO_63 = 9223372036854775808.0
 
 
@@ -98,6 +99,8 @@ def _word_of(context: int, tag: int, word: int) -> int:
         ask(context, FLOAT_WORD, 1, stack, tags, 0)
         return peek(stack, 0)
     texts = fixed(context, At.TEXT_DIGESTS)
+    if tag == _LIST:
+        return peek(texts, word + 2) ^ LIST_MARK
     return peek(texts, word if tag != _STRING else word + 2)
 
 

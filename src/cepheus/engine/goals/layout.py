@@ -270,6 +270,7 @@ class Tag(IntEnum):
     INT = 2
     FLOAT = 3
     STRING = 4
+    LIST = 5
 
 
 TAG_BITS = 4

@@ -31,7 +31,7 @@ from cepheus.engine.goals.compiled import call_2, compiled, inlined
 from cepheus.engine.goals.layout import ANSWER_WORDS, AnswerField, At, Need, Tag
 from cepheus.engine.goals.program import Op
 
-_BOOL, _INT, _FLOAT, _STRING = int(Tag.BOOL), int(Tag.INT), int(Tag.FLOAT), int(Tag.STRING)
+_BOOL, _INT, _FLOAT, _STRING, _LIST = (int(tag) for tag in (Tag.BOOL, Tag.INT, Tag.FLOAT, Tag.STRING, Tag.LIST))
 _ANSWER_BYTES = 8 * ANSWER_WORDS
 
 
@@ -131,7 +131,7 @@ def compare_values(context: int, operator: int, left_tag: int, left: int, right_
         if not (is_number(left_tag) and is_number(right_tag)):
             return False
         return compare_floats(operator, as_float(left_tag, left), as_float(right_tag, right))
-    if left_tag != right_tag:
+    if left_tag != right_tag or (left_tag == _LIST and operator > 1):
         return False
     if left_tag == _STRING and operator > 1 and left != right:
         known = fixed(context, At.RANKS_SIZE)

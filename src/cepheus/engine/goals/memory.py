@@ -60,6 +60,7 @@ class Memory:
         self.words[At.WORK_TOP] = NOWHERE
         self.words[At.STAMP] = 1
         self.table_count = 0
+        self._answers = 0
         for at, function in _SEAMS.items():
             self.words[at] = entry_point(function).address
         self.use(At.TABLE_STATE, _empty(len(TableState)))
@@ -221,15 +222,19 @@ class Memory:
     def forget_answers(self) -> None:
         """Forget all answers."""
         self.held(At.ANSWERS).fill(0)
+        self._answers = 0
 
     def answer(self, answers: Words) -> None:
         """Add answers; when there are too many, all earlier ones are forgotten."""
         table = self.held(At.ANSWERS).reshape(-1, ANSWER_WORDS)
-        used = table[:, AnswerField.FUNCTION] != 0
-        if 2 * (int(used.sum()) + len(answers)) > len(table):
-            kept = table[used] if len(table) < _MOST_ANSWERS else table[:0]
-            self.use(At.ANSWERS, _empty(max(len(table) * 2, 4 * len(answers)) * ANSWER_WORDS))
+        if 2 * (self._answers + len(answers)) > len(table):
+            few = len(table) < _MOST_ANSWERS
+            kept = table[table[:, AnswerField.FUNCTION] != 0] if few else table[:0]
+            least = 1 << (4 * len(answers) - 1).bit_length()  # the kernel masks places
+            self.use(At.ANSWERS, _empty(max(2 * len(table) if few else len(table), least) * ANSWER_WORDS))
+            self._answers = 0
             answers = np.concatenate([kept, answers])
+        self._answers += len(answers)
         for row in answers:
             place_answer(self.address, address(np.ascontiguousarray(row)))
 

@@ -34,6 +34,7 @@ from cepheus.engine.goals.upkeep import split
 from cepheus.engine.goals.values import Texts
 from cepheus.plan.program import Words
 from cepheus.plan.strings import StringTable
+from cepheus.rules.interval.lists import is_hidden
 from cepheus.rules.interval.model import IntervalRule
 
 T = TypeVar("T")
@@ -147,7 +148,13 @@ def to_batch(forms: Sequence[HeadForm], texts: Texts, words: Words, factors: Map
     )
 
 
-_TYPES = {Tag.BOOL: ValueType.BOOL, Tag.INT: ValueType.INT, Tag.FLOAT: ValueType.FLOAT, Tag.STRING: ValueType.STRING}
+_TYPES = {
+    Tag.BOOL: ValueType.BOOL,
+    Tag.INT: ValueType.INT,
+    Tag.FLOAT: ValueType.FLOAT,
+    Tag.STRING: ValueType.STRING,
+    Tag.LIST: ValueType.LIST,
+}
 
 
 def _columns(found: _Found) -> dict[ColumnKey, pa.Array]:
@@ -181,7 +188,7 @@ def _array(tag: Tag, words: Words, valid: NDArray[np.bool_], table: StringTable)
             return pa.array(words.view(np.float64), mask=mask)
         case Tag.BOOL:
             return pa.array(words != 0, mask=mask)
-        case Tag.STRING:
+        case Tag.STRING | Tag.LIST:
             codes, places = np.unique(words, return_inverse=True)
             found = pa.array([table.text(code) for code in codes.tolist()], pa.string())
             return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32), mask=mask), found)
@@ -199,7 +206,7 @@ def goals_of(matches: Words, spec: NodeSpec, seat: Seat, rule: IntervalRule, tex
         for place, variable in enumerate(seat.names):
             tag = (match[tags_at + place // TAGS_PER_WORD] >> (TAG_BITS * (place % TAGS_PER_WORD))) & 15
             value = texts.decode(tag, match[values_at + place])
-            if value is not None:
+            if value is not None and not is_hidden(variable):
                 values[variable] = value
         parts = zip(match[values_at + spec.variables :], spec.parts, strict=True)
         found.append(

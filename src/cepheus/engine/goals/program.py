@@ -211,6 +211,7 @@ class ConditionKind(IntEnum):
     SET = 3
     KNOWN = 4
     AGGREGATE = 5
+    ELEMENT = 6
 
 
 class TableField(IntEnum):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cepheus.core.event import EventId
+from cepheus.core.lists import list_text
 from cepheus.core.values import Value
 from cepheus.language.etalis.print import format_pattern
 from cepheus.rules.interval.model import (
@@ -42,9 +43,13 @@ class Goal:
     fraction: float
 
     def __str__(self) -> str:
-        values = ", ".join(f"{name} = {value!r}" for name, value in self.values.items())
+        values = ", ".join(f"{name} = {_shown(value)}" for name, value in self.values.items())
         waits = f"waits for {self.missing}" + (f" without {self.absent}" if self.absent else "")
         return f"{self.type}: {self.happened}{f' with {values}' if values else ''} {waits} ({self.fraction:.0%})"
+
+
+def _shown(value: Value) -> str:
+    return list_text(value) if isinstance(value, tuple) else repr(value)
 
 
 @dataclass(frozen=True, slots=True)

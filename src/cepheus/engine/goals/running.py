@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from cepheus.engine.goals.functions import FunctionTable
-from cepheus.engine.goals.layout import AnswerField, At, Status
+from cepheus.engine.goals.layout import AnswerField, At, Status, Tag
 from cepheus.engine.goals.memory import Memory
 from cepheus.engine.goals.store import NOWHERE
 from cepheus.engine.goals.values import Texts
@@ -78,16 +78,26 @@ class Runner:
         return rule(self._memory[At.CULPRIT])
 
     def _answer(self) -> None:
-        answers = self._memory.requests()
-        for row in answers:
-            count = int(row[AnswerField.COUNT])
+        answers: list[Words] = []
+        for row in self._memory.requests():
+            function, count = int(row[AnswerField.FUNCTION]) - 1, int(row[AnswerField.COUNT])
             packed = int(row[AnswerField.TAGS])
             tags = [(packed >> (4 * (count - 1 - place))) & 15 for place in range(count)]
             words = row[AnswerField.ARGUMENT : AnswerField.ARGUMENT + count].tolist()
             arguments = [self._texts.decode(tag, word) for tag, word in zip(tags, words, strict=True)]
-            value = self._functions.compute(int(row[AnswerField.FUNCTION]) - 1, arguments)
+            # each time that an answer is missing the kernel begins the event again
+            for further, place, value in self._functions.foreseen(function, arguments):
+                answer = np.zeros_like(row)
+                answer[: AnswerField.ARGUMENT + 1] = row[: AnswerField.ARGUMENT + 1]
+                answer[AnswerField.FUNCTION], answer[AnswerField.COUNT] = further + 1, 2
+                answer[AnswerField.TAGS] = tags[0] << 4 | Tag.INT
+                answer[AnswerField.ARGUMENT + 1] = place
+                answer[AnswerField.RESULT_TAG], answer[AnswerField.RESULT] = self._texts.encode(value)
+                answers.append(answer)
+            value = self._functions.compute(function, arguments)
             row[AnswerField.RESULT_TAG], row[AnswerField.RESULT] = self._texts.encode(value)
-        self._memory.answer(answers)
+            answers.append(row)
+        self._memory.answer(np.stack(answers))
         self._show_texts()
 
     def _show_texts(self) -> None:

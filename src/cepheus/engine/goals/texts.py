@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheus.engine.columns.state import STRING_ID_FLOOR
-from cepheus.engine.goals.layout import MATCH_HEADER, RECORD_HEADER, TAG_BITS, TAGS_PER_WORD, Record, Tag
+from cepheus.engine.goals.layout import MATCH_HEADER, RECORD_HEADER, TAG_BITS, TAGS_PER_WORD, Record
+from cepheus.engine.goals.values import CODED
 from cepheus.plan.program import Words
 
 
@@ -35,7 +36,7 @@ def mark_records(live: NDArray[np.bool_], records: Words, arities: Sequence[int]
 def _mark_values(live: NDArray[np.bool_], rows: Words, tags_at: int, values_at: int, count: int) -> None:
     for place in range(count):
         packed = rows[:, tags_at + place // TAGS_PER_WORD] >> (TAG_BITS * (place % TAGS_PER_WORD))
-        texts = (packed & (2**TAG_BITS - 1)) == Tag.STRING
+        texts = np.isin(packed & (2**TAG_BITS - 1), CODED)
         live[rows[texts, values_at + place]] = True
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheus.core.event import EventId, text_digest
+from cepheus.core.lists import list_of_text, list_text
 from cepheus.core.values import Value
 from cepheus.engine.goals.layout import Tag
 from cepheus.plan.program import Words
@@ -21,6 +22,9 @@ from cepheus.plan.strings import StringTable
 _TRUTHS = 2
 _LEAST = 1 << 16  # fewer texts than this are not worth a look
 _DOUBLE, _WORD = struct.Struct("<d"), struct.Struct("<q")
+
+CODED = (Tag.STRING, Tag.LIST)
+"""Types of values whose words are codes of texts; the text of a list stands for it."""
 
 Tagged = tuple[int, int]
 """A tag and a word."""
@@ -61,6 +65,8 @@ class Texts:
             return Tag.NONE, 0
         if isinstance(value, str):
             return Tag.STRING, self.table.code(value)
+        if isinstance(value, tuple):
+            return Tag.LIST, self.table.code(list_text(value))
         if isinstance(value, bool):
             return Tag.BOOL, int(value)
         if isinstance(value, int):
@@ -69,9 +75,9 @@ class Texts:
         return Tag.FLOAT, word
 
     def constant(self, value: Value) -> Tagged:
-        """Give a value that rules refer to; if it is a text, its code stands for it for ever."""
+        """Give a value that rules refer to; if it is a text or a list, its code stands for it for ever."""
         tag, word = self.encode(value)
-        if tag == Tag.STRING:
+        if tag in CODED:
             self._constants.add(word)
         return tag, word
 
@@ -98,6 +104,8 @@ class Texts:
                 return None
             case Tag.STRING:
                 return self.table.text(word)
+            case Tag.LIST:
+                return list_of_text(self.table.text(word))
             case Tag.BOOL:
                 return word != 0
             case Tag.INT:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.event import Event
+from cepheus.core.lists import Key
 from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.time import MIN_TIME
 from cepheus.core.values import Value, ValueType
@@ -23,7 +24,7 @@ from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites, too_much_s
 from cepheus.engine.snapshot import pack, unpack
 from cepheus.rules.interval.conditions import Conditions
 from cepheus.rules.interval.json_form import node_from_json, node_to_json
-from cepheus.rules.interval.matches import Instance, Key, Match, instance_id
+from cepheus.rules.interval.matches import Instance, Match, instance_id
 from cepheus.rules.interval.model import Aggregated, Atom, Choice, IntervalRule, TimePoint
 from cepheus.rules.interval.reach import effective_policy
 from cepheus.rules.model import AnyRule
@@ -282,12 +283,16 @@ class IntervalReferenceEngine:
             deployed.history = {name: [_instance_of(i) for i in events] for name, events in history.items()}
         for deployed, stores in zip(self._rules.values(), header["stores"], strict=True):
             for store, matches in zip(deployed.node.stores(), stores, strict=True):
-                store[:] = [Match(start, end, binding, tuple(parts)) for start, end, binding, parts in matches]
+                store[:] = [_match_of(item) for item in matches]
 
 
 def _as_told(attribute: Attribute, value: Value | None) -> Value | None:
-    """Make an integer a float where others count on floats."""
-    return float(value) if attribute.type is ValueType.FLOAT and type(value) is int else value
+    """Make an integer a float where others count on floats; what is no number is undefined there."""
+    if attribute.type is not ValueType.FLOAT:
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value)
 
 
 def _names(event_type: EventType) -> tuple[str, ...]:
@@ -313,4 +318,14 @@ def _instance_json(instance: Instance) -> list[Any]:
 
 def _instance_of(data: list[Any]) -> Instance:
     event_type, values, start, end, identity = data
-    return Instance(event_type, tuple(values), start, end, identity)
+    return Instance(event_type, tuple(map(_value_of, values)), start, end, identity)
+
+
+def _match_of(data: list[Any]) -> Match:
+    start, end, binding, parts = data
+    return Match(start, end, {name: _value_of(value) for name, value in binding.items()}, tuple(parts))
+
+
+def _value_of(data: Any) -> Any:
+    """Give a value as it was before it was written as JSON, which has no tuples."""
+    return tuple(map(_value_of, data)) if isinstance(data, list) else data

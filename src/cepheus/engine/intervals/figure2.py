@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import assert_never
 
+from cepheus.core.lists import Key
 from cepheus.core.values import Value
 from cepheus.rules.interval.conditions import Conditions
-from cepheus.rules.interval.matches import Binding, Instance, Key, Match, agree, binding_key, fits, relate
+from cepheus.rules.interval.matches import Binding, Instance, Match, agree, binding_key, fits, relate
 from cepheus.rules.interval.model import (
     Absence,
     Atom,

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, assert_never
 
+from cepheus.core.lists import Key
 from cepheus.core.time import MAX_TIME, MIN_TIME
 from cepheus.rules.interval.conditions import Conditions
-from cepheus.rules.interval.matches import Instance, Key, Match, agree, binding_key, fits, relate
+from cepheus.rules.interval.matches import Instance, Match, agree, binding_key, fits, relate
 from cepheus.rules.interval.model import (
     Absence,
     Atom,
@@ -27,7 +28,7 @@ from cepheus.rules.interval.model import (
     TimePoint,
     Where,
 )
-from cepheus.rules.interval.reach import END_TOGETHER, LEFT_ENDS_FIRST
+from cepheus.rules.interval.reach import END_TOGETHER, LEFT_ENDS_FIRST, reach_below
 
 Around = Callable[[Match], Iterable[Match]]
 """The windows and conditions that stand around an operator: gives what they make of a match, nothing if they fail."""
@@ -57,7 +58,7 @@ def build(pattern: IntervalPattern, policy: ConsumptionPolicy, conditions: Condi
     layers: list[Lasting | Where] = []
     while isinstance(pattern, Lasting | Where):
         layers.append(pattern)
-        if isinstance(pattern, Lasting) and not policy.onesided:
+        if isinstance(pattern, Lasting):
             reach = min(reach, pattern.duration)
         pattern = pattern.pattern
     around = _around(layers[::-1], conditions)
@@ -69,6 +70,7 @@ def build(pattern: IntervalPattern, policy: ConsumptionPolicy, conditions: Condi
         case Either(left=left, right=right):
             return _Both(build(left, policy, conditions, reach), build(right, policy, conditions, reach), around)
         case Combined(operator=operator, left=left, right=right):
+            reach = reach_below(operator, policy, reach)
             operands = build(left, policy, conditions, reach), build(right, policy, conditions, reach)
             return _Join(operator, *operands, policy, around, reach)
         case Absence(negated=negated, first=first, second=second):

@@ -13,7 +13,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from cepheus.core.values import Value
+from cepheus.core.values import Value, as_float
 from cepheus.engine.columns.memory import float_of_bits, peek, signed
 from cepheus.engine.parallel.compiled import compiled
 from cepheus.plan.program import Words
@@ -45,7 +45,7 @@ def bucket_of(value: Value | None) -> int:
     """
     if value is None:
         return 0
-    word = hash_text(value) if isinstance(value, str) else _UNSIGNED.unpack(_DOUBLES.pack(float(value) + 0.0))[0]
+    word = hash_text(value) if isinstance(value, str) else _UNSIGNED.unpack(_DOUBLES.pack(as_float(value) + 0.0))[0]
     word = ((word ^ (word >> 30)) * _FIRST_FACTOR) & _MASK
     word = ((word ^ (word >> 27)) * _SECOND_FACTOR) & _MASK
     return int((word ^ (word >> 31)) >> _UNUSED_BITS)

@@ -17,6 +17,7 @@ from cepheus.core.schema import Attribute, EventType
 from cepheus.core.source import Source, Span
 from cepheus.core.time import UNITS
 from cepheus.core.values import TYPE_NAMES, Value, ValueType
+from cepheus.language.etalis.bare import read_bare
 from cepheus.language.etalis.policies import read_policy
 from cepheus.language.etalis.scan import MAX_NESTING
 from cepheus.language.etalis.terms import Kind, Term, TermReader
@@ -87,8 +88,11 @@ class Builder(Transformer[Token, Any]):
         super().__init__()
         self.begin(Source("<rules>", ""), "us")
 
-    def begin(self, source: Source, unit: str) -> None:
-        """Start on a text: spans point into it from now on, and numbers without a unit are in ``unit``."""
+    def begin(self, source: Source, unit: str | None) -> None:
+        """Start on a text: spans point into it from now on, and numbers without a unit are in ``unit``.
+
+        If that is None, they are kept as they are written.
+        """
         self.source = source
         self.unit = unit
         self.errors: list[Diagnostic] = []
@@ -145,7 +149,7 @@ class Builder(Transformer[Token, Any]):
             self._too_deep("pattern", pattern.span)
             pattern = Atom("_", (), pattern.span)
         name, arguments = self._head(head)
-        values = tuple(map(self._terms().expression, arguments))
+        values = self._terms().head(arguments)
         attributes = tuple(Attribute(argument_name(place), None) for place in range(1, len(values) + 1))
         span = self._span(head.span, end)
         return IntervalRule(EventType(name, attributes, head.span), values, pattern, policy, span=span)
@@ -158,7 +162,10 @@ class Builder(Transformer[Token, Any]):
     def _head(self, head: Term) -> tuple[str, tuple[Term, ...]]:
         if head.kind in (Kind.NAME, Kind.CALL) and head.what != "_":
             return head.what, head.below
-        self._error("head", "a rule begins with an event such as alarm(X, Y)", head.span)
+        if head.kind is Kind.ARITHMETIC and head.below[0].what == "limit":  # limit -5.
+            self._error("fact-limit", "a limit below zero makes no sense", head.span, "write a whole number")
+        else:
+            self._error("head", "a rule begins with an event such as alarm(X, Y)", head.span)
         return "_", ()
 
     def fact(self, children: Children) -> Fact:
@@ -181,7 +188,7 @@ class Builder(Transformer[Token, Any]):
         head, _, conditions, end = children
         name, arguments = self._head(head)
         terms = self._terms()
-        values = tuple(map(terms.expression, arguments))
+        values = terms.head(arguments)
         return Deduction(name, values, terms.conditions(conditions), self._span(head.span, end))
 
     def declaration_without_attributes(self, children: Children) -> EventType:
@@ -197,7 +204,7 @@ class Builder(Transformer[Token, Any]):
         name, written = children[:2]
         value_type = TYPE_NAMES.get(written.lower())
         if value_type is None:
-            hint = did_you_mean(written, TYPE_NAMES) or "write int, double, string, bool or timestamp"
+            hint = did_you_mean(written, TYPE_NAMES) or "write int, double, string, bool, timestamp or list"
             self._error("type", f"there is no attribute type '{written}'", self._span(written), hint)
         return Attribute(str(name), value_type, len(children) > 2, span=self._span(name))
 
@@ -273,7 +280,10 @@ class Builder(Transformer[Token, Any]):
     def _microseconds(self, children: Children) -> int:
         number, *unit = children
         span = self._span(number, children[-1])
-        return self._read(span, 0, lambda: read_duration(str(number), str(unit[0]) if unit else self.unit))
+        name = str(unit[0]) if unit else self.unit
+        if name is None:
+            return self._read(span, 0, lambda: read_bare(str(number)))
+        return self._read(span, 0, lambda: read_duration(str(number), name))
 
     def bare_atom(self, children: Children) -> Atom:
         """``open`` and ``open()``."""
@@ -362,16 +372,25 @@ class Builder(Transformer[Token, Any]):
 
     def member(self, children: Children) -> Term:
         """``X in [1, 2]``."""
-        value, _, (options, closing) = children
-        return self._term(Kind.IN, "in", [value, *options], value.span, closing)
+        value, _, options = children
+        if options.kind is Kind.LIST:
+            return self._term(Kind.IN, "in", [value, *options.below], value.span, options.span)
+        return self._term(Kind.ELEMENT, "in", [value, options], value.span, options.span)
 
-    def empty_list(self, children: Children) -> tuple[Children, Any]:
+    def empty_list(self, children: Children) -> Term:
         """``[]``."""
-        return [], children[-1]
+        return self._term(Kind.LIST, "[]", [], children[0], children[-1])
 
-    def list(self, children: Children) -> tuple[Children, Any]:
+    def list(self, children: Children) -> Term:
         """``[1, 2]``."""
-        return children[0], children[1]
+        return self._term(Kind.LIST, "[]", children[1], children[0], children[-1])
+
+    def list_before(self, children: Children) -> Term:
+        """``[H|T]``; what follows from a list behind the bar is one list."""
+        opening, items, _, rest, closing = children
+        if rest.kind in (Kind.LIST, Kind.LIST_BEFORE):
+            return self._term(rest.kind, rest.what, [*items, *rest.below], opening, closing)
+        return self._term(Kind.LIST_BEFORE, "[|]", [*items, rest], opening, closing)
 
     def arithmetic(self, children: Children) -> Term:
         """``X + Y`` and the like."""

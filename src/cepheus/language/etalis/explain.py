@@ -11,6 +11,7 @@ from cepheus.language.etalis.scan import RELATIONS
 from cepheus.language.tesla.scan import span_of
 
 _OPERATORS = ("SEQ", "AND", "OR", *RELATIONS.values())
+_WINDOW_HINT = "a window is written (p).20 s, a negation NOT(p).[q, r]"
 _PHRASES: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"ARROW"}), "'<-' and a pattern"),
     (frozenset({"SEQ", "RELATION"}), "an operator such as SEQ"),
@@ -21,6 +22,7 @@ _PHRASES: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"NAME"}), "a name"),
     (frozenset({"STRING"}), "a time in quotes"),
     (frozenset({"LSQB"}), "'['"),
+    (frozenset({"BAR"}), "'|'"),
     (frozenset({"LPAR"}), "'('"),
     (frozenset({"COMMA"}), "','"),
     (frozenset({"RPAR"}), "')'"),
@@ -38,8 +40,21 @@ def explain(source: Source, tokens: list[Token], error: UnexpectedToken) -> Diag
     place = next((index for index, candidate in enumerate(tokens) if candidate is token), len(tokens))
     token = tokens[min(place, len(tokens) - 1)]
     accepts = frozenset(error.accepts or error.expected)
+    stop = _full_stop(tokens, place, accepts)
+    if stop is not None:
+        hint = "write a space behind it, or a new line" + (f"; {_WINDOW_HINT}" if stop is not token else "")
+        return Diagnostic("syntax", "a full stop needs white space behind it", span_of(source, stop), hint)
     message = f"found {_found(token)}, expected {_expected(accepts)}"
     return Diagnostic("syntax", message, span_of(source, token), _hint(tokens, place, accepts))
+
+
+def _full_stop(tokens: list[Token], place: int, accepts: frozenset[str]) -> Token | None:
+    """Give the dot that was meant to end a statement: a word stands directly behind it, and no window."""
+    for dot, possible in ((place, "END" in accepts), (place - 1, "NUMBER" in accepts)):
+        if possible and 0 <= dot < len(tokens) - 1 and tokens[dot].type == "DOT":
+            following = tokens[dot + 1]
+            return tokens[dot] if following.isidentifier() else None
+    return None
 
 
 def _found(token: Token) -> str:
@@ -79,11 +94,11 @@ def _hint(tokens: list[Token], place: int, accepts: frozenset[str]) -> str | Non
     if token.type == "WHERE":
         return "put the pattern with its WHERE in parentheses"
     if previous is not None and previous.type == "DOT":
-        return "a window is written (p).20 s, a negation NOT(p).[q, r]"
+        return _WINDOW_HINT
     if previous is not None and previous.type == "END":
         return "leave no space behind the dot of a window: (p).20 s"
-    if token.type == "LSQB":
-        return "no value is a list: write X in [b, c], or a fact for each element, road(a, b). road(a, c)."
+    if token.type == "BAR":
+        return "a bar stands in a list, [H|T]; an alternative is written OR"
     return None
 
 

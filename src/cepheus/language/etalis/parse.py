@@ -66,12 +66,15 @@ def parse(text: str, name: str = "<rules>", unit: TimeUnit = TimeUnit.US) -> Rul
     )
 
 
-def read_statements(source: Source, scanned: Scan, unit: TimeUnit) -> list[Statement]:
-    """Read a text statement by statement; RuleError if there are mistakes."""
+def read_statements(source: Source, scanned: Scan, unit: TimeUnit | None) -> list[Statement]:
+    """Read a text statement by statement; RuleError if there are mistakes.
+
+    If ``unit`` is None and the text does not say one, numbers without a unit are kept as they are written.
+    """
     found: list[Statement] = []
     with grammar().lock:
         builder = grammar().builder
-        builder.begin(source, _unit(scanned) or unit.value)
+        builder.begin(source, _unit(scanned) or (None if unit is None else unit.value))
         builder.errors += scanned.errors
         for tokens in scanned.statements:
             statement = _read(source, tokens, scanned.errors)

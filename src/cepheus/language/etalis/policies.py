@@ -32,6 +32,9 @@ def read_policy(words: Sequence[list[Token]], source: Source, errors: list[Diagn
         where = span_of(source, word, of[-1] if of else word)
         name = word.lower()
         if name in _PREFERENCES:
+            if preference is not Preference.ARRIVAL:
+                message = f"a policy has one preference, and this one is '{preference.value}' already"
+                errors.append(Diagnostic("policy", message, where, "keep one of the two"))
             preference = _PREFERENCES[name]
             attribute = str(of[0]) if of else None
             _check_attribute(preference, attribute, where, errors)

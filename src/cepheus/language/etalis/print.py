@@ -7,7 +7,8 @@ from typing import assert_never
 
 from cepheus.core.schema import EventType
 from cepheus.core.time import format_duration, format_time
-from cepheus.core.values import ValueType
+from cepheus.core.values import ValueType, type_of
+from cepheus.language.etalis.bare import Bare
 from cepheus.language.etalis.policies import format_policy
 from cepheus.language.tesla.print import quoted
 from cepheus.rules.expressions import (
@@ -22,6 +23,7 @@ from cepheus.rules.expressions import (
     Negative,
     Parameter,
 )
+from cepheus.rules.functions import LIST_BEFORE, LIST_OF
 from cepheus.rules.interval.model import (
     Absence,
     Aggregated,
@@ -35,12 +37,15 @@ from cepheus.rules.interval.model import (
     ConsumptionPolicy,
     Deduction,
     Either,
+    Element,
     Fact,
+    Fits,
     Holds,
     IntervalPattern,
     IntervalRule,
     Known,
     Lasting,
+    ListPattern,
     Member,
     NoneOf,
     TimePoint,
@@ -151,7 +156,7 @@ def _operand(pattern: IntervalPattern) -> str:
         case TimePoint(time=time):
             return _point(time)
         case Lasting(pattern=inner, duration=duration, exact=exact):
-            return f"({format_pattern(inner)}).{'=' if exact else ''}{format_duration(duration)}"
+            return f"({format_pattern(inner)}).{'=' if exact else ''}{_duration(duration)}"
         case Absence(negated=negated, first=first, second=second):
             return f"NOT({format_pattern(negated)}).[{_chain(first)}, {_chain(second)}]"
         case Where() | Combined() | Either():
@@ -160,8 +165,14 @@ def _operand(pattern: IntervalPattern) -> str:
             assert_never(pattern)
 
 
+def _duration(duration: int) -> str:
+    return duration.written if isinstance(duration, Bare) else format_duration(duration)
+
+
 def _point(time: int) -> str:
     """Write a point in time so that no unit of a file changes it."""
+    if isinstance(time, Bare):
+        return time.written
     return f"{time} us" if time < 10**12 else f"timestamp {quoted(format_time(time))}"
 
 
@@ -170,7 +181,17 @@ def _call(name: str, arguments: Sequence[Argument | Expression], form: Callable[
 
 
 def _argument(argument: Argument) -> str:
-    return "_" if isinstance(argument, Anything) else format_expression(argument)
+    match argument:
+        case Anything():
+            return "_"
+        case ListPattern(items=items, rest=rest):
+            return _list([_argument(item) for item in items], None if rest is None else _argument(rest))
+        case _:
+            return format_expression(argument)
+
+
+def _list(items: Sequence[str], rest: str | None) -> str:
+    return f"[{', '.join(items)}{'' if rest is None else f'|{rest}'}]"
 
 
 def format_condition(condition: Condition) -> str:
@@ -178,6 +199,8 @@ def format_condition(condition: Condition) -> str:
     match condition:
         case Holds(constraint=constraint):
             return _constraint(constraint)
+        case Bind(variable=variable, value=Call(function=function) as made) if function in (LIST_OF, LIST_BEFORE):
+            return f"{variable} is {format_expression(made)}"  # an equation would take a list apart
         case Bind(variable=variable, value=value):
             return f"{variable} = {format_expression(value)}"
         case Known(relation=relation, arguments=arguments):
@@ -186,6 +209,10 @@ def format_condition(condition: Condition) -> str:
             return f"NOT {_call(relation, arguments, _argument)}"
         case Member(value=value, options=options):
             return f"{format_expression(value)} in [{', '.join(map(format_expression, options))}]"
+        case Element(value=value, elements=elements):
+            return f"{format_expression(value)} in {format_expression(elements)}"
+        case Fits(value=value, pattern=pattern):
+            return f"{_argument(pattern)} = {format_expression(value)}"
         case AnyOf(alternatives=alternatives):
             return f"({' OR '.join(_together(alternative.conditions) for alternative in alternatives)})"
         case NoneOf(conditions=conditions):
@@ -203,7 +230,7 @@ def _together(conditions: Sequence[Condition]) -> str:
 def _aggregate(condition: Aggregated) -> str:
     value = "" if condition.value is None else f"{format_expression(condition.value)}, "
     atom = _call(condition.atom.type, condition.atom.arguments, _argument)
-    return f"{condition.function.upper()}({value}{atom} WITHIN {format_duration(condition.window)})"
+    return f"{condition.function.upper()}({value}{atom} WITHIN {_duration(condition.window)})"
 
 
 def _constraint(constraint: Constraint) -> str:
@@ -232,6 +259,11 @@ def format_expression(expression: Expression) -> str:
         case Negative(operand=operand):
             bare = isinstance(operand, Parameter | Call)
             return f"-{format_expression(operand)}" if bare else f"-({format_expression(operand)})"
+        case Call(function=function, arguments=arguments) if function == LIST_OF:
+            return _list(list(map(format_expression, arguments)), None)
+        case Call(function=function, arguments=arguments) if function == LIST_BEFORE:
+            *items, rest = map(format_expression, arguments)
+            return _list(items, rest)
         case Call(function=function, arguments=arguments):
             return _call(function, arguments, format_expression)
         case AttributeRef() | Aggregate():
@@ -256,5 +288,8 @@ def _literal(value: object, kind: ValueType) -> str:
             return quoted(str(value))
         case ValueType.TIMESTAMP:
             return f"timestamp {quoted(format_time(int(str(value))))}"
+        case ValueType.LIST:
+            assert isinstance(value, tuple)
+            return _list([_literal(element, type_of(element)) for element in value], None)
         case _:
             assert_never(kind)

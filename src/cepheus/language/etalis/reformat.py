@@ -6,7 +6,6 @@ from typing import assert_never
 
 from cepheus.core.schema import EventType
 from cepheus.core.source import Source
-from cepheus.core.time import TimeUnit
 from cepheus.language.etalis.build import FileLimit, FilePolicy, FileUnit, Statement
 from cepheus.language.etalis.parse import read_statements
 from cepheus.language.etalis.print import (
@@ -28,7 +27,8 @@ def reformat(text: str, name: str = "<rules>") -> str:
     """Lay out rule text canonically, statements in the order in which they stand.
 
     Comments before a statement stay above it, those inside it or behind it on its last line move above it, and
-    those at the end of the text stay there. Durations are written with their units. Reformatting the result changes
+    those at the end of the text stay there. Durations are written with their units, but numbers without one stay bare
+    in a text that does not say its ``unit``: only the command that runs it does. Reformatting the result changes
     nothing.
 
     >>> print(reformat("unit s. e<-(a seq b).60. % why"), end="")
@@ -36,10 +36,12 @@ def reformat(text: str, name: str = "<rules>") -> str:
     <BLANKLINE>
     % why
     e() <- (a() SEQ b()).1 min.
+    >>> print(reformat("e<-(a seq b).60."), end="")
+    e() <- (a() SEQ b()).60.
     """
     source = Source(name, text)
     scanned = scan(source)
-    found = read_statements(source, scanned, TimeUnit.US)
+    found = read_statements(source, scanned, None)
     comments = scanned.comments
     taken = 0
     output = ""

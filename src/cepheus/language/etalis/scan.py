@@ -38,7 +38,9 @@ _KEYWORDS = {
     for word in ("seq", "and", "or", "cnot", "not", "where", "policy", "timestamp", "is", "in", "within", "true")
 } | {"false": "FALSE"}
 _STARTERS = {"label": "LABEL", "event": "EVENT", "unit": "UNIT", "limit": "LIMIT"}
-_BEFORE_VALUES = frozenset({"WHERE", "AND", "OR", "NOT", "COMMA", "LPAR", "IF", "IS", "EQUALS", "COMPARATOR"})
+_BEFORE_VALUES = frozenset(
+    {"WHERE", "AND", "OR", "NOT", "COMMA", "LPAR", "LSQB", "BAR", "IF", "IS", "IN", "EQUALS", "COMPARATOR"}
+)
 
 _TOKEN = re.compile(
     r"""[\s\ufeff]*+(?:
@@ -55,7 +57,7 @@ _TOKEN = re.compile(
     | (?P<COMPARATOR>=<|=>|!=|\\=|<>|<=|>=|<|>)
     | (?P<EQUALS>==?)
     | (?P<END>\.(?=\s|\Z|%|\#|--|//|/\*))
-    | (?P<PLAIN>[.+\-*/(),:?\[\]])
+    | (?P<PLAIN>[.+\-*/(),:?|\[\]])
     | \Z
     | (?P<unfinished_string>['"\u201c\u201d\u201e\u2018\u2019\u201a][^\n]*)
     | (?P<stray>(?s:.))
@@ -75,6 +77,7 @@ _PLAIN = {
     "?": "QUESTION",
     "[": "LSQB",
     "]": "RSQB",
+    "|": "BAR",
 }
 
 
@@ -205,7 +208,6 @@ def _lexical_error(kind: str, span: Span) -> Diagnostic:
         "$": "variables begin with a capital letter, without a dollar sign",
         "!": "write != for 'not equal'",
         "&": "write AND",
-        "|": "write OR",
         ";": "statements end with a full stop",
     }
     return Diagnostic("character", f"{shown} has no meaning here", span, hints.get(character))

@@ -6,16 +6,17 @@ that does not exist. The parser builds ``Term`` trees, and the place in the rule
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Any
 
 from cepheus.core.errors import Diagnostic, did_you_mean
+from cepheus.core.lists import list_value
 from cepheus.core.source import Span
 from cepheus.core.values import ValueType
 from cepheus.rules.expressions import Arithmetic, Call, Comparison, Constant, Expression, Negative, Parameter
-from cepheus.rules.functions import AGGREGATES, FUNCTIONS
+from cepheus.rules.functions import AGGREGATES, FUNCTIONS, LIST_BEFORE, LIST_OF
 from cepheus.rules.interval.model import (
     Aggregated,
     AllOf,
@@ -25,8 +26,11 @@ from cepheus.rules.interval.model import (
     Atom,
     Bind,
     Condition,
+    Element,
+    Fits,
     Holds,
     Known,
+    ListPattern,
     Member,
     NoneOf,
     Unknown,
@@ -47,6 +51,9 @@ class Kind(Enum):
     NOT = auto()
     IS = auto()
     IN = auto()
+    ELEMENT = auto()
+    LIST = auto()
+    LIST_BEFORE = auto()
     AGGREGATE = auto()
 
 
@@ -68,6 +75,19 @@ _UNDEFINED = Constant(0, ValueType.INT)
 def is_variable(name: str) -> bool:
     """Tell whether a name is that of a variable: it begins with a capital letter or an underscore."""
     return name[0] == "_" or name[0].isupper()
+
+
+def _is_pattern(term: Term) -> bool:
+    """Tell whether a term is a list that nothing needs to be computed for."""
+    if term.kind not in (Kind.LIST, Kind.LIST_BEFORE):
+        return False
+    return all(each.kind in (Kind.CONSTANT, Kind.NAME) or _is_pattern(each) for each in term.below)
+
+
+def _aggregate_example(function: str) -> str:
+    if function == "Count":
+        return "COUNT(stock(X, _, _) WITHIN 10 s)"
+    return f"{function.upper()}(P, stock(X, P, _) WITHIN 10 s)"
 
 
 class TermReader:
@@ -98,6 +118,8 @@ class TermReader:
                 return Arithmetic(term.what, left, right, term.span)
             case Kind.NEGATIVE:
                 return Negative(self.expression(term.below[0]), term.span)
+            case Kind.LIST | Kind.LIST_BEFORE:
+                return self._list(term)
             case Kind.AGGREGATE:
                 self._fresh += 1
                 variable = f"_{term.what.lower()}{self._fresh}"
@@ -107,6 +129,17 @@ class TermReader:
                 self._error("value", "this is a condition, but a value is expected here", term.span)
                 return replace(_UNDEFINED, span=term.span)
 
+    def head(self, terms: Sequence[Term]) -> tuple[Expression, ...]:
+        """Read the arguments of a head as values, of which none is an aggregate."""
+        values = tuple(map(self.expression, terms))
+        for aggregate in self._aggregates:
+            assert aggregate.span is not None
+            message = "an aggregate cannot stand in the head of a rule"
+            hint = f"write N = {aggregate.span.text} in WHERE of a rule for events, and N in its head"
+            self._error("misplaced-aggregate", message, aggregate.span, hint)
+        self._aggregates = []
+        return values
+
     def _name(self, term: Term) -> Expression:
         if term.what == "_":
             self._error("anonymous", "_ has no value", term.span, "give the variable a name")
@@ -115,12 +148,21 @@ class TermReader:
             return Parameter(term.what, term.span)
         return Constant(term.what, ValueType.STRING, term.span)
 
+    def _list(self, term: Term) -> Expression:
+        """Read a list as a value; one of constants is a constant."""
+        parts = tuple(map(self.expression, term.below))
+        if term.kind is Kind.LIST_BEFORE:
+            return Call(LIST_BEFORE, parts, term.span)
+        constants = [part.value for part in parts if isinstance(part, Constant)]
+        value = list_value(constants) if len(constants) == len(parts) else None
+        return Call(LIST_OF, parts, term.span) if value is None else Constant(value, ValueType.LIST, term.span)
+
     def _call(self, term: Term) -> Expression:
         name = term.what.lower()
         if name not in FUNCTIONS:
             hint = did_you_mean(name, FUNCTIONS)
             if name in AGGREGATES:
-                hint = f"an aggregate needs a window: {name.upper()}(P, stock(X, P, _) WITHIN 10 s)"
+                hint = f"an aggregate needs a window: {_aggregate_example(AGGREGATES[name])}"
             self._error("function", f"there is no function '{term.what}'", term.span, hint)
             return replace(_UNDEFINED, span=term.span)
         return Call(name, tuple(map(self.expression, term.below)), term.span)
@@ -128,20 +170,36 @@ class TermReader:
     # ---- Atoms and arguments -------------------------------------------------------------------------------------
 
     def argument(self, term: Term) -> Argument:
-        """Read a term as an argument of an atom: a constant, a variable or ``_``."""
+        """Read a term as an argument of an atom: a constant, a variable, ``_`` or a list of these."""
         if term.kind is Kind.NAME and term.what == "_":
             return Anything(term.span)
+        if term.kind in (Kind.LIST, Kind.LIST_BEFORE):
+            return self._pattern(term)
         if term.kind in (Kind.CONSTANT, Kind.NAME):
             found = self.expression(term)
             assert isinstance(found, Constant | Parameter)
             return found
         self._error(
             "argument",
-            "an argument of an event is a constant, a variable or _",
+            "an argument of an event is a constant, a variable, _ or a list of these",
             term.span,
             "name it with a variable and say in WHERE what that equals",
         )
         return Anything(term.span)
+
+    def _pattern(self, term: Term) -> Constant | ListPattern:
+        """Read a list as the pattern of an argument; one of constants is a constant."""
+        items: list[Argument] = list(map(self.argument, term.below))
+        rest = items.pop() if term.kind is Kind.LIST_BEFORE else None
+        if rest is not None and not isinstance(rest, Parameter | Anything):
+            message = "behind the bar of a list stands a variable, which is the list of all further elements"
+            self._error("list", message, term.below[-1].span, "write [H|T]")
+            rest = Anything(term.span)
+        plain = [item.value for item in items if isinstance(item, Constant)]
+        value = list_value(plain) if rest is None and len(plain) == len(items) else None
+        if value is not None:
+            return Constant(value, ValueType.LIST, term.span)
+        return ListPattern(tuple(items), rest, term.span)
 
     def atom(self, term: Term) -> Atom:
         """Read a term as an event: a name with or without arguments."""
@@ -178,6 +236,9 @@ class TermReader:
             case Kind.IN:
                 value, *options = map(self.expression, term.below)
                 return Member(value, tuple(options), term.span)
+            case Kind.ELEMENT:
+                value, elements = map(self.expression, term.below)
+                return Element(value, elements, term.span)
             case Kind.EITHER:
                 return AnyOf(tuple(self._alternative(each) for each in term.below), term.span)
             case Kind.NOT:
@@ -186,6 +247,9 @@ class TermReader:
                 return Known(term.what, tuple(map(self.argument, term.below)), term.span)
             case Kind.NAME if not is_variable(term.what):
                 return Known(term.what, (), term.span)
+            case Kind.LIST | Kind.LIST_BEFORE:
+                self._error("not-a-condition", "a list is not a condition", term.span, "write X in [..] or L = [..]")
+                return None
             case Kind.ARITHMETIC | Kind.NEGATIVE:
                 self._error("not-a-condition", "arithmetic gives a number, not a condition", term.span, "compare it")
                 return None
@@ -208,6 +272,10 @@ class TermReader:
     def _comparison(self, term: Term) -> Condition | None:
         if term.what == ("=",):
             left, right = term.below
+            for pattern, value in ((left, right), (right, left)):
+                read = self._pattern(pattern) if _is_pattern(pattern) else None
+                if isinstance(read, ListPattern):
+                    return Fits(self.expression(value), read, term.span)
             if left.kind is Kind.NAME and is_variable(left.what):
                 return self._bind(left, right, term.span)
             if right.kind is Kind.NAME and is_variable(right.what):
@@ -227,11 +295,7 @@ class TermReader:
         function = AGGREGATES[term.what.lower()]
         *value, atom = term.below
         if bool(value) == (function == "Count"):
-            hint = (
-                "write COUNT(stock(X, _, _) WITHIN 10 s)"
-                if function == "Count"
-                else f"write {function.upper()}(P, stock(X, P, _) WITHIN 10 s)"
-            )
+            hint = f"write {_aggregate_example(function)}"
             self._error("aggregate", f"{function} takes {'only an event' if value else 'a value'}", term.span, hint)
         read = self.expression(value[0]) if value else None
         return Aggregated(variable, function, read, self.atom(atom), term.window, term.span)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from cepheus.core.errors import did_you_mean
 from cepheus.core.schema import Attribute, EventType
 from cepheus.core.source import Span
-from cepheus.core.values import TYPE_NAMES
+from cepheus.core.values import TYPE_NAMES, as_float
 from cepheus.language.tesla.build_expressions import Children
 from cepheus.language.tesla.build_networks import NetworkBuilder
 from cepheus.language.tesla.literals import read_count, read_number
@@ -100,7 +100,7 @@ class Builder(NetworkBuilder):
         """``min probability 0.3``."""
         token = children[2]
         span = self._token_span(token)
-        probability = self._read(span, 0.0, lambda: float(read_number(token)[0]))
+        probability = self._read(span, 0.0, lambda: as_float(read_number(token)[0]))
         if not 0 <= probability <= 1:
             self._error("probability", f"{token} is not a probability", span, "write a number from 0 to 1")
         return probability, span.end

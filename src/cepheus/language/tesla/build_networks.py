@@ -7,6 +7,7 @@ from typing import Any
 from cepheus.core.distribution import Distribution, Normal, parse_distribution
 from cepheus.core.errors import EventError
 from cepheus.core.source import Span
+from cepheus.core.values import as_float
 from cepheus.language.tesla.build_expressions import Children, ExpressionBuilder
 from cepheus.language.tesla.literals import LiteralError, read_number, read_string
 from cepheus.rules.networks.model import Bands, Chances, Network, Node, Observation, Row, Season
@@ -143,7 +144,7 @@ class NetworkBuilder(ExpressionBuilder):
     def real(self, children: Children) -> tuple[float, Span]:
         """``0.5``, ``-3``."""
         span = Span(self.source, children[0].start_pos, children[-1].end_pos)
-        number = self._read(span, 0.0, lambda: float(read_number(children[-1], negative=len(children) > 1)[0]))
+        number = self._read(span, 0.0, lambda: as_float(read_number(children[-1], negative=len(children) > 1)[0]))
         return number, span
 
 

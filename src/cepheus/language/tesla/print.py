@@ -6,7 +6,7 @@ from typing import assert_never
 
 from cepheus.core.schema import EventType
 from cepheus.core.time import format_duration, format_time
-from cepheus.core.values import ValueType
+from cepheus.core.values import ValueType, as_int
 from cepheus.language.tesla.print_networks import format_network
 from cepheus.rules.expressions import (
     Aggregate,
@@ -159,7 +159,9 @@ def _literal(constant: Constant) -> str:
         case ValueType.STRING:
             return quoted(str(value))
         case ValueType.TIMESTAMP:
-            return f"timestamp {quoted(format_time(int(value)))}"
+            return f"timestamp {quoted(format_time(as_int(value)))}"
+        case ValueType.LIST:
+            raise AssertionError("rules of TESLA have no lists")
         case _:
             assert_never(constant.type)
 

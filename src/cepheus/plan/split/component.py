@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from cepheus.core.schema import EventType
+from cepheus.core.values import ValueType
 from cepheus.plan.split.ties import Site, sites
 from cepheus.rules.expressions import Parameter
 from cepheus.rules.interval.model import Atom, IntervalRule
@@ -144,6 +145,7 @@ def _atoms(rule: IntervalRule) -> list[Atom]:
 def _by_variable(arguments: Sequence[object], event_type: EventType) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for argument, attribute in zip(arguments, event_type.attributes, strict=True):
-        if isinstance(argument, Parameter):
+        # equal lists may be written in different ways, which Spark would bring to different shards
+        if isinstance(argument, Parameter) and attribute.type is not ValueType.LIST:
             found[argument.name] = (*found.get(argument.name, ()), attribute.name)
     return found

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import inf
 
 from cepheus.core.schema import TIME_ATTRIBUTE
-from cepheus.core.values import ValueType
+from cepheus.core.values import ValueType, as_float
 from cepheus.rules.expressions import (
     Arithmetic,
     AttributeRef,
@@ -219,7 +219,7 @@ def _pair(linear: _Linear) -> tuple[Ref, Ref] | None:
 def _linear(expression: Expression) -> _Linear | None:
     match expression:
         case Constant(value=value, type=ValueType.INT | ValueType.FLOAT):
-            return _Linear({}, float(value))
+            return _Linear({}, as_float(value))
         case AttributeRef(event=event, name=name):
             return _Linear({(event, name): 1.0}, 0.0)
         case Negative(operand=operand):

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from cepheus.core.errors import did_you_mean
 from cepheus.core.schema import RESERVED, TIME_ATTRIBUTE
-from cepheus.core.source import Span
+from cepheus.core.values import ValueType
+from cepheus.rules.check.calls import check_call, place_of_name
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.check.known import KnownTypes
 from cepheus.rules.check.scope import RuleScope
 from cepheus.rules.check.wording import find_name, text_of
 from cepheus.rules.expressions import Aggregate, AttributeRef, Call
-from cepheus.rules.functions import AGGREGATES, FUNCTIONS
+from cepheus.rules.functions import AGGREGATES
+
+LISTS_HINT = "let a rule of ETALIS take the list apart, and read what that makes"
+"""What to do about a list where rules of TESLA read."""
 
 
 def attributes(scope: RuleScope, known: KnownTypes, findings: Findings) -> None:
@@ -26,7 +30,11 @@ def attributes(scope: RuleScope, known: KnownTypes, findings: Findings) -> None:
                 if type_name is not None:
                     _attribute(node, type_name, known, findings)
             elif isinstance(node, Call):
-                _call(node, findings)
+                check_call(node, findings)
+    for attribute in scope.rule.composite.attributes:
+        if attribute.type is ValueType.LIST:
+            message = f"'{attribute.name}' is a list, which rules of TESLA cannot make"
+            findings.error("list-attribute", message, attribute.span, "let a rule of ETALIS make the event")
     for aggregate, _ in scope.aggregates:
         _aggregate(aggregate, findings)
     for aggregate in scope.misplaced:
@@ -53,42 +61,19 @@ def _attribute(node: AttributeRef, type_name: str, known: KnownTypes, findings: 
         hint = did_you_mean(node.name, found) or f"{type_name} has the attributes {', '.join(found)}"
         span = find_name(node.span, node.name, last=True)
         findings.error("unknown-attribute", f"'{type_name}' has no attribute '{node.name}'", span, hint)
-
-
-def _call(node: Call, findings: Findings) -> None:
-    function = FUNCTIONS.get(node.function)
-    if function is None:
-        hint = did_you_mean(node.function, FUNCTIONS)
-        if node.function in AGGREGATES:
-            hint = (
-                f"the aggregate is written '{AGGREGATES[node.function]}(Event(..).attribute within 5 min from Event)'"
-            )
-        span = _head(node)
-        findings.error("unknown-function", f"there is no function '{node.function}'", span, hint)
-        return
-    expected, found = len(function.arguments), len(node.arguments)
-    if found < expected or (found > expected and not function.variadic):
-        count = f"{'at least ' if function.variadic else ''}{expected} argument{'s' if expected > 1 else ''}"
-        findings.error(
-            "argument-count",
-            f"'{function.name}' takes {count}, found {found}",
-            node.span,
-            f"write {function.signature}: {function.summary}",
-        )
-
-
-def _head(node: Call | Aggregate) -> Span | None:
-    """Give the place of a function's name, which is written in any case."""
-    if node.span is None:
-        return None
-    written = node.span.text[: len(node.function)]
-    return find_name(node.span, written) if written.lower() == node.function.lower() else node.span
+    else:
+        event_type = known.get(type_name)
+        attribute = None if event_type is None else event_type.attribute(node.name)
+        if attribute is not None and attribute.type is ValueType.LIST:
+            span = find_name(node.span, node.name, last=True)
+            message = f"{type_name}.{node.name} is a list, which rules of TESLA cannot read"
+            findings.error("list-attribute", message, span, LISTS_HINT)
 
 
 def _aggregate(node: Aggregate, findings: Findings) -> None:
     if node.function not in AGGREGATES.values():
         hint = did_you_mean(node.function, AGGREGATES.values()) or f"there are {', '.join(AGGREGATES.values())}"
-        findings.error("unknown-aggregate", f"there is no aggregate '{node.function}'", _head(node), hint)
+        findings.error("unknown-aggregate", f"there is no aggregate '{node.function}'", place_of_name(node), hint)
     elif node.value is None and node.function != "Count":
         findings.error(
             "aggregate-value",

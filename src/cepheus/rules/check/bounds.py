@@ -83,7 +83,7 @@ def _kind(bound: Value) -> type:
 def _whole(fact: Fact) -> Fact | None:
     """Give a fact about an int with an int bound; None if it says nothing or the impossible."""
     bound = fact.bound
-    assert not isinstance(bound, str)
+    assert not isinstance(bound, str | tuple)
     if isinstance(bound, float) and not math.isfinite(bound):
         return None
     match fact.operator:
@@ -100,7 +100,7 @@ def _whole(fact: Fact) -> Fact | None:
 
 
 def _less(one: Value, other: Value) -> bool:
-    if isinstance(one, str) or isinstance(other, str):
+    if isinstance(one, str | tuple) or isinstance(other, str | tuple):
         return str(one) < str(other)
     return one < other
 
@@ -114,7 +114,7 @@ def _tighter(fact: Fact, than: Fact, *, upward: bool) -> bool:
 def _apart(low: Fact, high: Fact) -> bool:
     """Tell whether nothing lies above the low bound and below the high one."""
     if low.approximate or high.approximate:
-        if isinstance(low.bound, str) or isinstance(high.bound, str):
+        if isinstance(low.bound, str | tuple) or isinstance(high.bound, str | tuple):
             return False
         return low.bound - high.bound > _MARGIN * max(1.0, abs(low.bound), abs(high.bound))
     if low.bound == high.bound:

@@ -21,7 +21,6 @@ from cepheus.rules.check.names import names
 from cepheus.rules.check.networks import networks
 from cepheus.rules.check.parameters import parameters
 from cepheus.rules.check.ranges import ranges
-from cepheus.rules.check.regexes import regexes
 from cepheus.rules.check.scope import RuleScope, scope_of
 from cepheus.rules.check.slots import Key
 from cepheus.rules.check.types import types
@@ -83,7 +82,6 @@ def _check(rules: RuleSet, schema: Schema | None, closed: bool | None) -> Checke
         parameters(scope, findings)
         assignments(scope, findings)
         windows(scope, findings)
-        regexes(scope, findings)
     inferred = types(scopes, known, findings)
     for scope in scopes:
         ranges(scope, inferred, findings)

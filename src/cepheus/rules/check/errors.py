@@ -38,9 +38,8 @@ def errors(rules: RuleSet, known: KnownTypes, inferred: InferredTypes, findings:
 def _exists(declaration: ErrorDeclaration, known: KnownTypes, inferred: InferredTypes, findings: Findings) -> None:
     event, name = declaration.event, declaration.attribute
     if known.is_unknown(event):
-        findings.error(
-            "declared-error", f"there is no event type '{event}'", declaration.span, known.similar.hint(event)
-        )
+        hint = known.similar.hint(event) or f"declare it, as in 'event {event}({name}: double)', or correct the name"
+        findings.error("declared-error", f"there is no event type '{event}'", declaration.span, hint)
         return
     if event in known.composites and event not in known.declared and event not in known.data:
         message = f"'{event}' is made by a rule: its attributes have the errors of what they are computed from"

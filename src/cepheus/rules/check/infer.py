@@ -35,6 +35,7 @@ _ARITHMETIC_HINTS = {
     Family.STRING: "to put texts together, write concat(a, b)",
     Family.BOOL: "bools only compare, with = and !=",
     Family.TIMESTAMP: TIMES_HINT,
+    Family.LIST: None,
 }
 _NEEDED = {Kind.NUMBER: Family.NUMBER, Kind.STRING: Family.STRING, Kind.TIMESTAMP: Family.TIMESTAMP}
 _NUMERIC_AGGREGATES = ("Avg", "Sum", "Stddev")
@@ -181,7 +182,8 @@ class RuleInference:
                 if position:
                     self._alike(node.arguments[0], slots[0], argument, slot, own)
                 continue
-            self._argument(function.name, kind, argument, slot, own)
+            # lists, which have a length, too, are values of rules over intervals alone
+            self._argument(function.name, Kind.STRING if kind is Kind.SIZED else kind, argument, slot, own)
         if function.result is not None:
             return Slot(FAMILY[function.result], function.result)
         if last is Kind.SAME:

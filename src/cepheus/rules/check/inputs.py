@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from cepheus.core.errors import RuleError
 from cepheus.core.schema import TIME_ATTRIBUTE, Attribute, EventType, Schema
@@ -20,7 +21,7 @@ def inputs(scopes: list[RuleScope], known: KnownTypes, inferred: InferredTypes) 
     declares is optional if every rule that reads it says, with ``coalesce``, what to take in its place.
     """
     reads = _reads(scopes)
-    found = dict(known.declared)
+    found = {name: _completed(event_type, inferred) for name, event_type in known.declared.items()}
     names = list(reads) if not known.closed else [*reads, *known.data]
     for name in names:
         if name not in found and (name not in known.composites or name in known.data):
@@ -51,27 +52,18 @@ def with_positional(read: Schema, positional: Mapping[str, EventType], known: Kn
 
 def composites(known: KnownTypes, inferred: InferredTypes) -> Schema:
     """Give the types of composite events that the rules define."""
-    return Schema(
-        (
-            EventType(
-                event_type.name,
-                tuple(
-                    attribute
-                    if attribute.type is not None
-                    else Attribute(
-                        attribute.name,
-                        inferred.types.get((event_type.name, attribute.name)),
-                        attribute.optional,
-                        span=attribute.span,
-                    )
-                    for attribute in event_type.attributes
-                ),
-                event_type.span,
-            )
-            for event_type in known.composites.values()
-        ),
-        closed=True,
+    return Schema((_completed(event_type, inferred) for event_type in known.composites.values()), closed=True)
+
+
+def _completed(event_type: EventType, inferred: InferredTypes) -> EventType:
+    """Give a type with the types of attributes that only rules which read them tell."""
+    if all(attribute.type is not None for attribute in event_type.attributes):
+        return event_type
+    attributes = (
+        replace(attribute, type=attribute.type or inferred.types.get((event_type.name, attribute.name)))
+        for attribute in event_type.attributes
     )
+    return replace(event_type, attributes=tuple(attributes))
 
 
 def _read_type(name: str, read: dict[str, bool], known: KnownTypes, inferred: InferredTypes) -> EventType:

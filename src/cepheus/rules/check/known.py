@@ -80,15 +80,18 @@ def known_types(rules: RuleSet, data: Schema | None, closed: bool | None, findin
     data = Schema() if data is None else data
     conflicts = _Conflicts(findings)
     declared: dict[str, EventType] = {}
+    time_hint = "leave it out, and read the time of an event as EVENT.time"
+    if rules.interval_rules and not rules.rules:  # which read no times
+        time_hint = "leave it out, or give a time of the data's own another name"
     for event_type in rules.declarations:
-        _attribute_names(event_type, findings)
+        _attribute_names(event_type, findings, time_hint)
         first = declared.setdefault(event_type.name, event_type)
         if not _same(first, event_type):
             conflicts.report(event_type, "declared twice,", first, "keep one of the two declarations")
     composites: dict[str, EventType] = {}
     for rule in rules.rules:
         event_type = rule.composite
-        _attribute_names(event_type, findings)
+        _attribute_names(event_type, findings, time_hint)
         first = composites.setdefault(event_type.name, event_type)
         if not _same(first, event_type):
             hint = "give both definitions the same attributes, or one of them another name"
@@ -142,7 +145,7 @@ def _families(event_type: EventType) -> dict[str, Family | None]:
     return {attribute.name: attribute.type and FAMILY[attribute.type] for attribute in event_type.attributes}
 
 
-def _attribute_names(event_type: EventType, findings: Findings) -> None:
+def _attribute_names(event_type: EventType, findings: Findings, time_hint: str) -> None:
     seen: set[str] = set()
     for attribute in event_type.attributes:
         if attribute.name == TIME_ATTRIBUTE:
@@ -150,7 +153,7 @@ def _attribute_names(event_type: EventType, findings: Findings) -> None:
                 "reserved-name",
                 f"'{event_type.name}' cannot have an attribute 'time': every event has its own time",
                 _place(attribute, event_type),
-                "leave it out, and read the time of an event as EVENT.time",
+                time_hint,
             )
         elif attribute.name in RESERVED - {ID_FIELD}:
             findings.error(

@@ -7,20 +7,17 @@ import warnings
 
 from cepheus.core.source import Span
 from cepheus.rules.check.findings import Findings
-from cepheus.rules.check.scope import RuleScope
 from cepheus.rules.expressions import Call, Constant
 from cepheus.rules.functions import compile_pattern
 
 
-def regexes(scope: RuleScope, findings: Findings) -> None:
-    """Check every regular expression that a rule writes out, and point at the letter where it breaks."""
-    for site in scope.sites:
-        for node in site.nodes:
-            match node:
-                case Call(function="matches", arguments=(_, Constant(value=str(pattern)) as constant)):
-                    _regex(pattern, constant.span, findings)
-                case _:
-                    pass
+def check_regex(node: Call, findings: Findings) -> None:
+    """Check the regular expression that a call writes out, and point at the letter where it breaks."""
+    match node:
+        case Call(function="matches", arguments=(_, Constant(value=str(pattern)) as constant)):
+            _regex(pattern, constant.span, findings)
+        case _:
+            pass
 
 
 def _regex(pattern: str, span: Span | None, findings: Findings) -> None:

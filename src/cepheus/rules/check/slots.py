@@ -21,6 +21,7 @@ class Family(Enum):
     STRING = "a string"
     BOOL = "a bool"
     TIMESTAMP = "a timestamp"
+    LIST = "a list"
 
 
 FAMILY: dict[ValueType, Family] = {
@@ -29,6 +30,7 @@ FAMILY: dict[ValueType, Family] = {
     ValueType.STRING: Family.STRING,
     ValueType.BOOL: Family.BOOL,
     ValueType.TIMESTAMP: Family.TIMESTAMP,
+    ValueType.LIST: Family.LIST,
 }
 """The family of each value type."""
 
@@ -97,6 +99,8 @@ class Slot:
                 return ValueType.BOOL
             case Family.TIMESTAMP:
                 return ValueType.TIMESTAMP
+            case Family.LIST:
+                return ValueType.LIST
 
 
 class Unifier:

@@ -122,7 +122,7 @@ def _compare(
 
 def _written(slot: Slot) -> str | None:
     value_type = slot.value_type
-    return None if value_type is None else value_type.value
+    return None if value_type in (None, ValueType.LIST) else value_type.value
 
 
 def _mismatch_hint(node: Expression, other: Slot) -> str | None:

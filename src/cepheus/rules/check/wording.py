@@ -29,6 +29,7 @@ IN_WORDS: dict[ValueType, str] = {
     ValueType.FLOAT: "a double",
     ValueType.STRING: "a string",
     ValueType.TIMESTAMP: "a timestamp",
+    ValueType.LIST: "a list",
 }
 """A value type with its article."""
 

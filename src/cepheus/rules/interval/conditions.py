@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
+from cepheus.core.lists import Key, distinct, value_key
 from cepheus.core.values import Value
 from cepheus.rules.aggregates import aggregate, is_aggregable
 from cepheus.rules.evaluate import Evaluator, Test, compare, evaluator, tester
 from cepheus.rules.expressions import Constant, Constraint, Expression, Parameter
-from cepheus.rules.interval.matches import Binding, Instance, Key, Match, distinct, fits, unify, value_key
+from cepheus.rules.interval.matches import Binding, Instance, Match, fits, unify
 from cepheus.rules.interval.model import (
     Aggregated,
     AllOf,
@@ -18,6 +19,8 @@ from cepheus.rules.interval.model import (
     Argument,
     Bind,
     Condition,
+    Element,
+    Fits,
     Holds,
     Known,
     Member,
@@ -102,6 +105,20 @@ class Conditions:
                 found = self.value(value, binding)
                 if any(compare("=", found, self.value(option, binding)) for option in options):
                     yield binding
+            case Fits(value=value, pattern=pattern):
+                if isinstance(value, Parameter) and value.name not in binding:
+                    yield from _bound(value.name, self.value(pattern.built(), binding), binding)
+                    return
+                taken = unify((pattern,), (self.value(value, binding),), binding)
+                if taken is not None:
+                    yield taken
+            case Element(value=value, elements=elements):
+                among = self.value(elements, binding)
+                for given in distinct(among) if isinstance(among, tuple) else ():
+                    if isinstance(value, Parameter) and value.name not in binding:
+                        yield {**binding, value.name: given}
+                    elif compare("=", self.value(value, binding), given):
+                        yield binding
             case AnyOf(alternatives=alternatives):
                 if any(self._holds(alternative, binding, end) for alternative in alternatives):
                     yield binding

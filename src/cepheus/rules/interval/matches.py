@@ -2,41 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cepheus.core.event import DIGEST_MASK, EventId, composite_digest, text_digest
+from cepheus.core.lists import LIST_MARK, Key, list_text, value_key
 from cepheus.core.values import Value
 from cepheus.rules.evaluate import compare
 from cepheus.rules.expressions import Constant, Parameter
-from cepheus.rules.interval.model import Anything, Argument, Atom, Operator
+from cepheus.rules.interval.model import Anything, Argument, Atom, ListPattern, Operator
 
 Binding = Mapping[str, Value]
 """The values of variables by name."""
-
-Key = tuple[object, ...]
-"""What tells two things apart: equal for equal values, so that 2 and 2.0 are one, and 1 and true are not."""
-
-
-def value_key(value: Value | None) -> Key:
-    """Give the key of a value.
-
-    >>> value_key(2) == value_key(2.0), value_key(1) == value_key(True)
-    (True, False)
-    """
-    return isinstance(value, bool), value
-
-
-def distinct(values: Iterable[Value]) -> list[Value]:
-    """Give each value once, the first of those that are equal.
-
-    >>> distinct([1, 1.0, True, "a", "a"])
-    [1, True, 'a']
-    """
-    found: dict[Key, Value] = {}
-    for value in values:
-        found.setdefault(value_key(value), value)
-    return list(found.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +55,17 @@ def binding_key(binding: Binding) -> Key:
 def unify(arguments: tuple[Argument, ...], values: tuple[Value | None, ...], binding: Binding) -> Binding | None:
     """Bind the variables of arguments to values; None if they do not fit, or not what is bound already.
 
+    A variable that occurs several times has the value of its first place; places in lists come after all others.
+
     >>> unify((Parameter("X"), Anything(), Parameter("X")), (1, "a", 1), {})
     {'X': 1}
+    >>> unify((ListPattern((Parameter("H"),), Parameter("T")),), ((1, 2, 3),), {})
+    {'H': 1, 'T': (2, 3)}
     """
     if len(arguments) != len(values):
         return None
     bound = dict(binding)
+    lists: list[tuple[ListPattern, Value | None]] = []
     for argument, value in zip(arguments, values, strict=True):
         match argument:
             case Anything():
@@ -95,7 +77,24 @@ def unify(arguments: tuple[Argument, ...], values: tuple[Value | None, ...], bin
                 if value is None or (name in bound and not compare("=", bound[name], value)):
                     return None
                 bound.setdefault(name, value)
+            case ListPattern():
+                lists.append((argument, value))
+    for pattern, value in lists:
+        inside = _take_apart(pattern, value, bound)
+        if inside is None:
+            return None
+        bound.update(inside)
     return bound
+
+
+def _take_apart(pattern: ListPattern, value: Value | None, binding: Binding) -> Binding | None:
+    """Bind the variables of a list's pattern; None if the value is no such list."""
+    count = len(pattern.items)
+    if not isinstance(value, tuple) or len(value) < count:
+        return None
+    if pattern.rest is None:
+        return unify(pattern.items, value, binding)
+    return unify((*pattern.items, pattern.rest), (*value[:count], value[count:]), binding)
 
 
 def fits(atom: Atom, instance: Instance, binding: Binding) -> Binding | None:
@@ -155,6 +154,8 @@ def _word(value: Value | None) -> int:
     """Give the 64 bits of a value; numbers that are equal have the same."""
     if value is None or isinstance(value, bool | str):
         return text_digest(repr(value))
+    if isinstance(value, tuple):
+        return text_digest(repr(list_text(value))) ^ LIST_MARK
     if isinstance(value, int) or value.is_integer():
         return int(value) & _MASK
     return text_digest(value.hex())

@@ -3,7 +3,8 @@
 A pattern denotes a set of *matches*: an interval ``[start, end]`` (microseconds, ``start <= end``) and an assignment of
 values to its variables. The docstring of each node is its line of Figure 2 of the ETALIS paper: ``[q1, q2]`` is a match
 of the first operand, ``[q3, q4]`` one of the second, and both agree on the variables they share. Numbers are equal if
-they are equal as numbers (2 and 2.0 are), values of different kinds never are.
+they are equal as numbers (2 and 2.0 are), values of different kinds never are. Lists are equal if they have as many
+elements, and these are equal; lists have no order.
 
 The order in which things happen matters to restricting policies only. Events come in total order; the points in time
 of ``TimePoint`` come before all events of their time. Each event goes to the rules in the order of their deployment. A
@@ -25,7 +26,8 @@ from enum import Enum
 from cepheus.core.schema import EventType
 from cepheus.core.source import Span
 from cepheus.core.values import Value
-from cepheus.rules.expressions import Constant, Constraint, Expression, Parameter
+from cepheus.rules.expressions import Call, Constant, Constraint, Expression, Parameter
+from cepheus.rules.functions import LIST_BEFORE, LIST_OF
 
 
 class Operator(Enum):
@@ -67,7 +69,29 @@ class Anything:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-Argument = Constant | Parameter | Anything
+@dataclass(frozen=True, slots=True)
+class ListPattern:
+    """``[H|T]``, ``[X, 2, _]``: a list whose elements fit the items, in order.
+
+    ``rest`` fits the list of all further elements; None means that there are none. A list of constants alone is a
+    ``Constant``.
+    """
+
+    items: tuple[Argument, ...]
+    rest: Parameter | Anything | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    def built(self) -> Expression:
+        """Give the expression of the list itself; nothing in it may be ``_``."""
+        items = tuple(item.built() if isinstance(item, ListPattern) else item for item in self.items)
+        parts = [item for item in items if not isinstance(item, Anything)]
+        if self.rest is None:
+            return Call(LIST_OF, tuple(parts), self.span)
+        assert isinstance(self.rest, Parameter)
+        return Call(LIST_BEFORE, (*parts, self.rest), self.span)
+
+
+Argument = Constant | Parameter | Anything | ListPattern
 """What stands in an argument place of an atom."""
 
 
@@ -216,6 +240,27 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
+class Element:
+    """``X in L``: the value equals an element of a list; a variable without a value gets each in turn, once."""
+
+    value: Expression
+    elements: Expression
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Fits:
+    """``L = [H|T]``: the value is a list that fits the pattern, binding what is not bound yet.
+
+    A variable without a value gets the list instead, of which all variables are bound then.
+    """
+
+    value: Expression
+    pattern: ListPattern
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class AllOf:
     """``c1, c2``: a conjunction inside AnyOf."""
 
@@ -258,7 +303,7 @@ class Aggregated:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-Condition = Holds | Bind | Known | Unknown | Member | AnyOf | NoneOf | Aggregated
+Condition = Holds | Bind | Known | Unknown | Member | Element | Fits | AnyOf | NoneOf | Aggregated
 
 
 # ---- Policies ------------------------------------------------------------------------------------------------------
@@ -315,7 +360,8 @@ class ConsumptionPolicy:
     With ``onesided`` a new match waits only if nothing waits for it: no match at the other operand that agrees with it
     and stands in the operator's relation to it, whatever the windows and conditions around the operator say of the two
     (rules 7 and 9 of Algorithm 5.2, as in the ETALIS system; those of the left operand before those of the right). What
-    has left a window still keeps others from waiting, so that windows do not limit what is kept.
+    has left a window still keeps others from waiting, so that windows do not limit what is kept where both operands
+    wait; where only the left one does, they do.
 
     UNRESTRICTED is neither once nor renewing nor onesided.
 

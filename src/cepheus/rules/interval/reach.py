@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import inf
 from typing import assert_never
 
+from cepheus.core.time import MAX_TIME
 from cepheus.rules.interval.model import (
     Absence,
     Aggregated,
@@ -58,6 +59,14 @@ def effective_policy(rule: IntervalRule) -> ConsumptionPolicy:
     policy = rule.policy or ConsumptionPolicy()
     operators = {node.operator for node in walk(rule.pattern) if isinstance(node, Combined)}
     return policy if operators - set(LEFT_ENDS_FIRST) else replace(policy, onesided=False)
+
+
+def reach_below(operator: Operator, policy: ConsumptionPolicy, reach: int) -> int:
+    """Give how long what waits at an operator, and below it, can be of use, from what the windows around it say.
+
+    Under ``onesided`` what has left a window still keeps others from waiting where both operands wait.
+    """
+    return MAX_TIME if policy.onesided and operator not in LEFT_ENDS_FIRST else reach
 
 
 def points(rules: Iterable[object]) -> tuple[int, ...]:

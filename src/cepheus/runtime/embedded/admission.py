@@ -30,6 +30,7 @@ from cepheus.core.formats.conform import conform
 from cepheus.core.formats.intake import Intake, IntakeOptions
 from cepheus.core.formats.intervals import ARGUMENTS, END, START, argument_name, named
 from cepheus.core.formats.problems import BadEvents, placed, shown
+from cepheus.core.lists import text_column
 from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType
@@ -261,7 +262,7 @@ class Admission:
         try:
             if isinstance(raw, datetime):
                 found: ValueType | None = ValueType.TIMESTAMP
-                raw, unit = _from_datetime(raw), TimeUnit.US
+                raw, unit = from_datetime(raw), TimeUnit.US
             else:
                 found = kind_of_value(raw)
             value = coerce_value(raw, kind or found or ValueType.FLOAT, unit)
@@ -280,7 +281,7 @@ class Admission:
         if raw is None:
             raise EventError.of("event", "an event has no time", hint=did_you_mean("time", given))
         if isinstance(raw, datetime):
-            return _from_datetime(raw)
+            return from_datetime(raw)
         try:
             time = coerce_value(raw.item() if isinstance(raw, np.generic) else raw, ValueType.TIMESTAMP, self._unit)
         except EventError as error:
@@ -374,7 +375,7 @@ def _one(column: pa.ChunkedArray) -> pa.Array:
 def _array(values: list[Value | None], kind: ValueType) -> pa.Array:
     if kind is ValueType.TIMESTAMP:
         return pa.array(values, pa.int64()).cast(pa.timestamp("us")).cast(kind.arrow)
-    return pa.array(values, kind.arrow)
+    return text_column(values) if kind is ValueType.LIST else pa.array(values, kind.arrow)
 
 
 def _prefixed(error: EventError, prefix: str, hint: str | None = None) -> EventError:
@@ -382,7 +383,7 @@ def _prefixed(error: EventError, prefix: str, hint: str | None = None) -> EventE
     return EventError([replace(finding, message=prefix + finding.message, hint=finding.hint or hint)])
 
 
-def _from_datetime(moment: datetime) -> int:
+def from_datetime(moment: datetime) -> int:
     """Give the microseconds since the epoch; a moment without a zone is in UTC."""
     moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
     return (moment - _EPOCH) // timedelta(microseconds=1)

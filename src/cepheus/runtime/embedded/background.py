@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
 
 from cepheus.core.batch import python_values
-from cepheus.core.errors import OptionError
-from cepheus.core.values import INT_MAX, INT_MIN, Value, from_arrow
+from cepheus.core.errors import EventError, OptionError
+from cepheus.core.formats.problems import shown
+from cepheus.core.lists import checked_list
+from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType, from_arrow
 from cepheus.rules.interval.model import Knowledge, Relation
-from cepheus.runtime.embedded.admission import ArrowTable
+from cepheus.runtime.embedded.admission import ArrowTable, from_datetime
+from cepheus.runtime.embedded.facts_file import read_facts
 
-Rows = str | os.PathLike[str] | ArrowTable | Iterable[tuple[Value, ...]]
-"""A CSV file whose first line names the columns, an Arrow table, a pandas or Polars frame, or tuples."""
+Rows = str | os.PathLike[str] | ArrowTable | Iterable[Sequence[Value | datetime | None] | Mapping[str, Value | None]]
+"""A CSV file whose first line names the columns, an Arrow table, a pandas or Polars frame, tuples, or dicts."""
 
 
 def read_knowledge(given: Mapping[str, Rows]) -> Knowledge:
     """Read relations by name.
+
+    The values of dicts are taken in the order of the keys of the first. A row that lacks a value (None, null, an empty
+    cell, NaN in a pandas frame) is left out: nothing is known of it. A time is an integer of microseconds.
 
     >>> read_knowledge({"near": [("a", "b"), ("b", "c")]}).tables[0].rows
     (('a', 'b'), ('b', 'c'))
@@ -32,25 +39,54 @@ def read_knowledge(given: Mapping[str, Rows]) -> Knowledge:
 
 def _relation(name: str, given: Rows) -> Relation:
     if isinstance(given, str | os.PathLike):
-        return _of_table(name, _read_csv(name, Path(given)))
+        return read_facts(name, Path(given))
     if isinstance(given, ArrowTable):
         return _of_table(name, given if isinstance(given, pa.Table) else pa.table(given))
-    rows = [tuple(row) for row in given]
+    rows = _rows(name, given)
     arity = len(rows[0]) if rows else 0
     if any(len(row) != arity for row in rows):
         raise OptionError.of("facts", f"the rows of '{name}' have different lengths")
     return Relation(name, arity, _facts(name, rows))
 
 
+def _rows(name: str, given: object) -> list[tuple[Any, ...]]:
+    """Give rows as tuples; those of dicts in the order of the keys of the first."""
+    if isinstance(given, Mapping) or not isinstance(given, Iterable):
+        raise OptionError.of("facts", f"the facts of '{name}' are no rows: {shown(given)}", hint=_ROWS)
+    found: list[tuple[Any, ...]] = []
+    keys: list[str] | None = None
+    for number, row in enumerate(given, 1):
+        if isinstance(row, Mapping):
+            keys = list(row) if keys is None else keys
+            if row.keys() != set(keys):
+                message = f"row {number} of '{name}' has the keys {_listed(row)}, and the first has {_listed(keys)}"
+                raise OptionError.of("facts", message, hint="give every row the same keys; None where a value lacks")
+            found.append(tuple(row[key] for key in keys))
+            continue
+        if isinstance(row, str | bytes) or not isinstance(row, Iterable):
+            raise OptionError.of("facts", f"row {number} of '{name}' is {shown(row)}, which is no row", hint=_ROWS)
+        if keys is not None:
+            raise OptionError.of("facts", f"row {number} of '{name}' has no keys, and the first has", hint=_ROWS)
+        found.append(tuple(row))
+    return found
+
+
+def _listed(keys: Iterable[object]) -> str:
+    return ", ".join(map(str, keys)) or "none"
+
+
+_ROWS = 'write rows as tuples, as in [("t1", "hall")], or as dicts; a row of one value is ("t1",)'
+
+
 def _facts(name: str, rows: Iterable[tuple[Value | None, ...]]) -> tuple[tuple[Value, ...], ...]:
     """Leave out rows that lack a value, and refuse values that an attribute of an event could not have."""
     facts = []
     for row in rows:
-        plain = (value.item() if isinstance(value, np.generic) else value for value in row)
+        plain = (_plain(name, value) for value in row)
         values = tuple(value for value in plain if value is not None)
         for value in values:
-            if not isinstance(value, bool | int | float | str):
-                raise OptionError.of("facts", f"a row of '{name}' holds {value!r}, which is no value")
+            if not isinstance(value, bool | int | float | str | tuple):
+                raise OptionError.of("facts", f"a row of '{name}' holds {shown(value)}, which is no value")
             if isinstance(value, int) and not INT_MIN <= value <= INT_MAX:
                 raise OptionError.of("facts", f"a row of '{name}' holds {value}, which does not fit in 64 bits")
             if isinstance(value, float) and not math.isfinite(value):
@@ -60,24 +96,29 @@ def _facts(name: str, rows: Iterable[tuple[Value | None, ...]]) -> tuple[tuple[V
     return tuple(facts)
 
 
+def _plain(name: str, value: Any) -> Value | None:
+    if isinstance(value, list | tuple | np.ndarray):
+        try:
+            return checked_list(value)
+        except EventError as error:
+            reason = error.diagnostics[0]
+            raise OptionError.of("facts", f"a row of '{name}': {reason.message}", hint=reason.hint) from None
+    if isinstance(value, datetime):
+        return from_datetime(value)
+    plain: Value | None = value.item() if isinstance(value, np.generic) else value
+    return plain
+
+
 def _of_table(name: str, table: pa.Table) -> Relation:
     columns: list[list[Value | None]] = []
-    for column_name in table.schema.names:
-        column = table.column(column_name).combine_chunks()
+    for column_name, chunks in zip(table.schema.names, table.columns, strict=True):
+        column = chunks.combine_chunks()
+        if pa.types.is_null(column.type):  # nothing but missing values: of no type, and of no row
+            column = column.cast(pa.string())
         kind = from_arrow(column.type)
         if kind is None:
             raise OptionError.of(
                 "facts", f"the column '{column_name}' of '{name}' holds {column.type}, which is no value"
             )
-        columns.append(python_values(column, kind))
+        columns.append(column.to_pylist() if kind is ValueType.LIST else python_values(column, kind))
     return Relation(name, len(columns), _facts(name, zip(*columns, strict=True)))
-
-
-def _read_csv(name: str, path: Path) -> pa.Table:
-    if not path.is_file():
-        raise OptionError.of("file", f"there is no file '{path}' with the facts of '{name}'")
-    try:
-        return pyarrow.csv.read_csv(path)
-    except pa.ArrowInvalid as error:
-        reason = " ".join(str(error).split())[:200]
-        raise OptionError.of("facts", f"the facts of '{name}' in '{path}' cannot be read: {reason}") from None

@@ -7,12 +7,15 @@ from typing import Any
 
 from cepheus.core.errors import OptionError, RuleError, did_you_mean
 from cepheus.core.schema import Attribute, EventType, Schema
+from cepheus.engine.mixed import types_read
 from cepheus.rules.check import Checked, check
 from cepheus.rules.expressions import AttributeRef, EventPattern
+from cepheus.rules.interval.model import IntervalRule
 from cepheus.rules.json_form import from_json, to_json
 from cepheus.rules.model import AnyRule, Pattern, Rule, RuleSet
 from cepheus.rules.networks.model import Network
 from cepheus.rules.walk import walk
+from cepheus.runtime.embedded.redeclared import refuse_redeclared
 from cepheus.runtime.embedded.subscriptions import refuse_beyond_content
 from cepheus.uncertainty.bayes.network import RuleNetwork
 from cepheus.uncertainty.bayes.networks import network_of, networks_of
@@ -53,7 +56,7 @@ class Catalog:
         """What must be admitted for the rules and the subscriptions: event types and their attributes."""
         types = dict(self.checked.inputs)
         for name, heard in self.heard.items():
-            types[name] = _together(types[name], heard) if name in types else heard
+            types[name] = _heard_with(types[name], heard) if name in types else heard
         return Schema(types.values(), closed=self.closed)
 
     def with_rules(self, added: RuleSet) -> tuple[Catalog, tuple[AnyRule, ...]]:
@@ -66,7 +69,9 @@ class Catalog:
         present = replace(self.checked.rules, networks=kept)
         checked = check(present + added, schema=self.data, closed=self.closed)
         known = {rule.name for rule in self.rules}
-        return replace(self, checked=checked), tuple(r for r in checked.rules.all_rules if r.name not in known)
+        catalog = replace(self, checked=checked)
+        refuse_redeclared(self.checked.rules, self.types, catalog.types)
+        return catalog, tuple(r for r in checked.rules.all_rules if r.name not in known)
 
     def networks(self, among: tuple[Network, ...] | None = None) -> dict[str, RuleNetwork]:
         """Give the networks of rules, or only some of them, by the name of the rule, each evaluated once."""
@@ -90,7 +95,11 @@ class Catalog:
         return replace(self, checked=replace(self.checked, rules=replace(rules, networks=(*others, network.added))))
 
     def without(self, name: str) -> Catalog:
-        """Take a rule away. The type it defined stays known, so that rules that use it remain right."""
+        """Take a rule away. The type it defined stays known, so that rules that use it remain right.
+
+        Of a rule over intervals that no other rule uses, only the names of attributes stay: what types their values
+        have, the rules that are left tell.
+        """
         found = [rule for rule in self.rules if rule.name == name]
         if not found:
             hint = did_you_mean(name, [str(rule.name) for rule in self.rules])
@@ -102,6 +111,9 @@ class Catalog:
         composite = found[0].composite
         defined = [*(rule.composite for rule in remaining), *(rule.composite for rule in intervals)]
         if all(known.name != composite.name for known in (*declarations, *defined)):
+            left: tuple[AnyRule, ...] = (*remaining, *intervals)
+            if isinstance(found[0], IntervalRule) and all(composite.name not in types_read(rule) for rule in left):
+                composite = replace(composite, attributes=tuple(replace(a, type=None) for a in composite.attributes))
             declarations = (*declarations, composite)
         networks = tuple(network for network in self.checked.rules.networks if network.rule != name)
         rules = replace(
@@ -160,6 +172,12 @@ def _refuse_other_types(pattern: EventPattern, heard: EventType, expected: Event
                 span=spans[0],
                 hint=f"compare it with a value of type {other.type.value}",
             )
+
+
+def _heard_with(read: EventType, heard: EventType) -> EventType:
+    """Give what rules read of events and, besides, what only subscriptions hear of; these may lack it."""
+    own = [replace(a, optional=True) for a in heard.attributes if read.attribute(a.name) is None]
+    return replace(read, attributes=(*read.attributes, *own))
 
 
 def _together(one: EventType, other: EventType) -> EventType:

@@ -7,7 +7,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from cepheus.core.errors import OptionError, Place, RuleError, did_you_mean
+from cepheus.core.errors import OptionError, Place, RuleError
+from cepheus.core.similar_file import similar_file
 from cepheus.core.time import TimeUnit
 from cepheus.language import etalis, tesla
 from cepheus.rules.model import RuleSet
@@ -23,6 +24,7 @@ ETALIS_EXTENSION = ".etalis"
 
 _NOT_RULES = re.compile(r"""(?:--|//|#|%)[^\n]*|/\*.*?\*/|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*["]""", re.DOTALL)
 _DEFINITION = re.compile(r"\bdefine\s+\w", re.IGNORECASE)
+_TESLA = re.compile(r"\bfrom\s+\w|^(?:rule|error|network)\s+\w", re.IGNORECASE)
 _ARROW = re.compile(r"<-|:-|\u2190")
 
 
@@ -54,11 +56,18 @@ def read_rules(source: RuleSource, unit: TimeUnit = TimeUnit.US) -> RuleSet:
 def is_etalis(text: str) -> bool:
     """Tell whether rule text is in the ETALIS language for events: it has an arrow, and nothing that TESLA defines.
 
+    Without either, it is if it ends with a full stop, as statements of TESLA besides definitions do not, or if there
+    are only comments.
+
     >>> is_etalis("pair(X) <- a(X) SEQ b(X)."), is_etalis("define A() from B(x <-3)")
     (True, False)
+    >>> is_etalis("near(a, b)."), is_etalis("event a(x: int). % ours"), is_etalis("event a(x: int)")
+    (True, True, False)
     """
-    bare = _NOT_RULES.sub(" ", text)
-    return _ARROW.search(bare) is not None and _DEFINITION.search(bare) is None
+    bare = _NOT_RULES.sub(" ", text).strip()
+    if _DEFINITION.search(bare) is not None:
+        return False
+    return _ARROW.search(bare) is not None or not bare or (bare.endswith(".") and _TESLA.search(bare) is None)
 
 
 def _parse(text: str, unit: TimeUnit) -> RuleSet:
@@ -68,7 +77,7 @@ def _parse(text: str, unit: TimeUnit) -> RuleSet:
 def read_text(path: Path) -> str:
     """Read a rule file, which must be UTF-8; a byte order mark is left out."""
     if not path.exists():
-        raise OptionError.of("file", f"there is no file '{path}'", hint=_similar(path))
+        raise OptionError.of("file", f"there is no file '{path}'", hint=similar_file(path))
     if path.is_dir():
         raise OptionError.of("file", f"'{path}' is a folder", hint=f"name its rule files, as in {path}/*{EXTENSION}")
     try:
@@ -95,11 +104,3 @@ def _read_file(path: Path, unit: TimeUnit) -> RuleSet:
 
 def _names_a_file(text: str) -> bool:
     return len(text.splitlines()) == 1 and (text.endswith((EXTENSION, ETALIS_EXTENSION)) or os.path.isfile(text))
-
-
-def _similar(path: Path) -> str | None:
-    try:
-        names = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
-    except OSError:
-        return None
-    return did_you_mean(path.name, names)

@@ -6,8 +6,8 @@ For data that does not fit there, let Spark read it: ``cepheus run``, or ``cephe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,7 +52,7 @@ def detect_gathered(
         for name, event_type in checked.inputs.items()
     }
     return detect(
-        checked.rules,
+        replace(checked.rules, declarations=(*checked.rules.declarations, *_with_lists(checked, kinds))),
         frames,
         time=_TIME,
         sequence=_SEQUENCE,
@@ -120,6 +120,15 @@ class _Kinds:
         key = (event_type, name)
         alike = next((keys for keys in self.checked.equal_types if key in keys), frozenset({key}))
         return next((self.settled[one] for one in sorted({key} | alike) if one in self.settled), ValueType.STRING)
+
+
+def _with_lists(checked: Checked, kinds: _Kinds) -> Iterator[EventType]:
+    """Declare the types that have lists by the data alone: in a table a list is a text, which tells nothing."""
+    declared = {event_type.name for event_type in checked.rules.declarations}
+    for name, event_type in checked.inputs.items():
+        told = tuple(replace(a, type=kinds.of(name, a.name, a.type)) for a in event_type.attributes)
+        if name not in declared and any(attribute.type is ValueType.LIST for attribute in told):
+            yield replace(event_type, attributes=told)
 
 
 def _table(events: EventBatch, name: str, event_type: EventType, kinds: _Kinds) -> pa.Table:

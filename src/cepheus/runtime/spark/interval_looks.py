@@ -27,6 +27,7 @@ from cepheus.rules.interval.model import (
     IntervalPattern,
     IntervalRule,
     Lasting,
+    ListPattern,
     TimePoint,
     Where,
 )
@@ -83,6 +84,8 @@ def _look(atom: Atom, conditions: Conditions, event_type: EventType) -> Look:
     for argument, attribute in zip(atom.arguments, event_type.attributes, strict=True):
         ref = AttributeRef(None, attribute.name)
         match argument:
+            case ListPattern():
+                constraints.append(Comparison((ref, ref), ("=",)))  # it has a value
             case Parameter(name=name):
                 own.setdefault(name, ref)
                 constraints.append(Comparison((ref, ref), ("=",)))  # it has a value

@@ -20,6 +20,7 @@ from cepheus.core.batch import ColumnKey, EventBatch, Ids
 from cepheus.core.errors import EventError
 from cepheus.core.event import EventId
 from cepheus.core.formats.cells import id_of_text
+from cepheus.core.lists import list_column, text_column
 from cepheus.core.schema import EventType, Schema
 from cepheus.core.values import ValueType
 from cepheus.plan.uncertain import AttributeKey
@@ -39,6 +40,7 @@ SQL_TYPES: Mapping[ValueType, str] = {
     ValueType.FLOAT: "double",
     ValueType.STRING: "string",
     ValueType.TIMESTAMP: "timestamp",
+    ValueType.LIST: "string",  # its text, as everywhere in columns
 }
 """What Spark calls the types of attributes."""
 
@@ -201,6 +203,8 @@ def _no(what: str) -> EventError:
 
 
 def _attribute(column: pa.Array, key: ColumnKey) -> pa.Array:
+    if key[1] is ValueType.LIST:
+        return text_column(list_column(column))  # in normal form, which Spark does not know
     return column.view(ValueType.TIMESTAMP.arrow) if key[1] is ValueType.TIMESTAMP else column
 
 

@@ -84,7 +84,7 @@ def _error_keys(errors: ErrorColumn) -> list[NDArray[np.generic]]:
 
 def _sortable(column: pa.Array, value_type: ValueType) -> NDArray[np.generic]:
     match value_type:
-        case ValueType.STRING:
+        case ValueType.STRING | ValueType.LIST:
             coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
             if not len(coded.dictionary):
                 return np.zeros(len(column), np.int64)

@@ -190,7 +190,11 @@ def _misfit(source: Source, event_type: EventType, name: str) -> Diagnostic | No
     return Diagnostic("column-type", f"{what}, but the column is {data_type.simpleString()}", span, hint)
 
 
-_CONVERTED = {(ValueType.INT, ValueType.FLOAT), (ValueType.INT, ValueType.TIMESTAMP)}
+_CONVERTED = {
+    (ValueType.INT, ValueType.FLOAT),
+    (ValueType.INT, ValueType.TIMESTAMP),
+    (ValueType.STRING, ValueType.LIST),
+}
 """Columns that become what is declared without loss of meaning."""
 
 

@@ -14,7 +14,7 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any, Literal
 
 from cepheus.core.schema import TIME_ATTRIBUTE, EventType
-from cepheus.core.values import ValueType
+from cepheus.core.values import ValueType, as_int
 from cepheus.language.tesla.print import format_expression
 from cepheus.plan.uncertain import AttributeKey
 from cepheus.rules.expressions import (
@@ -332,7 +332,7 @@ class _Translator:
             return column(self._column_name(expression))
         if _is_time(expression) and self._is_timestamp(other, own):
             assert isinstance(expression, Constant)
-            return f.timestamp_micros(f.lit(int(expression.value)))
+            return f.timestamp_micros(f.lit(as_int(expression.value)))
         return self._value(expression, own)
 
     def _is_timestamp(self, expression: Expression, own: str | None) -> bool:

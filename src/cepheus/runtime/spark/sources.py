@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -192,6 +193,13 @@ def _check_kind(source: Source, option: str, name: str, fit: Collection[ValueTyp
 
 def kind_of(data_type: DataType) -> ValueType | None:
     """Give the type of attribute that a column holds, None if it is none of ours."""
+    from pyspark.sql.types import ArrayType
+
+    if isinstance(data_type, ArrayType):
+        # a time in a list would be one number in the unit of the data, and text to Spark
+        inner = kind_of(data_type.elementType)
+        measured = _is_uncertain(data_type.elementType)
+        return None if measured or inner in (None, ValueType.TIMESTAMP) else ValueType.LIST
     return _KINDS.get(_value_type(data_type).typeName().partition("(")[0])
 
 
@@ -270,4 +278,16 @@ def as_kind(value: Column, data_type: DataType, kind: ValueType, unit: TimeUnit)
     """Give an attribute in the type that rules take it for; a timestamp becomes an integer of microseconds."""
     if kind is ValueType.TIMESTAMP:
         return micros(value, data_type, unit)
+    if kind is ValueType.LIST and data_type.typeName() == "array":
+        return _list_text(value, data_type.simpleString())
     return value.cast(SQL_TYPES[kind])
+
+
+def _list_text(value: Column, array: str) -> Column:
+    """Give the text of an array; numbers that are not finite are written as such, so that they are refused."""
+    from pyspark.sql import functions as f
+
+    if not re.fullmatch(r"(array<)+(float|double)>+", array):
+        return f.to_json(value)
+    text = f.to_json(value.cast(array.replace("float", "double")))
+    return f.regexp_replace(text, '"(NaN|-?Infinity)"', "$1")

@@ -31,7 +31,7 @@ _PREFIX = re.compile(r"^\[pyAgrum\] [\w/ ]+: ")
 
 def write_network_file(network: RuleNetwork, path: Path) -> None:
     """Write all nodes of a network to a file whose name ends in ``.bif`` or ``.xdsl``."""
-    kind = _format(path)
+    kind = check_format(path)
     text = bif_text(network) if kind == ".bif" else xdsl_text(network)
     try:
         path.write_text(text, encoding="utf-8")
@@ -41,7 +41,7 @@ def write_network_file(network: RuleNetwork, path: Path) -> None:
 
 def read_network_file(network: RuleNetwork, path: Path) -> RuleNetwork:
     """Put the nodes of a file in place of those of a network; RuleError if they do not fit its rule."""
-    kind = _format(path)
+    kind = check_format(path)
     if not path.is_file():
         raise OptionError.of("file", f"there is no file '{path}'")
     nodes = _read_bif(path) if kind == ".bif" else read_xdsl(path)
@@ -119,7 +119,8 @@ def _axes(parents: int) -> tuple[int, ...]:
     return (*reversed(range(parents)), parents)
 
 
-def _format(path: Path) -> str:
+def check_format(path: Path) -> str:
+    """Give the ending of the name of a network file; OptionError if it is none of ours."""
     if path.suffix.lower() not in FORMATS:
         hint = did_you_mean(path.suffix, FORMATS) or "name a file that ends in .bif or .xdsl"
         raise OptionError.of("network-file", f"'{path.name}' is not the name of a network file", hint=hint)

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 
 from cepheus.core.schema import EventType
 from cepheus.rules.check.findings import Findings
+from cepheus.rules.check.intervals.elements import with_elements
 from cepheus.rules.check.intervals.expressions import check_expressions
 from cepheus.rules.check.intervals.guards import with_guards
 from cepheus.rules.check.intervals.kinds import with_types
-from cepheus.rules.check.intervals.knowledge import check_uses, relations, used_relations
+from cepheus.rules.check.intervals.knowledge import arities_of, check_uses, relations, used_relations
 from cepheus.rules.check.intervals.signatures import Signatures
 from cepheus.rules.check.intervals.state import warn_of_unbounded_state
 from cepheus.rules.check.intervals.strata import stratify
@@ -37,10 +38,10 @@ class CheckedIntervals:
 
 def check_intervals(rules: RuleSet, known: KnownTypes, findings: Findings) -> CheckedIntervals:
     """Check the interval rules of a rule set, which have names, and complete them with what the checks find out."""
-    found = relations(rules.knowledge, findings)
-    arities = {name: relation.arity for name, relation in found.items()}
+    arities = arities_of(rules.knowledge, findings)
+    found = relations(rules.knowledge, arities, findings)
     _ambiguous(rules, known, found, findings)
-    guarded = [with_guards(rule, found, findings) for rule in rules.interval_rules]
+    guarded = [with_elements(with_guards(rule, found, findings)) for rule in rules.interval_rules]
     for rule in guarded:
         for conditions in _conditions(rule):
             check_uses(conditions, arities, findings)
@@ -52,8 +53,9 @@ def check_intervals(rules: RuleSet, known: KnownTypes, findings: Findings) -> Ch
     # A composite event of another family lasts from its first event to its terminator.
     staged = stratify(typed, known.composites, findings)
     heads = {rule.head.name: rule.head for rule in staged}
+    known_heads = {**signatures.types, **heads}
     for rule in staged:
-        check_expressions(rule, {**signatures.types, **heads}, findings)
+        check_expressions(rule, known_heads, findings)
         warn_of_unbounded_state(rule, findings)
         warn_of_bare_durations(rule, findings)
     reads = {node.type: heads.get(node.type) or signatures.types[node.type] for rule in staged for node in _atoms(rule)}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -15,13 +16,17 @@ from typing import Any
 from cepheus.core.values import Value
 from cepheus.rules.expressions import Constant, Expression, Parameter
 from cepheus.rules.interval.conditions import Conditions
+from cepheus.rules.interval.lists import opened
 from cepheus.rules.interval.model import (
     AnyOf,
     Argument,
     Bind,
     Condition,
     Deduction,
+    Element,
+    Fits,
     Known,
+    ListPattern,
     Member,
     NoneOf,
     Relation,
@@ -39,7 +44,7 @@ Follow = Callable[[Slots], None]
 
 
 class TooManyFactsError(Exception):
-    """A rule has derived more rows than are allowed."""
+    """A rule has derived more than is allowed."""
 
     def __init__(self, rule: Deduction) -> None:
         super().__init__(rule.relation)
@@ -57,10 +62,14 @@ _TRUTHS = {True: _Truth(True), False: _Truth(False)}
 
 
 def _cell(value: Value) -> Cell:
+    if isinstance(value, tuple):
+        return tuple(map(_cell, value))
     return _TRUTHS[value] if isinstance(value, bool) else value
 
 
 def _value(cell: Any) -> Any:
+    if isinstance(cell, tuple):
+        return tuple(map(_value, cell))
     return cell.value if isinstance(cell, _Truth) else cell
 
 
@@ -96,10 +105,12 @@ class Store:
 
 
 def complete(stores: Mapping[str, Store], rules: Sequence[Deduction], room: int) -> int:
-    """Add to relations all that rules derive which depend on one another; give how many rows that were.
+    """Add to relations all that rules derive which depend on one another; give how much room that takes.
 
-    TooManyFactsError is raised for the rule that derives more than there is room for.
+    Each row takes room for one, and so does each element of a list. TooManyFactsError is raised for the rule that
+    derives more than there is room for.
     """
+    rules = [replace(rule, body=tuple(_plain(rule.body))) for rule in rules]
     own = {rule.relation for rule in rules}
     work: deque[tuple[str, Cells]] = deque()
     derived = 0
@@ -110,7 +121,7 @@ def complete(stores: Mapping[str, Store], rules: Sequence[Deduction], room: int)
         def add(row: Cells) -> None:
             nonlocal derived
             if row not in rows.rows:
-                derived += 1
+                derived += 1 + _elements(row)
                 if derived > room:
                     raise TooManyFactsError(rule)
                 rows.add(row)
@@ -136,6 +147,29 @@ def complete(stores: Mapping[str, Store], rules: Sequence[Deduction], room: int)
         for rule in hidden:
             run(rule, stores, found(rule))
     return derived
+
+
+def _elements(cells: Cells) -> int:
+    """Count the elements of the lists among some cells, those of lists in them included."""
+    lists = [cell for cell in cells if isinstance(cell, tuple)]
+    return sum(len(each) + _elements(each) for each in lists)
+
+
+def _plain(body: Sequence[Condition]) -> Iterator[Condition]:
+    """Give the conditions of a body, of which none looks for a list with variables in a relation.
+
+    Before: ``known([H|T])``. After: ``known(L), L = [H|T]``.
+    """
+    for place, condition in enumerate(body):
+        match condition:
+            case Known(arguments=arguments):
+                plain, lists = opened(arguments, f"{place} ")
+                yield replace(condition, arguments=plain)
+                yield from lists
+            case Unknown(relation=name, arguments=arguments) if any(isinstance(a, ListPattern) for a in arguments):
+                yield NoneOf((Known(name, arguments),), condition.span)
+            case _:
+                yield condition
 
 
 def run(rule: Deduction, stores: Mapping[str, Store], found: Callable[[Cells], None]) -> None:
@@ -288,21 +322,18 @@ class _Plan:
     def _any(self, condition: Condition) -> Step:
         """Give the step of a condition that is no look into a relation."""
         bound = list(self._names.items())
-        name = condition.variable if isinstance(condition, Bind) else ""
-        if isinstance(condition, Member):
-            name = condition.gives or ""
-        slot = None
-        if name and name not in self._names:
-            slot = self._names[name] = self._slot()
-        if isinstance(condition, Bind) and slot is not None:
-            return _computed(condition.value, slot, bound, self._conditions)
-        conditions = self._conditions
+        fresh = [name for name in _given(condition) if name not in self._names]
+        slots = {name: self._slot() for name in fresh}
+        self._names |= slots
+        if isinstance(condition, Bind) and fresh:
+            return _computed(condition.value, slots[condition.variable], bound, self._conditions)
+        conditions, given = self._conditions, list(slots.items())
 
         def connected(follow: Follow) -> Follow:
             def step(slots: Slots) -> None:
                 binding = {name: _value(slots[slot]) for name, slot in bound}
                 for extended in conditions.bindings((condition,), binding):
-                    if slot is not None:
+                    for name, slot in given:
                         slots[slot] = _cell(extended[name])
                     follow(slots)
 
@@ -335,6 +366,22 @@ class _Plan:
             return self._names[argument.name]
         assert isinstance(argument, Constant)
         return self._slot(_cell(argument.value))
+
+
+def _given(condition: Condition) -> list[str]:
+    """Give the variables that a condition, which is no look into a relation, may give values."""
+    match condition:
+        case Bind(variable=variable):
+            return [variable]
+        case Member() if condition.gives is not None:
+            return [condition.gives]
+        case Element(value=Parameter(name=name)):
+            return [name]
+        case Fits(value=value, pattern=pattern):
+            own = [value] if isinstance(value, Parameter) else []
+            return list(dict.fromkeys(node.name for node in (*own, *walk(pattern)) if isinstance(node, Parameter)))
+        case _:
+            return []
 
 
 def _looked_up(

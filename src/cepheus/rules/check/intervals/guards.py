@@ -37,13 +37,11 @@ def with_guards(rule: IntervalRule, relations: Collection[str], findings: Findin
     pattern: IntervalPattern = transform(rule.pattern, change)
     aggregated = {id(node.atom) for node in walk(pattern) if isinstance(node, Aggregated)}
     for node in walk(pattern):
-        if isinstance(node, Atom) and _is_guard(node, relations) and id(node) not in aggregated:
-            findings.error(
-                "guard",
-                f"'{node.type}' is background knowledge, which has no time",
-                node.span,
-                "join it to an event with AND, or ask for it in WHERE",
-            )
+        if isinstance(node, Atom) and _is_guard(node, relations):
+            hint = "join it to an event with AND, or ask for it in WHERE"
+            if id(node) in aggregated:
+                hint = "an aggregate is taken over events; if that is an event, give one of the two another name"
+            findings.error("guard", f"'{node.type}' is background knowledge, which has no time", node.span, hint)
     return replace(rule, pattern=pattern)
 
 

@@ -8,8 +8,11 @@ from cepheus.core.source import Span
 from cepheus.core.values import Value
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.check.intervals.deduce import Store, TooManyFactsError, complete
+from cepheus.rules.check.intervals.elements import with_elements_in_body
+from cepheus.rules.check.intervals.expressions import check_body
 from cepheus.rules.check.intervals.graph import components
 from cepheus.rules.check.intervals.variables import check_deduction
+from cepheus.rules.functions import FUNCTIONS
 from cepheus.rules.interval.model import (
     DEFAULT_MOST_FACTS,
     AnyOf,
@@ -23,14 +26,15 @@ from cepheus.rules.interval.model import (
 )
 
 
-def relations(knowledge: Knowledge, findings: Findings) -> dict[str, Relation]:
+def relations(knowledge: Knowledge, arities: Arities, findings: Findings) -> dict[str, Relation]:
     """Give every relation with all its rows; none if something is wrong with the knowledge."""
-    arities = _arities(knowledge, findings)
-    for deduction in knowledge.deductions:
+    deductions = list(map(with_elements_in_body, knowledge.deductions))
+    for deduction in deductions:
         check_deduction(deduction, findings)
-    strata = _strata(knowledge.deductions, findings)
+        check_body(deduction, findings)
+    strata = _strata(deductions, findings)
     if findings.errors():
-        return {name: Relation(name, arity, ()) for name, arity in arities.items()}
+        return _without_rows(arities)
     given: dict[str, list[tuple[Value, ...]]] = {name: [] for name in arities}
     for table in knowledge.tables:
         given[table.name] += table.rows
@@ -44,16 +48,21 @@ def relations(knowledge: Knowledge, findings: Findings) -> dict[str, Relation]:
             room -= complete(stores, stratum, room)
     except TooManyFactsError as error:
         _too_many(error.rule, limit, findings)
-        return {name: Relation(name, arity, ()) for name, arity in arities.items()}
-    return {name: Relation(name, arities[name], store.values()) for name, store in stores.items()}
+        return _without_rows(arities)
+    return {name: Relation(name, arities[name] or 0, store.values()) for name, store in stores.items()}
+
+
+def _without_rows(arities: Arities) -> dict[str, Relation]:
+    return {name: Relation(name, arity or 0, ()) for name, arity in arities.items()}
 
 
 def _too_many(rule: Deduction, limit: int, findings: Findings) -> None:
     findings.error(
         "too-many-facts",
-        f"more than {limit:,} facts are derived, the last of them for '{rule.relation}' by this rule",
+        f"more than {limit:,} facts and elements of lists are derived, the last for '{rule.relation}' by this rule",
         rule.span,
-        f"does the rule count up without an end? If not, allow more facts: limit {10 * limit}.",
+        "does the rule count up, or make lists longer, without an end? If not, allow more facts and elements of lists: "
+        f"limit {10 * limit}.",
     )
 
 
@@ -75,14 +84,26 @@ def used_relations(conditions: Sequence[Condition]) -> Iterator[tuple[str, int, 
                 pass
 
 
-def _arities(knowledge: Knowledge, findings: Findings) -> dict[str, int]:
+Arities = dict[str, int | None]
+"""The number of arguments of each relation; None for one without rows that anything may be asked of."""
+
+
+def _is_open(table: Relation) -> bool:
+    """Tell whether a table has neither rows nor columns, so that nothing tells how many arguments it has."""
+    return not table.rows and table.arity == 0
+
+
+def arities_of(knowledge: Knowledge, findings: Findings) -> Arities:
     """Give the number of arguments of each relation; what gives it another number is an error."""
-    given: list[tuple[str, int, Span | None]] = [(table.name, table.arity, None) for table in knowledge.tables]
+    given: list[tuple[str, int, Span | None]] = []
+    given += [(table.name, table.arity, None) for table in knowledge.tables if not _is_open(table)]
     given += [(fact.relation, len(fact.values), fact.span) for fact in knowledge.facts]
     given += [(rule.relation, len(rule.arguments), rule.span) for rule in knowledge.deductions]
-    arities: dict[str, int] = {}
+    arities: Arities = {table.name: None for table in knowledge.tables if _is_open(table)}
+    _named_like_functions([*((name, None) for name in arities), *((name, span) for name, _, span in given)], findings)
     for name, arity, span in given:
-        if arities.setdefault(name, arity) != arity:
+        arities[name] = arity if arities.get(name) is None else arities[name]
+        if arities[name] != arity:
             findings.error(
                 "arity",
                 f"'{name}' has {arity} arguments here and {arities[name]} elsewhere",
@@ -94,7 +115,15 @@ def _arities(knowledge: Knowledge, findings: Findings) -> dict[str, int]:
     return arities
 
 
-def check_uses(conditions: Sequence[Condition], arities: dict[str, int], findings: Findings) -> None:
+def _named_like_functions(given: Sequence[tuple[str, Span | None]], findings: Findings) -> None:
+    """Report relations that nothing could ask for: their names, in any case, are those of functions."""
+    for name, span in dict(reversed(given)).items():
+        if name.lower() in FUNCTIONS:
+            message = f"'{name}' is the name of a function, so that no condition could ask for the relation"
+            findings.error("ambiguous-name", message, span, "give the relation another name")
+
+
+def check_uses(conditions: Sequence[Condition], arities: Arities, findings: Findings) -> None:
     """Check that conditions ask for relations that exist, with the right number of arguments."""
     for name, arity, _, span in used_relations(conditions):
         if name not in arities:
@@ -104,7 +133,7 @@ def check_uses(conditions: Sequence[Condition], arities: dict[str, int], finding
                 span,
                 "write facts such as located(t1, hall), or check the name",
             )
-        elif arities[name] != arity:
+        elif arities[name] not in (None, arity):
             findings.error("arity", f"'{name}' has {arities[name]} arguments, not {arity}", span)
 
 

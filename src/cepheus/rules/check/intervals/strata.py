@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from cepheus.core.source import Span
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.check.intervals.graph import components
 from cepheus.rules.interval.model import (
@@ -31,12 +30,7 @@ def stratify(rules: Sequence[IntervalRule], intervals: Iterable[str], findings: 
     A rule that depends on itself through what it must see all of, an aggregate or a second delimiter of NOT, is an
     error.
     """
-    lasting = set(intervals)
-    while True:  # types that may last: the least set that holds all it must
-        more = {rule.head.name for rule in rules if _may_last(rule.pattern, lasting)} - lasting
-        if not more:
-            break
-        lasting |= more
+    lasting = _lasting(rules, set(intervals))
     strict = [_strict(rule, lasting) for rule in rules]
     by_type: dict[str, list[int]] = {}
     for index, rule in enumerate(rules):
@@ -50,9 +44,9 @@ def stratify(rules: Sequence[IntervalRule], intervals: Iterable[str], findings: 
     for component in components(edges):
         members = [index for name in component for index in by_type[name]]
         for index in members:
-            for used, span in strict[index].items():
+            for used, node in strict[index].items():
                 if used in component:
-                    _report(rules[index], used, span, findings)
+                    _report(rules[index], used, node, findings)
         number = max(
             (
                 max(
@@ -70,12 +64,30 @@ def stratify(rules: Sequence[IntervalRule], intervals: Iterable[str], findings: 
     return [replace(rule, decided_late=number) for rule, number in zip(rules, numbers, strict=True)]
 
 
-def _report(rule: IntervalRule, used: str, span: Span | None, findings: Findings) -> None:
+def _lasting(rules: Sequence[IntervalRule], lasting: set[str]) -> set[str]:
+    """Give the types of events that may last, those that rules make included: the least set that holds all it must."""
+    reading: dict[str, list[IntervalRule]] = {}
+    for rule in rules:
+        for used in set(_types(rule.pattern)):
+            reading.setdefault(used, []).append(rule)
+    work = list(rules)
+    while work:
+        rule = work.pop()
+        if rule.head.name not in lasting and _may_last(rule.pattern, lasting):
+            lasting.add(rule.head.name)
+            work += reading.get(rule.head.name, ())
+    return lasting
+
+
+def _report(rule: IntervalRule, used: str, node: Aggregated | Absence, findings: Findings) -> None:
+    hint = "break the recursion, or choose policy recent or chronological for the NOT"
+    if isinstance(node, Aggregated):
+        hint = "break the recursion: take the aggregate over events that do not depend on what the rule makes"
     findings.error(
         "unstratified",
         f"rule '{rule.name}' must see every '{used}' of an instant, but '{used}' depends on what the rule makes",
-        span,
-        "break the recursion, or choose policy recent or chronological for the NOT",
+        node.span,
+        hint,
     )
 
 
@@ -83,16 +95,16 @@ def _types(pattern: IntervalPattern) -> list[str]:
     return [node.type for node in walk(pattern) if isinstance(node, Atom)]
 
 
-def _strict(rule: IntervalRule, lasting: set[str]) -> dict[str, Span | None]:
-    """Give the types of which the rule must see all that ends when its match does."""
-    found: dict[str, Span | None] = {}
+def _strict(rule: IntervalRule, lasting: set[str]) -> dict[str, Aggregated | Absence]:
+    """Give the types of which the rule must see all that ends when its match does, each with what looks at it."""
+    found: dict[str, Aggregated | Absence] = {}
     unrestricted = rule.policy is None or rule.policy.choice is Choice.UNRESTRICTED
     for node in walk(rule.pattern):
         if isinstance(node, Aggregated):
-            found.setdefault(node.atom.type, node.span)
+            found.setdefault(node.atom.type, node)
         elif isinstance(node, Absence) and unrestricted and _may_last(node.second, lasting):
             for used in _types(node.second):
-                found.setdefault(used, node.span)
+                found.setdefault(used, node)
     return found
 
 

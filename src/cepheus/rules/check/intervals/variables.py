@@ -7,11 +7,12 @@ from typing import assert_never
 
 from cepheus.core.source import Span
 from cepheus.rules.check.findings import Findings
-from cepheus.rules.expressions import Constraint, Parameter
+from cepheus.rules.expressions import Constraint, Expression, Parameter
 from cepheus.rules.interval.model import (
     Absence,
     Aggregated,
     AnyOf,
+    Anything,
     Argument,
     Atom,
     Bind,
@@ -19,11 +20,14 @@ from cepheus.rules.interval.model import (
     Condition,
     Deduction,
     Either,
+    Element,
+    Fits,
     Holds,
     IntervalPattern,
     IntervalRule,
     Known,
     Lasting,
+    ListPattern,
     Member,
     NoneOf,
     TimePoint,
@@ -64,6 +68,11 @@ def bound_variables(pattern: IntervalPattern) -> frozenset[str]:
     return _pattern(pattern, Findings())
 
 
+def bound_after(condition: Condition, bound: frozenset[str]) -> frozenset[str]:
+    """Give the variables that have a value after a condition, if ``bound`` had one before."""
+    return _conditions((condition,), bound, Findings())
+
+
 def _pattern(pattern: IntervalPattern, findings: Findings) -> frozenset[str]:
     match pattern:
         case Atom(arguments=arguments):
@@ -101,6 +110,12 @@ def _conditions(conditions: Sequence[Condition], bound: frozenset[str], findings
                 if condition.gives is not None:
                     bound |= {condition.gives}
                 _need(_variables(value, *options), bound, findings)
+            case Element(value=value, elements=elements):
+                _need(_variables(elements), bound, findings)
+                bound |= {value.name} if isinstance(value, Parameter) else frozenset()
+                _need(_variables(value), bound, findings)
+            case Fits(value=value, pattern=pattern):
+                bound = _fitted(value, pattern, bound, findings)
             case AnyOf(alternatives=alternatives):
                 for alternative in alternatives:
                     _conditions(alternative.conditions, bound, findings)
@@ -112,6 +127,19 @@ def _conditions(conditions: Sequence[Condition], bound: frozenset[str], findings
             case _:
                 assert_never(condition)
     return bound
+
+
+def _fitted(value: Expression, pattern: ListPattern, bound: frozenset[str], findings: Findings) -> frozenset[str]:
+    """Check ``L = [H|T]``: the list is taken apart if it has a value, and made of its parts if not."""
+    if not isinstance(value, Parameter) or value.name in bound:
+        _need(_variables(value), bound, findings)
+        return bound | _names((pattern,))
+    hint = f"{value.name} has no value before this, so that the list is to be made, of parts that have one"
+    _need(_variables(pattern), bound, findings, hint)
+    for node in walk(pattern):
+        if isinstance(node, Anything):
+            findings.error("unsafe-variable", "_ has no value here", node.span, hint)
+    return bound | {value.name}
 
 
 def _aggregated(condition: Aggregated, bound: frozenset[str], findings: Findings) -> None:
@@ -184,7 +212,7 @@ def _mentioned(pattern: IntervalPattern) -> frozenset[str]:
 
 
 def _names(arguments: Sequence[Argument]) -> frozenset[str]:
-    return frozenset(argument.name for argument in arguments if isinstance(argument, Parameter))
+    return frozenset(name for name, _ in _variables(*arguments))
 
 
 def _variables(*nodes: Constraint | IntervalPattern | Argument) -> Iterator[tuple[str, Span | None]]:
