@@ -13,7 +13,7 @@ import typer
 from cepheus.core.errors import OptionError
 
 if TYPE_CHECKING:
-    from cepheus.runtime.network.transport.client import Access
+    from cepheus.runtime.network.transport.access import Access
 
 To = Annotated[str, typer.Option("--to", metavar="HOST:PORT", help="The node to talk to.")]
 Reach = Callable[[str], "Access"]
@@ -57,8 +57,8 @@ def _reach(
 ) -> Reach:
     """Put the options together; OptionError if they do not make sense."""
     from cepheus.core.time import parse_duration
+    from cepheus.runtime.network.transport.access import Access
     from cepheus.runtime.network.transport.address import AddressError, parse_address
-    from cepheus.runtime.network.transport.client import Access
     from cepheus.runtime.network.transport.config import TlsConfig
     from cepheus.runtime.network.transport.security import read_token
 

@@ -16,7 +16,8 @@ from cepheus.core.errors import Diagnostic, RuleError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from cepheus.runtime.network.transport.client import Access, AsyncClient
+    from cepheus.runtime.network.transport.access import Access
+    from cepheus.runtime.network.transport.client import AsyncClient
 
 
 @reaching

@@ -54,7 +54,10 @@ async def _serve(config: NodeConfig, path: Path) -> None:
     server = NodeServer(config, path)
     await server.start()
     collecting = asyncio.ensure_future(collect_rarely())
+    ended = asyncio.ensure_future(server.ended())
     with serve_metrics(server):
-        await stopped.wait()
+        await asyncio.wait([ended, asyncio.ensure_future(stopped.wait())], return_when=asyncio.FIRST_COMPLETED)
     collecting.cancel()
     await server.stop()
+    if ended.done():
+        ended.result()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,7 +19,7 @@ from cepheus.core.errors import OptionError
 if TYPE_CHECKING:
     from cepheus.core.batch import EventBatch
     from cepheus.core.time import TimeUnit
-    from cepheus.runtime.network.transport.client import Access
+    from cepheus.runtime.network.transport.access import Access
     from cepheus.runtime.network.transport.publishing import Pacing, Published
 
 _STDIN = Path("-")
@@ -30,7 +31,9 @@ def publish(
         list[Path], typer.Argument(help="Files of events; - for JSON lines from standard input.", metavar="FILE...")
     ],
     to: To,
-    name: Annotated[str, typer.Option(help="The name of the source.")] = "publish",
+    name: Annotated[
+        str | None, typer.Option(help="The name of the source, unique at the node; without one, it gets one.")
+    ] = None,
     types: Annotated[
         list[str] | None,
         typer.Option("--type", metavar="TYPE", help="A type of the events; needed for standard input."),
@@ -52,6 +55,7 @@ def publish(
     if rate is not None and speed is not None:
         raise OptionError.of("pace", "a rate and a speed exclude one another", hint="give --rate or --speed")
     pacing = Pacing(rate, speed, now)
+    name = name or f"publish-{uuid.uuid4().hex[:8]}"
     unit = TimeUnit(time_unit.value)
     if files == [_STDIN]:
         if not types:

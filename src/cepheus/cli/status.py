@@ -33,7 +33,7 @@ def status(
     """Show the trees, rules, links and clients of nodes."""
     from rich.console import Console
 
-    from cepheus.runtime.network.transport.client import status as ask
+    from cepheus.runtime.network.transport.access import status as ask
 
     given = [reach(to) for to in addresses]
 
@@ -48,6 +48,9 @@ def status(
         for table in (_nodes(found), _trees(found), _links(found), _clients(found)):
             if table.row_count:
                 console.print(table)
+        held_up_by = sorted({name for node in found for name in node["held_up_by"]})
+        if held_up_by:
+            console.print(f"Sources have to wait: too much waits to be sent by {', '.join(held_up_by)}.")
     if svg is not None:
         write_file(svg, _picture(found))
         note(f"drawn: {svg}")

@@ -13,7 +13,7 @@ from cepheus.cli.console import note
 from cepheus.cli.waiting import connected
 
 if TYPE_CHECKING:
-    from cepheus.runtime.network.transport.client import Access
+    from cepheus.runtime.network.transport.access import Access
 
 
 @reaching

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 from cepheus.cli.console import note
 
 if TYPE_CHECKING:
-    from cepheus.runtime.network.transport.client import Access, AsyncClient
+    from cepheus.runtime.network.transport.access import Access
+    from cepheus.runtime.network.transport.client import AsyncClient
 
 T = TypeVar("T")
 _MOMENT = 1.0

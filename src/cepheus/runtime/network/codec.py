@@ -30,8 +30,8 @@ from cepheus.runtime.network.event_codec import (
 )
 from cepheus.runtime.network.messages import VERSION, Events, Message
 
-MAX_BYTES = 64 * 1024 * 1024
-"""The longest message that is read."""
+TEXT = ("utf-8", "surrogatepass")
+"""How messages are written as bytes, and what is done with halves of characters, which Python's texts may hold."""
 
 Json = Any
 """A JSON value."""
@@ -49,7 +49,7 @@ def encode(message: Message) -> bytes:
     b'{"v":1,"kind":"CreateTree","tree":"p1","renewed":false}'
     """
     body = {"v": VERSION, "kind": type(message).__name__, **_fields_to_json(message)}
-    return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode(*TEXT)
 
 
 def decode(data: bytes) -> Message:
@@ -58,10 +58,8 @@ def decode(data: bytes) -> Message:
     >>> decode(b'{"v":1,"kind":"CreateTree","tree":"p1"}')
     CreateTree(tree='p1', renewed=False)
     """
-    if len(data) > MAX_BYTES:
-        raise _bad(f"it has {len(data)} bytes, more than {MAX_BYTES}")
     try:
-        body = json.loads(data.decode("utf-8", "surrogatepass"), parse_constant=_no_constant)
+        body = json.loads(data.decode(*TEXT), parse_constant=_no_constant)
     except (ValueError, RecursionError):
         raise _bad("it is not JSON") from None
     if not isinstance(body, dict):

@@ -20,7 +20,8 @@ _HEAD = struct.Struct("<QQ")
 class Frame:
     """What travels: a numbered message, or none, and the number of the last message received from the other side.
 
-    ``body`` is the message as it was read, so that it can be written down without encoding it again.
+    ``body`` is the message as bytes, so that none is encoded twice. With number 0 it is a note between two hosts, which
+    no processor hears of and nobody sends again.
     """
 
     number: int
@@ -35,7 +36,7 @@ def encode_frame(frame: Frame) -> bytes:
     >>> decode_frame(encode_frame(Frame(0, 7)))
     Frame(number=0, received=7, message=None)
     """
-    body = b"" if frame.message is None else encode(frame.message)
+    body = encode(frame.message) if frame.message is not None and not frame.body else frame.body
     return _HEAD.pack(frame.number, frame.received) + body
 
 
@@ -45,9 +46,9 @@ def decode_frame(data: bytes) -> Frame:
         raise MessageError.of("message", "this is no message of the network: it is too short")
     number, received = _HEAD.unpack_from(data)
     body = data[_HEAD.size :]
-    if bool(number) != bool(body):
-        raise MessageError.of("message", "this is no message of the network: only messages have numbers")
-    return Frame(number, received, decode(body) if body else None, body)
+    if number and not body:
+        raise MessageError.of("message", "this is no message of the network: it has a number and says nothing")
+    return Frame(number, received, decode(body) if number else None, body)
 
 
 @dataclass(slots=True)
@@ -67,18 +68,28 @@ class LinkEnd:
 
     sent: int = 0
     received: int = 0
-    log: deque[tuple[int, Message]] = field(default_factory=deque)
+    log: deque[tuple[int, bytes]] = field(default_factory=deque)
+    waiting: int = 0
+    """Bytes of the messages in the log."""
+
+    def __post_init__(self) -> None:
+        self.waiting = sum(len(body) for _, body in self.log)
 
     def send(self, message: Message) -> Frame:
         """Number a message and keep it until it is acknowledged."""
+        return self.send_encoded(encode(message), message)
+
+    def send_encoded(self, body: bytes, message: Message) -> Frame:
+        """Do the same with a message that has been encoded already."""
         self.sent += 1
-        self.log.append((self.sent, message))
-        return Frame(self.sent, self.received, message)
+        self.log.append((self.sent, body))
+        self.waiting += len(body)
+        return Frame(self.sent, self.received, message, body)
 
     def receive(self, frame: Frame) -> Message | None:
         """Take a frame; give its message if it is the next one."""
         while self.log and self.log[0][0] <= frame.received:
-            self.log.popleft()
+            self.waiting -= len(self.log.popleft()[1])
         if frame.number != self.received + 1:
             return None
         self.received += 1
@@ -90,4 +101,4 @@ class LinkEnd:
 
     def resend(self) -> list[Frame]:
         """Give all messages again that are not acknowledged."""
-        return [Frame(number, self.received, message) for number, message in self.log]
+        return [Frame(number, self.received, decode(body), body) for number, body in self.log]

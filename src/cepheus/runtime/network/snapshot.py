@@ -15,7 +15,7 @@ from cepheus.core.schema import EventType
 from cepheus.engine.snapshot import pack, unpack
 from cepheus.plan.partial import PartialRule
 from cepheus.runtime.network.clients import Sink, Source
-from cepheus.runtime.network.codec import decode, encode, from_plain, to_plain
+from cepheus.runtime.network.codec import TEXT, from_plain, to_plain
 from cepheus.runtime.network.contents import Content
 from cepheus.runtime.network.election import Election
 from cepheus.runtime.network.evaluation import Evaluation, State
@@ -73,10 +73,7 @@ def snapshot_node(processor: Processor, links: dict[str, LinkEnd]) -> bytes:
         "state": {name: to_plain(getattr(processor, name)) for name in _PARTS},
         "retained": _records_to_json(processor._retained),
         "trees": [_tree_to_json(tree) for tree in processor.trees.values()],
-        "links": [
-            [peer, end.sent, end.received, [[number, encode(message).decode()] for number, message in end.log]]
-            for peer, end in links.items()
-        ],
+        "links": [_link_to_json(peer, end) for peer, end in links.items()],
     }
     return pack(_KIND, header)
 
@@ -92,11 +89,16 @@ def restore_node(data: bytes) -> tuple[Processor, dict[str, LinkEnd]]:
     for record in header["trees"]:
         tree = _tree_from_json(record)
         processor.trees[tree.name] = tree
-    links = {
-        peer: LinkEnd(sent, received, deque((number, decode(text.encode())) for number, text in log))
-        for peer, sent, received, log in header["links"]
-    }
-    return processor, links
+    return processor, dict(map(_link_from_json, header["links"]))
+
+
+def _link_to_json(peer: str, end: LinkEnd) -> Json:
+    return [peer, end.sent, end.received, [[number, body.decode(*TEXT)] for number, body in end.log]]
+
+
+def _link_from_json(data: Json) -> tuple[str, LinkEnd]:
+    peer, sent, received, log = data
+    return peer, LinkEnd(sent, received, deque((number, text.encode(*TEXT)) for number, text in log))
 
 
 def _tree_to_json(tree: Tree) -> Json:

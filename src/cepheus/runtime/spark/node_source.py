@@ -1,7 +1,8 @@
 """Composite events of a network as a Spark source: ``spark.readStream.format("cepheus")``.
 
 A stream subscribes once, and its offsets count the messages of that session: the node keeps what a query has not
-committed, so that a query that fails and starts again from its checkpoint loses and doubles nothing.
+committed, so that a query that fails and starts again from its checkpoint loses and doubles nothing. Spark asks for
+the first offset again if a query ended inside its first batch, so that is the same each time and has no session.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ from pyspark.sql.types import StructType, TimestampType
 
 from cepheus.core.errors import CepheusError, OptionError, did_you_mean
 from cepheus.core.event import Event
+from cepheus.runtime.network.transport.access import Access
 from cepheus.runtime.network.transport.background import background_loop, wait
-from cepheus.runtime.network.transport.client import Access, AsyncClient, Session, Subscription
+from cepheus.runtime.network.transport.client import AsyncClient, Session
 from cepheus.runtime.network.transport.config import TlsConfig
 from cepheus.runtime.network.transport.security import read_token
+from cepheus.runtime.network.transport.subscription import Subscription
 
 Row = tuple[Any, ...]
 Offset = dict[str, Any]
@@ -31,6 +34,7 @@ Offset = dict[str, Any]
 _DEFAULT_SCHEMA = "type string, time timestamp, id string, event string"
 _OPTIONS = ("address", "subscribe", "ca", "cert", "key", "tokenFile", "serverName", "patience", "idle", "count")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_BEGINNING: Offset = {"session": "", "sent": 0, "first": 0, "received": 0, "sink": ""}
 
 
 class CepheusDataSource(DataSource):
@@ -103,25 +107,25 @@ class _StreamReader(SimpleDataSourceStreamReader):
         return self.__dict__ | {"_state": None}  # whoever reads elsewhere connects anew
 
     def initialOffset(self) -> Offset:  # noqa: N802 - Spark's name
-        """Subscribe; the stream begins with what is delivered from now on."""
-        if self._state is None:
-            self._state = _Connected(self._access, self._patterns, None)
-        return self._state.offset(self._state.first)
+        """Give the offset before the subscription; the stream begins with what is delivered after it."""
+        return _BEGINNING
 
     def read(self, start: Offset) -> tuple[Iterator[Row], Offset]:
         """Give what has come since an offset, and the next offset."""
         state = self._at(start)
-        deliveries = state.deliveries(int(start["received"]))
-        end = max([number for number, _ in deliveries], default=int(start["received"]))
+        after = int(start["received"]) if start["session"] else state.first
+        deliveries = state.deliveries(after)
+        end = max([number for number, _ in deliveries], default=after)
         return self._rows(deliveries), state.offset(end)
 
     def readBetweenOffsets(self, start: Offset, end: Offset) -> Iterator[Row]:  # noqa: N802 - Spark's name
         """Give again what came between two offsets; this runs elsewhere, and must not stay connected."""
-        if start["received"] == end["received"]:
+        after = int(start["received"] if start["session"] else end["first"])
+        if after == end["received"]:
             return iter(())
-        state = _Connected(self._access, self._patterns, start)
+        state = _Connected(self._access, self._patterns, {**end, "received": after})
         try:
-            deliveries = state.wait_for(int(start["received"]), int(end["received"]))
+            deliveries = state.wait_for(after, int(end["received"]))
         finally:
             state.close()
         return self._rows(deliveries)
@@ -132,7 +136,7 @@ class _StreamReader(SimpleDataSourceStreamReader):
 
     def _at(self, offset: Offset) -> _Connected:
         if self._state is None:
-            self._state = _Connected(self._access, self._patterns, offset)
+            self._state = _Connected(self._access, self._patterns, offset if offset["session"] else None)
         return self._state
 
     def _rows(self, deliveries: Sequence[tuple[int, tuple[Event, ...]]]) -> Iterator[Row]:
@@ -147,12 +151,14 @@ class _Connected:
         self._deliveries: list[tuple[int, tuple[Event, ...]]] = []
         self._failure: CepheusError | None = None
         self._client, self._sink = wait(self._connect(access, patterns, offset))
-        self.first = self._client.position.received if offset is None else int(offset["received"])
+        self.first = self._client.position.received if offset is None else int(offset["first"])
+        self._before = self.first if offset is None else int(offset["received"])
 
     def offset(self, received: int) -> Offset:
         """Give the offset after a message."""
         position = self._client.position
-        return {"session": position.name, "sent": position.sent, "received": received, "sink": self._sink}
+        sent, first = position.sent, self.first
+        return {"session": position.name, "sent": sent, "first": first, "received": received, "sink": self._sink}
 
     def deliveries(self, after: int) -> list[tuple[int, tuple[Event, ...]]]:
         """Give what has come after a message, without waiting."""
@@ -178,7 +184,7 @@ class _Connected:
         wait(self._leave())
 
     def _known(self) -> int:
-        return self._deliveries[-1][0] if self._deliveries else self.first
+        return self._deliveries[-1][0] if self._deliveries else self._before
 
     async def _connect(self, access: Access, patterns: Sequence[str], offset: Offset | None) -> tuple[AsyncClient, str]:
         if offset is None:

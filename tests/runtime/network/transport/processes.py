@@ -50,9 +50,12 @@ class NodeProcess:
             text += f'[[neighbour]]\nname = "{name}"\n{address}'
         (self.folder / f"{self.name}.toml").write_text(text)
 
-    def start(self) -> None:
+    def start(self, longest_file: int | None = None) -> None:
+        """Start the process, with a limit on its files as if the disk was full, in units of 512 bytes."""
         with (self.folder / f"{self.name}.log").open("ab") as log:
             command = [*MAIN, "node", "--config", str(self.folder / f"{self.name}.toml")]
+            if longest_file is not None:
+                command = ["sh", "-c", f'ulimit -f {longest_file} && exec "$@"', "sh", *command]
             self.process = subprocess.Popen(command, stderr=log)
 
     def kill(self) -> None:

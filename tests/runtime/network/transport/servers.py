@@ -20,10 +20,10 @@ def run(work: Coroutine[Any, Any, T], seconds: float = 60.0) -> T:
     return asyncio.run(asyncio.wait_for(work, seconds))
 
 
-def config(folder: Path, text: str = "", name: str = "p1") -> NodeConfig:
+def config(folder: Path, text: str = "", name: str = "p1", port: int = 0) -> NodeConfig:
     """Read a configuration from its text."""
     path = folder / f"{name}.toml"
-    path.write_text(f'name = "{name}"\nlisten = "127.0.0.1:0"\nstate = "{name}.state"\n{text}')
+    path.write_text(f'name = "{name}"\nlisten = "127.0.0.1:{port}"\nstate = "{name}.state"\n{text}')
     return read_config(path)
 
 

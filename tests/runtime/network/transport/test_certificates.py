@@ -12,8 +12,8 @@ from servers import access, config, run, serving
 
 from cepheus.core.errors import CepheusError
 from cepheus.network import Access, AsyncClient, TlsConfig
+from cepheus.runtime.network.transport.access import status
 from cepheus.runtime.network.transport.certificates import check_certificates
-from cepheus.runtime.network.transport.client import status
 
 NEIGHBOUR = '[[neighbour]]\nname = "p2"\n'
 

@@ -65,7 +65,7 @@ def test_a_file_says_what_a_node_is(tmp_path: Path) -> None:
         ('name = "p"\nsession_timeout = "5 minuts"', 2, "minuts"),
         ('name = "p"\ntls = 5', 2, "'tls' is a table"),
         ('name = "p"\n[tls]\ncertificate = "a.pem"', 2, "go together"),
-        ('name = "p"\n[limits]\nwindow = 1.5', 3, "must be an integer"),
+        ('name = "p"\n[limits]\nwindow_bytes = 1.5', 3, "must be an integer"),
         ('name = "p"\n[[neighbour]]\naddress = "h:1"', 2, "has no name"),
         ('name = "p"\n[[neighbour]]\nname = "p"', 3, "not its own neighbour"),
         ('name = "p"\n[[neighbour]]\nname = "q"\n[[neighbour]]\nname = "q"', 5, "two neighbours"),

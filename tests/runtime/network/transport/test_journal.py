@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import sleep
 
@@ -12,7 +15,7 @@ from cepheus.core.event import Event
 from cepheus.runtime.network.messages import Publish, Start, Tick
 from cepheus.runtime.network.node import Told
 from cepheus.runtime.network.transport.beside import Beside
-from cepheus.runtime.network.transport.journal import DiskJournal
+from cepheus.runtime.network.transport.journal import DiskJournal, JournalBrokenError
 
 LINES = [
     Told("", Start(3), 10),
@@ -131,3 +134,35 @@ def test_work_beside_knows_what_was_known_when_it_began(tmp_path: Path) -> None:
     assert (tmp_path / "known").read_text() == "before"
     assert not Beside.begin(lambda: (tmp_path / "no" / "folder").write_text("")).wait(60)
     assert not Beside.begin(lambda: sleep(60)).wait(0.1)
+
+
+def test_what_cannot_be_written_breaks_the_journal(tmp_path: Path) -> None:
+    """The file may end in half a line then; what was written before that is read again."""
+    _written(tmp_path)
+    length = (tmp_path / "journal.0").stat().st_size
+    with pytest.raises(JournalBrokenError, match="file too large"), _files_of_at_most(length + 10):
+        _append_again(tmp_path)
+    assert (tmp_path / "journal.0").stat().st_size == length + 10
+    assert _read(tmp_path) == (None, LINES)
+
+
+def _append_again(folder: Path) -> None:
+    journal = DiskJournal(folder)
+    journal.append(LINES[1])
+    with pytest.raises(JournalBrokenError):
+        journal.flush()
+    journal.append(LINES[0])
+    try:
+        journal.flush()  # still broken: nothing must follow half a line
+    finally:
+        journal.abandon()
+
+
+@contextmanager
+def _files_of_at_most(length: int) -> Iterator[None]:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (length, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

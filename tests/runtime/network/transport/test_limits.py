@@ -15,7 +15,10 @@ import pytest
 from servers import access, config, run, serving
 
 from cepheus import Event
+from cepheus.core.distribution import parse_distribution
+from cepheus.core.errors import EventError
 from cepheus.core.schema import EventType
+from cepheus.core.time import DAY
 from cepheus.network import AsyncClient, NetworkError
 from cepheus.rules.expressions import AttributeRef, Comparison, EventPattern, Parameter
 from cepheus.rules.model import Pattern, Rule
@@ -31,7 +34,8 @@ from cepheus.runtime.network.messages import (
     Start,
     Tick,
 )
-from cepheus.runtime.network.transport.hello import CLIENT, LINK, Hello, decode_hello, encode_bundle, encode_hello
+from cepheus.runtime.network.transport.hello import CLIENT, LINK, Hello, decode_hello, encode_hello
+from cepheus.runtime.network.transport.pieces import PIECE, encode_frames, pieces
 from cepheus.runtime.network.transport.server import NodeServer
 
 
@@ -55,7 +59,7 @@ HELLO = encode_hello(Hello("", CLIENT, "session"))
 
 
 def _frame(message: object) -> bytes:
-    return encode_bundle([encode_frame(LinkEnd().send(message))])  # type: ignore[arg-type]
+    return encode_frames([encode_frame(LinkEnd().send(message))])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -69,8 +73,9 @@ def _frame(message: object) -> bytes:
         (json.dumps({"v": VERSION, "name": "", "role": "client", "sent": -1}).encode(),),
         (HELLO, b"garbage"),
         (HELLO, b"\xff\xff\xff\xff"),
-        (HELLO, encode_bundle([b""])),
-        (HELLO, encode_bundle([encode_frame(Frame(1, 0, Tick()))[:-1]])),
+        (HELLO, encode_frames([b""])),
+        (HELLO, encode_frames([encode_frame(Frame(1, 0, Tick()))[:-1]])),
+        (HELLO, encode_frames([encode_frame(Frame(1, 0, Tick()))])[:-1]),
     ],
 )
 def test_garbage_is_refused_and_the_node_goes_on(tmp_path: Path, messages: tuple[bytes, ...]) -> None:
@@ -139,10 +144,32 @@ def test_a_client_whose_message_is_too_long_is_told(tmp_path: Path) -> None:
         async with serving(config(tmp_path, "[limits]\nmessage_bytes = 1000\n")) as server:
             client = await AsyncClient.connect(access(server))
             source = await client.source("s", ["A"])
-            await source.publish([Event("A", 1, {"text": "x" * (2 << 20)})], 1)
-            with pytest.raises(NetworkError, match="larger than max"):
-                await client.drained()
-            await client.abandon()
+            with pytest.raises(
+                EventError, match=r"'A' at 1 makes a message of 2097\d+ bytes, more than the node takes"
+            ):
+                await source.publish([Event("A", 1, {"text": "x" * (2 << 20)})], 1)
+            with pytest.raises(NetworkError, match=r"more than the node at .* takes: 1000"):
+                await client.deploy("\n".join(f"define X{n}() from A()" for n in range(20)))
+            await source.publish([Event("A", 2)], 2)
+            await client.close()
+
+    run(check())
+
+
+def test_events_are_published_in_as_many_messages_as_a_node_needs(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with (
+            serving(config(tmp_path, "[limits]\nmessage_bytes = 1000\n")) as server,
+            await AsyncClient.connect(access(server)) as client,
+        ):
+            seen = await client.subscribe("A")
+            source = await client.source("s", ["A"])
+            await source.publish([Event("A", time_, {"text": "x" * 300}) for time_ in range(1, 8)], 7)
+            found: list[int] = []
+            while len(found) < 7:
+                found += [event.time for event in await seen.take(10)]
+            assert found == [*range(1, 8)]
+            await source.close()
 
     run(check())
 
@@ -165,8 +192,9 @@ def test_random_bytes_on_the_port_do_no_harm(tmp_path: Path) -> None:
 def test_a_message_that_is_too_long_is_refused(tmp_path: Path) -> None:
     async def check() -> None:
         async with serving(config(tmp_path, "[limits]\nmessage_bytes = 1000\n")) as server:
-            long = _frame(Publish("s", (Event("A", 1, {"text": "x" * (2 << 20)}),)))
-            assert await _says(server, HELLO, long) is grpc.StatusCode.RESOURCE_EXHAUSTED
+            long = _frame(Publish("s", (Event("A", 1, {"text": "x" * (2 * PIECE)}),)))
+            assert await _says(server, HELLO, long) is grpc.StatusCode.RESOURCE_EXHAUSTED  # more than a piece at once
+            assert await _says(server, HELLO, *pieces(long)) is grpc.StatusCode.INVALID_ARGUMENT
             medium = _frame(Publish("s", (Event("A", 1, {"text": "x" * 2000}),)))
             assert await _says(server, HELLO, medium) is grpc.StatusCode.INVALID_ARGUMENT
             await _works(server)
@@ -222,7 +250,7 @@ def test_the_session_of_a_client_that_is_gone_ends(tmp_path: Path) -> None:
 
 def test_a_sink_that_does_not_keep_up_is_cut_off(tmp_path: Path) -> None:
     async def check() -> None:
-        async with serving(config(tmp_path, "[limits]\nbacklog = 5\n")) as server:
+        async with serving(config(tmp_path, "[limits]\nbacklog_bytes = 500\n")) as server:
             sink = await AsyncClient.connect(access(server))
             await sink.subscribe("A")
             await sink.abandon()
@@ -249,6 +277,71 @@ async def _works(server: NodeServer, at: int = 7) -> None:
         await source.publish([Event("A", at)], at)
         assert [event.time for event in await seen.take(10)] == [at]
         await source.close()
+
+
+def test_two_clients_do_not_publish_under_one_name(tmp_path: Path) -> None:
+    """Found by trying: the second made all events of the first late."""
+
+    async def check() -> None:
+        async with serving(config(tmp_path)) as server, await AsyncClient.connect(access(server)) as first:
+            source = await first.source("s", ["A"])
+            second = await AsyncClient.connect(access(server))
+            with pytest.raises(NetworkError, match="'s@p1' is in use by another client that is connected"):
+                await second.source("s", ["A"])
+            await second.abandon()
+            await source.publish([Event("A", 5)], 5)
+            await source.close()
+            assert source.late == 0
+
+    run(check())
+
+
+def test_a_client_takes_up_the_source_of_one_that_is_gone(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with serving(config(tmp_path)) as server:
+            first = await AsyncClient.connect(access(server))
+            await first.source("s", ["A"])
+            await first.abandon()
+            for _ in range(200):
+                if not server.host.connections:
+                    break
+                await asyncio.sleep(0.02)
+            await _works(server)
+
+    run(check())
+
+
+def test_times_far_ahead_of_the_clock_are_refused(tmp_path: Path) -> None:
+    """Found by trying: one event of the year 2100 made all others late."""
+    tomorrow = time.time_ns() // 1000 + DAY
+
+    async def check() -> None:
+        async with serving(config(tmp_path)) as server:
+            for message in (Publish("s@p1", (Event("A", tomorrow + DAY),)), Publish("s@p1", (), tomorrow + DAY)):
+                assert await _says(server, HELLO, _frame(message)) is grpc.StatusCode.PERMISSION_DENIED
+            await _works(server, at=tomorrow - DAY // 2)
+        async with serving(config(tmp_path, '[limits]\nahead = "0s"\n', "p2")) as server:
+            await _works(server, at=tomorrow + DAY)
+
+    run(check())
+
+
+@pytest.mark.parametrize(
+    "event", [Event("A", 7, probability=0.5), Event("A", 7, {"n": 1.0}, errors={"n": parse_distribution("N(0, 1)")})]
+)
+def test_uncertain_events_are_refused(tmp_path: Path, event: Event) -> None:
+    async def check() -> None:
+        async with (
+            serving(config(tmp_path)) as server,
+            await AsyncClient.connect(access(server)) as client,
+        ):
+            assert await _says(server, HELLO, _frame(Publish("s@p1", (event,)))) is grpc.StatusCode.PERMISSION_DENIED
+            source = await client.source("s", ["A"])
+            with pytest.raises(EventError, match="type 'A' at 7 is uncertain"):
+                await source.publish([event], 7)
+            await source.close()
+
+    run(check())
 
 
 def test_a_source_belongs_to_whoever_attached_it(tmp_path: Path) -> None:

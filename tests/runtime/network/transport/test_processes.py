@@ -64,6 +64,60 @@ def test_any_processor_may_be_killed_again_and_again(tmp_path: Path) -> None:
     check_line(nodes, batches=250, trouble=trouble)
 
 
+def test_a_node_whose_disk_is_full_ends_and_has_answered_nothing_that_it_forgets(tmp_path: Path) -> None:
+    """Found by trying: it went on, and acknowledged what it had not written."""
+    node = NodeProcess(tmp_path, "p1")
+    node.write([])
+    node.start(longest_file=200)
+    try:
+        found = asyncio.run(_publish_until_it_ends(node, count=2000))
+    finally:
+        node.kill()
+    assert "error[journal-broken]: the journal cannot be written: file too large" in node.log()
+    assert "Traceback" not in node.log()
+    assert found == [*range(1, 2001)]
+
+
+async def _publish_until_it_ends(node: NodeProcess, count: int) -> list[int]:
+    """Publish to a node whose disk is full at some time, and start it again when it has ended."""
+    async with await AsyncClient.connect(node.address) as client:
+        seen = await client.subscribe("A")
+        source = await client.source("s", ["A"])
+        watching = asyncio.ensure_future(_times(seen, count))
+        starting = asyncio.ensure_future(_start_again(node))
+        for time in range(1, count + 1):
+            await source.publish([Event("A", time, {"text": "x" * 100})], time)
+        await source.close()
+        await starting
+        return await asyncio.wait_for(watching, 120)
+
+
+async def _times(seen: Subscription, count: int) -> list[int]:
+    return [(await anext(seen)).time for _ in range(count)]
+
+
+async def _start_again(node: NodeProcess) -> None:
+    assert node.process is not None
+    while node.process.poll() is None:
+        await asyncio.sleep(0.02)
+    assert node.process.poll() == 1
+    node.start()
+
+
+def test_snapshots_are_written_beside_a_node_under_load(tmp_path: Path) -> None:
+    """Found by trying: the copy of the process that writes them crashed in gRPC, and journals grew for ever."""
+    nodes = line_of_three(tmp_path, extra="checkpoint_bytes = 20000")
+    check_line(nodes, batches=60, trouble=_no_trouble)
+    for name, node in nodes.items():
+        assert "could not be written" not in node.log()
+        written = [int(path.suffix[1:]) for path in (tmp_path / f"{name}.state").glob("snapshot.*")]
+        assert max(written) >= 2, f"{name} has written {written}"
+
+
+async def _no_trouble(batch: int) -> None:
+    del batch
+
+
 def check_cut(folder: Path, lasting: int) -> None:
     middle = NodeProcess(folder, "middle")
     proxy = Proxy(middle.port)

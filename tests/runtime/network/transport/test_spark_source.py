@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from processes import NodeProcess
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from cepheus import Event
 from cepheus.network import Access, Client, Source
@@ -50,6 +50,38 @@ def test_a_stream_goes_on_where_it_was(spark: SparkSession, node: NodeProcess, t
         source.close()
     rows = spark.read.schema(SCHEMA).parquet(str(tmp_path / "out")).orderBy("n").collect()
     assert [(row["type"], row["n"]) for row in rows] == [("Fire", n) for n in range(1, 16)]
+
+
+def test_a_stream_that_failed_inside_its_first_batch_goes_on(
+    spark: SparkSession, node: NodeProcess, tmp_path: Path
+) -> None:
+    """Found by trying: Spark asks for the first offset once more then, and a new session is not the old one."""
+    register_source(spark)
+    events = spark.readStream.format("cepheus").options(address=node.address, subscribe="Smoke").schema(SCHEMA).load()
+    out, failed = tmp_path / "out", tmp_path / "failed"
+
+    def write(batch: DataFrame, number: int) -> None:
+        del number
+        if not failed.exists():
+            failed.touch()
+            raise ValueError("not yet")
+        batch.write.mode("append").parquet(str(out))
+
+    writer = events.writeStream.foreachBatch(write).option("checkpointLocation", str(tmp_path / "checkpoint"))
+    with Client(Access(node.address, patience=240.0)) as client:
+        source = client.source("s", ["Smoke"])
+        query = writer.start()
+        _wait(lambda: any(each["sinks"] for each in client.status()["clients"]))
+        _publish(source, range(1, 6))
+        _wait(lambda: query.exception() is not None)
+        query = writer.start()
+        _publish(source, range(6, 11))
+        _wait(lambda: _found(spark, tmp_path) >= 10 or query.exception() is not None)
+        assert query.exception() is None
+        query.stop()
+        source.close()
+    rows = spark.read.schema(SCHEMA).parquet(str(out)).orderBy("n").collect()
+    assert [row["n"] for row in rows] == [*range(1, 11)]
 
 
 def test_a_batch_takes_what_comes(spark: SparkSession, node: NodeProcess) -> None:

@@ -9,8 +9,11 @@ from typing import Any, Self
 
 from cepheus.core.event import Event
 from cepheus.rules.model import RuleSet
+from cepheus.runtime.network.transport.access import Access
 from cepheus.runtime.network.transport.background import wait
-from cepheus.runtime.network.transport.client import Access, AsyncClient, AsyncSource, Subscription
+from cepheus.runtime.network.transport.client import AsyncClient
+from cepheus.runtime.network.transport.source import AsyncSource
+from cepheus.runtime.network.transport.subscription import Subscription
 
 
 class Client:

@@ -8,6 +8,7 @@ from typing import Any
 
 from cepheus.core.errors import EventError
 from cepheus.core.values import INT_MAX, INT_MIN
+from cepheus.runtime.network.columns import EventColumns
 
 SCALARS: dict[type, str] = {bool: "a bool", int: "an int", float: "a double", str: "a text"}
 """The types of values that a network carries, in words."""
@@ -46,6 +47,26 @@ def check_carried(event: str, attribute: str, values: Sequence[Any]) -> set[type
             raise EventError.of("number", f"{event}.{attribute}: {number} is not a finite number")
         found.add(scalar)
     return found
+
+
+def uncertain(events: EventColumns) -> int | None:
+    """Give the row of the first event that may not have happened or has errors; None if all are certain.
+
+    >>> uncertain(EventColumns.of([Event("Temp", 1), Event("Temp", 2, probability=0.9)]))
+    1
+    """
+    return next((row for row, rest in events.rests.items() if "errors" in rest or "probability" in rest), None)
+
+
+def check_certain(events: EventColumns) -> None:
+    """Refuse events that may not have happened or have errors: a network would take them for certain."""
+    row = uncertain(events)
+    if row is not None:
+        raise EventError.of(
+            "uncertain",
+            f"the event of type '{events[row].type}' at {events.times[row]} is uncertain, which networks do not take",
+            hint="leave out its probability and errors, or detect in one process or on Spark",
+        )
 
 
 def no_lists(attribute: str) -> EventError:

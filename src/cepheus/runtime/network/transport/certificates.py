@@ -40,17 +40,18 @@ FLAWS: Mapping[int, Flaw] = {
 def check_certificates(config: NodeConfig, place: Path) -> None:
     """Refuse a node whose certificate nobody will accept; OptionError says what is wrong with which file."""
     tls = config.tls
-    for path in (tls.certificate, tls.key, tls.authority):
+    for path in (tls.certificate, tls.key, tls.authority, tls.trusts):
         if path is not None:
             read_pem(path)
-    if tls.authority is not None:
-        _authority_context(tls.authority, place)
+    for path in (tls.authority, tls.trusts):
+        if path is not None:
+            _authority_context(path, place)
     if tls.certificate is None or tls.key is None:
         return
     server = _server_context(tls, place)
-    problem = _refusal(tls.certificate, server, tls.authority, None)
-    if problem is None and config.neighbour and tls.authority is not None:  # neighbours look at the name, too
-        problem = _refusal(tls.certificate, server, tls.authority, config.name)
+    problem = _refusal(tls.certificate, server, tls.roots, None)
+    if problem is None and config.neighbour and tls.roots is not None:  # neighbours look at the name, too
+        problem = _refusal(tls.certificate, server, tls.roots, config.name)
     if problem is None:
         return
     code, text = problem
@@ -64,7 +65,7 @@ def check_certificates(config: NodeConfig, place: Path) -> None:
             message = f"is not that of '{config.name}', so no neighbour will accept it"
             hint = "the node's name must be its common name or a DNS name of it"
         case Flaw.OTHER_ISSUER:
-            message, hint = f"was not signed by '{tls.authority}'", "name the authority that has signed it"
+            message, hint = f"was not signed by '{tls.roots}'", "name the authority that has signed it"
         case None:
             message, hint = f"is not accepted: {text}", None
     raise _wrong(f"the certificate '{tls.certificate}' {message}", place, hint)

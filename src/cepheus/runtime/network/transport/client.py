@@ -11,22 +11,19 @@ async with await AsyncClient.connect("127.0.0.1:7600") as client:
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import uuid
-from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Self
 
-from cepheus.core.errors import CepheusError, EventError, RuleError, render
-from cepheus.core.event import Event
+from cepheus.core.errors import CepheusError, RuleError, render
 from cepheus.language.tesla import parse, parse_event_pattern
 from cepheus.rules.check import check
 from cepheus.rules.model import RuleSet
-from cepheus.runtime.network.columns import EventColumns
-from cepheus.runtime.network.link import LinkEnd
+from cepheus.runtime.network.codec import encode
+from cepheus.runtime.network.link import Frame, LinkEnd
 from cepheus.runtime.network.messages import (
     Admitted,
     AttachSink,
@@ -35,54 +32,34 @@ from cepheus.runtime.network.messages import (
     Deployed,
     DeployRules,
     DetachSink,
-    DetachSource,
     LateEvents,
     Message,
-    Publish,
     Refused,
     WithdrawRules,
 )
 from cepheus.runtime.network.supported import check_supported
-from cepheus.runtime.network.transport.config import TlsConfig
+from cepheus.runtime.network.transport.access import FATAL, Access, refused, status, unreachable
 from cepheus.runtime.network.transport.connection import Connection
-from cepheus.runtime.network.transport.diagnosis import diagnose
 from cepheus.runtime.network.transport.hello import (
     CLIENT,
     Hello,
     NetworkError,
-    decode_bundle,
     decode_hello,
     encode_hello,
     resume,
 )
-from cepheus.runtime.network.transport.known import KnownTypes, check_events, doubts
-from cepheus.runtime.network.transport.security import channel_credentials
-from cepheus.runtime.network.transport.streams import ClientStream, Dialler
+from cepheus.runtime.network.transport.known import KnownTypes, doubts
+from cepheus.runtime.network.transport.pieces import LONGEST
+from cepheus.runtime.network.transport.source import AsyncSource
+from cepheus.runtime.network.transport.streams import ClientStream
+from cepheus.runtime.network.transport.subscription import Subscription
 
 log = logging.getLogger("cepheus.network")
 
-_WINDOW = 64
-_CHUNK = 2000
+_WINDOW, _WINDOW_BYTES = 64, 8 << 20
+"""How many messages, and how much of them, may be under way before those who say more have to wait."""
+
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
-_FATAL = ("PERMISSION_DENIED", "UNAUTHENTICATED", "INVALID_ARGUMENT", "UNIMPLEMENTED", "RESOURCE_EXHAUSTED")
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """How to reach a node: its address, certificates, a token, the name that its certificate must have.
-
-    ``patience`` is how many seconds a node may be away before a client gives up.
-    """
-
-    address: str
-    tls: TlsConfig = field(default_factory=TlsConfig)
-    token: str = field(default="", repr=False)
-    server_name: str | None = None
-    patience: float = 60.0
-
-    def dialler(self) -> Dialler:
-        """Give what opens connections."""
-        return Dialler(self.address, channel_credentials(self.tls), self.token, self.server_name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +83,7 @@ class AsyncClient:
     def __init__(self, access: Access, session: Session | None = None) -> None:
         self.access = access
         self.node = ""
+        self.takes = LONGEST
         self._session = (session or Session()).name
         self._link = LinkEnd() if session is None else LinkEnd(session.sent, session.received)
         self._confirmed = None if session is None else session.received
@@ -148,7 +126,7 @@ class AsyncClient:
         """Become a source of events of some types; returns once the network is ready for them."""
         full = f"{name}@{self.node}"
         self._admitted[full] = asyncio.get_running_loop().create_future()
-        await self._send(AttachSource(full, tuple(types)))
+        await self.say(AttachSource(full, tuple(types)))
         since = await self._outcome(self._admitted[full])
         return AsyncSource(self, full, since, await self.known_types())
 
@@ -163,7 +141,7 @@ class AsyncClient:
         subscription = Subscription(self, sink, asyncio.Queue(buffer))
         self._subscriptions[sink] = subscription
         for pattern in parsed:
-            await self._send(AttachSink(sink, pattern))
+            await self.say(AttachSink(sink, pattern))
         await self.drained()
         for doubt in doubts(parsed, await self.known_types()):
             log.warning(render([doubt]))
@@ -234,13 +212,23 @@ class AsyncClient:
     async def _request(self, make: Callable[[str], Message]) -> int:
         request = uuid.uuid4().hex
         answer = self._answers[request] = asyncio.get_running_loop().create_future()
-        await self._send(make(request))
+        await self.say(make(request))
         return await self._outcome(answer)
 
-    async def _send(self, message: Message) -> None:
-        """Say something, once the node has taken enough of what was said before."""
-        await self._until(lambda: len(self._link.log) < _WINDOW)
-        self._link.send(message)
+    async def say(self, message: Message) -> None:
+        """Say something to the node, once it has taken enough of what was said before."""
+        await self.say_encoded(encode(message), message)
+
+    async def say_encoded(self, body: bytes, message: Message) -> None:
+        """Do the same with a message that has been encoded already."""
+        if len(body) > self.takes:
+            raise NetworkError.of(
+                "message-size",
+                f"a message of {len(body)} bytes is more than the node at {self.access.address} takes: {self.takes}",
+                hint="say it in parts, or let the node take more: [limits] message_bytes",
+            )
+        await self._until(lambda: len(self._link.log) < _WINDOW and self._link.waiting < _WINDOW_BYTES)
+        self._link.send_encoded(body, message)
         if self._connection is not None:
             self._connection.wake()
 
@@ -272,8 +260,8 @@ class AsyncClient:
                     return
             except grpc.aio.AioRpcError as error:
                 reason = error.details() or error.code().name.lower()
-                if error.code().name in _FATAL:
-                    await self._fail(_refused(self.access.address, reason))
+                if error.code().name in FATAL:
+                    await self._fail(refused(self.access.address, reason))
                     return
             except (CepheusError, TimeoutError) as error:
                 reason = error.diagnostics[0].message if isinstance(error, CepheusError) else "it does not answer"
@@ -282,7 +270,7 @@ class AsyncClient:
                     pause, last = _FIRST_PAUSE, clock()
                 self._connection = None
             if clock() - last > self.access.patience:
-                await self._fail(await _unreachable(self.access, reason))
+                await self._fail(await unreachable(self.access, reason))
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
@@ -298,15 +286,15 @@ class AsyncClient:
                 return False
             hello = decode_hello(answer)
             if not resume(self._link, hello):
-                await self._fail(_refused(self.access.address, "the node has lost its state"))
+                await self._fail(refused(self.access.address, "the node has lost its state"))
                 return True
-            self.node = hello.name
+            self.node, self.takes = hello.name, hello.takes
             connection = self._connection = Connection(stream, self._link, self._acknowledges)
             writer = asyncio.ensure_future(connection.write_all())
             if not self._greeted.done():
                 self._greeted.set_result(None)
             while (data := await stream.read()) is not None:
-                await self._take(data)
+                await self._take(connection.reader.take(data))
                 connection.wake()
             return not self._link.log
         finally:
@@ -315,9 +303,9 @@ class AsyncClient:
                 await asyncio.gather(writer, return_exceptions=True)
             stream.cancel()
 
-    async def _take(self, data: bytes) -> None:
+    async def _take(self, frames: Iterable[Frame]) -> None:
         before = len(self._link.log)
-        for frame in decode_bundle(data):
+        for frame in frames:
             message = self._link.receive(frame)
             if message is not None:
                 await self._told(message)
@@ -356,144 +344,9 @@ class AsyncClient:
     async def leave(self, subscription: Subscription) -> None:
         """End a subscription."""
         if self._subscriptions.pop(subscription.sink, None) is not None and self._failure is None:
-            await self._send(DetachSink(subscription.sink))
-
-
-@dataclass(slots=True)
-class AsyncSource:
-    """A source of events: publishes them in order of time, and promises how far it has got.
-
-    Events at or before what was promised, or before ``since``, are dropped and counted by the node as late.
-    """
-
-    client: AsyncClient
-    name: str
-    since: int
-    known: KnownTypes = field(default_factory=KnownTypes)
-
-    async def publish(self, events: Sequence[Event], through: int | None = None) -> None:
-        """Publish events; ``through`` promises that no more come up to that time, in microseconds.
-
-        Returns when they are on their way; waits while the network is behind. EventError, and nothing is published, if
-        a value is none that a network carries, or not of the type that the network knows for the attribute.
-        """
-        if isinstance(events, EventColumns) or len(events) <= _CHUNK:
-            chunks = [EventColumns.of(events)]
-        else:
-            chunks = [EventColumns.of(events[start : start + _CHUNK]) for start in range(0, len(events), _CHUNK)]
-        await self._check(chunks)
-        for chunk in chunks[:-1]:
-            await self.client._send(Publish(self.name, chunk))
-        await self.client._send(Publish(self.name, chunks[-1], through))
-
-    async def _check(self, chunks: Iterable[EventColumns]) -> None:
-        """Refuse events that do not fit; rules may have changed since the node was asked what it knows."""
-        try:
-            for chunk in chunks:
-                check_events(chunk, self.known)
-        except EventError:
-            self.known = await self.client.known_types(self.known)
-            for chunk in chunks:
-                check_events(chunk, self.known)
-
-    async def promise(self, through: int) -> None:
-        """Promise that no more events come up to a time, in microseconds."""
-        await self.client._send(Publish(self.name, (), through))
-
-    @property
-    def late(self) -> int:
-        """How many events came too late so far."""
-        return self.client.late.get(self.name, 0)
-
-    async def close(self) -> None:
-        """Leave: what was published still counts, and nobody waits for more."""
-        await self.client._send(DetachSource(self.name))
-        await self.client.drained()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            await self.close()
-
-
-@dataclass(slots=True)
-class Subscription:
-    """Events as they are delivered; iterate over it, or take them as they come, many at a time."""
-
-    client: AsyncClient
-    sink: str
-    queue: asyncio.Queue[tuple[int, tuple[Event, ...]] | CepheusError]
-    _ready: deque[Event] = field(default_factory=deque)
-
-    def __aiter__(self) -> AsyncIterator[Event]:
-        return self
-
-    async def __anext__(self) -> Event:
-        while not self._ready:
-            self._ready.extend(await self.take())
-        return self._ready.popleft()
-
-    async def take(self, timeout: float | None = None) -> tuple[Event, ...]:
-        """Wait for the next events, and give all that came together; none after ``timeout`` seconds."""
-        try:
-            return (await asyncio.wait_for(self.take_numbered(), timeout))[1]
-        except TimeoutError:
-            return ()
-
-    async def take_numbered(self) -> tuple[int, tuple[Event, ...]]:
-        """Wait for the next events, and give them with the number of their message."""
-        found = await self.queue.get()
-        if isinstance(found, CepheusError):
-            raise found
-        return found
-
-    def fail(self, error: CepheusError) -> None:
-        """Let whoever waits know that nothing more comes."""
-        if self.queue.full():
-            self.queue.get_nowait()
-        self.queue.put_nowait(error)
-
-    async def close(self) -> None:
-        """End the subscription."""
-        await self.client.leave(self)
-
-
-async def status(access: Access, dialler: Dialler | None = None, timeout: float = 10.0) -> dict[str, Any]:
-    """Ask a node how it is."""
-    import grpc
-
-    used = dialler or access.dialler()
-    try:
-        found: dict[str, Any] = json.loads(await used.status(timeout))
-    except grpc.aio.AioRpcError as error:
-        reason = error.details() or error.code().name.lower()
-        if error.code().name in _FATAL:
-            raise _refused(access.address, reason) from None
-        raise await _unreachable(access, reason) from None
-    finally:
-        if dialler is None:
-            await used.close()
-    return found
+            await self.say(DetachSink(subscription.sink))
 
 
 def _settle(answer: asyncio.Future[int] | None, value: int) -> None:
     if answer is not None and not answer.done():
         answer.set_result(value)
-
-
-def _refused(address: str, reason: str) -> NetworkError:
-    return NetworkError.of("network-refused", f"the node at {address} refuses: {reason}")
-
-
-async def _unreachable(access: Access, reason: str) -> NetworkError:
-    """Say that there is no connection; ``reason`` is why as far as gRPC knows, if nothing better is found."""
-    finding = await diagnose(access.address, access.tls, access.server_name)
-    return NetworkError.of(
-        "network-unreachable",
-        f"there is no connection to a node at {access.address}: {reason if finding is None else finding.reason}",
-        hint="is the node running, and do address, certificates and token fit?" if finding is None else finding.hint,
-    )

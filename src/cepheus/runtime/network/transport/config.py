@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from cepheus.core.errors import CepheusError, Diagnostic, OptionError, Place, did_you_mean
-from cepheus.core.time import SECOND, parse_duration
+from cepheus.core.time import DAY, SECOND, parse_duration
 from cepheus.core.toml_file import read_toml
 from cepheus.core.toml_lines import Path as KeyPath
 from cepheus.runtime.network.strategy import Filter, Masters, Options, Strategy
@@ -21,7 +21,7 @@ _NAME = re.compile(r"[\w.-]+")
 _RETAIN = 2
 """Events are remembered for this many times as long as a neighbour may be away, beyond the windows of rules."""
 
-_DURATIONS = ("session_timeout", "gone_after", "adapt_every")
+_DURATIONS = ("session_timeout", "gone_after", "adapt_every", "ahead")
 _KINDS: Mapping[type, str] = {str: "a text", int: "an integer", float: "a number", bool: "true or false"}
 
 
@@ -35,27 +35,39 @@ class NeighbourConfig:
 
 @dataclass(frozen=True, slots=True)
 class TlsConfig:
-    """Certificates, as PEM files. With ``authority``, whoever connects must show a certificate signed by it."""
+    """Certificates, as PEM files. With ``authority``, whoever connects must show a certificate signed by it.
+
+    Those that are connected to must show one that ``trusts`` has signed: ``authority`` unless it is given, and without
+    either, one that the machine knows.
+    """
 
     certificate: Path | None = None
     key: Path | None = None
     authority: Path | None = None
+    trusts: Path | None = None
+
+    @property
+    def roots(self) -> Path | None:
+        """Who must have signed the certificates of those that are connected to; None for all that the machine knows."""
+        return self.authority if self.trusts is None else self.trusts
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What a node bears.
 
-    ``message_bytes`` is the longest message; ``window`` how many messages to a neighbour may be under way before
-    sources have to wait; ``backlog`` how many messages may wait for a slow client before it is cut off;
-    ``events_per_second`` how many events one client may publish, 0 for any number; ``clients`` how many may connect.
+    ``message_bytes`` is the longest message of a client; ``window_bytes`` how much may wait for a neighbour before
+    sources have to wait; ``backlog_bytes`` how much may wait for a slow client before it is cut off;
+    ``events_per_second`` how many events one client may publish, 0 for any number; ``clients`` how many may connect;
+    ``ahead`` how far the times of events may be ahead of the node's clock, in microseconds, 0 for any distance.
     """
 
     message_bytes: int = 4 << 20
-    window: int = 1024
-    backlog: int = 100_000
+    window_bytes: int = 32 << 20
+    backlog_bytes: int = 256 << 20
     events_per_second: float = 0.0
     clients: int = 1000
+    ahead: int = DAY
 
 
 @dataclass(frozen=True, slots=True)

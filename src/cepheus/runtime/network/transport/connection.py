@@ -13,7 +13,7 @@ from itertools import islice
 from typing import Protocol
 
 from cepheus.runtime.network.link import Frame, LinkEnd, encode_frame
-from cepheus.runtime.network.transport.hello import encode_bundle
+from cepheus.runtime.network.transport.pieces import FrameReader, encode_frames, pieces
 
 _BUNDLE = 256 * 1024
 
@@ -32,18 +32,20 @@ class Stream(Protocol):
 class Connection:
     """A stream and the link it serves.
 
-    ``acknowledges`` gives the number up to which messages may be acknowledged: less than was received, to slow the
-    other side down. Whoever serves the connection ends it when it is ``closed``.
+    ``acknowledges`` gives the number up to which messages may be acknowledged. Whoever serves the connection ends it
+    when it is ``closed``; nothing more is written then.
     """
 
     stream: Stream
     link: LinkEnd
     acknowledges: Callable[[], int]
     dialled: bool = False
+    reader: FrameReader = field(default_factory=FrameReader)
     bytes_in: int = 0
     bytes_out: int = 0
     _written: int = 0
     _acknowledged: int = 0
+    _notes: list[bytes] = field(default_factory=list)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     closed: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -56,26 +58,32 @@ class Connection:
         """There may be something to write."""
         self._wake.set()
 
+    def note(self, body: bytes) -> None:
+        """Tell the other host something that is neither numbered nor sent again."""
+        self._notes.append(body)
+        self._wake.set()
+
     async def write_all(self) -> None:
         """Write as long as the connection lasts."""
         while True:
             await self._wake.wait()
             self._wake.clear()
-            while (bundle := self._take()) is not None:
-                self.bytes_out += len(bundle)
-                await self.stream.write(bundle)
+            while not self.closed.is_set() and (data := self._take()) is not None:
+                self.bytes_out += len(data)
+                for piece in pieces(data):
+                    await self.stream.write(piece)
 
     def _take(self) -> bytes | None:
         """Give the next messages of the log, or an acknowledgement, or None if there is nothing to say."""
         acknowledged = self.acknowledges()
-        frames: list[bytes] = []
+        frames = [encode_frame(Frame(0, acknowledged, None, body)) for body in self._notes]
+        self._notes.clear()
         size = 0
         log = self.link.log
         skipped = max(0, self._written + 1 - log[0][0]) if log else 0
-        for number, message in islice(log, skipped, None):
-            frame = encode_frame(Frame(number, acknowledged, message))
-            frames.append(frame)
-            size += len(frame)
+        for number, body in islice(log, skipped, None):
+            frames.append(encode_frame(Frame(number, acknowledged, None, body)))
+            size += len(body)
             self._written = number
             if size >= _BUNDLE:
                 break
@@ -84,4 +92,4 @@ class Connection:
                 return None
             frames.append(encode_frame(Frame(0, acknowledged)))
         self._acknowledged = acknowledged
-        return encode_bundle(frames)
+        return encode_frames(frames)

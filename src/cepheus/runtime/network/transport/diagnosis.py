@@ -40,7 +40,7 @@ async def diagnose(address: str, tls: TlsConfig, server_name: str | None) -> Fin
 
 def _look(where: Address, tls: TlsConfig, server_name: str | None) -> Finding | None:
     try:
-        if tls.authority is None and tls.certificate is None:
+        if tls.roots is None and tls.certificate is None:
             return _without_tls(where)
         return _with_tls(where, tls, server_name or where.host)
     except socket.gaierror:
@@ -79,7 +79,7 @@ def _without_tls(where: Address) -> Finding | None:
 
 
 def _with_tls(where: Address, tls: TlsConfig, name: str) -> Finding | None:
-    context = ssl.create_default_context(cafile=tls.authority)
+    context = ssl.create_default_context(cafile=tls.roots)
     if tls.certificate is not None:
         problem = load_pair(context, tls.certificate, tls.key)
         if problem is not None:
@@ -111,10 +111,10 @@ def _distrusted(error: ssl.SSLCertVerificationError, tls: TlsConfig, name: str) 
                 "give the name that is on it: --server-name NAME, or the neighbour's name in a node's file",
             )
         case Flaw.OTHER_ISSUER:
-            authority = "known to this machine" if tls.authority is None else f"in '{tls.authority}'"
+            authority = "known to this machine" if tls.roots is None else f"in '{tls.roots}'"
             return Finding(
                 f"the node's certificate was not signed by an authority {authority}",
-                "name the authority that has signed it: --ca ca.pem, or authority under [tls]",
+                "name the authority that has signed it: --ca ca.pem, or authority or trusts under [tls]",
             )
         case None:
             return Finding(

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-import struct
-from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 
 from cepheus.core.errors import CepheusError
-from cepheus.runtime.network.codec import MAX_BYTES, MessageError
-from cepheus.runtime.network.link import Frame, LinkEnd, decode_frame
+from cepheus.runtime.network.codec import MessageError
+from cepheus.runtime.network.link import Frame, LinkEnd
 from cepheus.runtime.network.messages import VERSION
+from cepheus.runtime.network.transport.pieces import LONGEST
 
 SERVICE = "cepheus.network.v1.Node"
 LINK = f"/{SERVICE}/Link"
 STATUS = f"/{SERVICE}/Status"
 
 PROCESSOR, CLIENT = "processor", "client"
-_LENGTH = struct.Struct("<I")
 
 
 class NetworkError(CepheusError):
@@ -29,7 +27,7 @@ class Hello:
     """Who connects: a processor or a client by name; ``session`` tells one run of a client from others.
 
     ``sent`` and ``received`` count the messages of the link so far, as the sender of this knows it; ``kept`` is the
-    number of the first that it can still send again.
+    number of the first that it can still send again. ``takes`` is the longest message that it takes, in bytes.
     """
 
     name: str
@@ -38,11 +36,13 @@ class Hello:
     sent: int = 0
     kept: int = 1
     received: int = 0
+    takes: int = LONGEST
 
     @classmethod
-    def greeting(cls, name: str, role: str, link: LinkEnd, session: str = "") -> Hello:
+    def greeting(cls, name: str, role: str, link: LinkEnd, session: str = "", takes: int = LONGEST) -> Hello:
         """Greet with the state of a link."""
-        return cls(name, role, session, link.sent, link.log[0][0] if link.log else link.sent + 1, link.received)
+        kept = link.log[0][0] if link.log else link.sent + 1
+        return cls(name, role, session, link.sent, kept, link.received, takes)
 
 
 def encode_hello(hello: Hello) -> bytes:
@@ -53,8 +53,8 @@ def encode_hello(hello: Hello) -> bytes:
 def decode_hello(data: bytes) -> Hello:
     """Read a greeting; MessageError if it is none.
 
-    >>> decode_hello(encode_hello(Hello("p1", "processor", sent=3)))
-    Hello(name='p1', role='processor', session='', sent=3, kept=1, received=0)
+    >>> decode_hello(encode_hello(Hello("p1", "processor", sent=3, takes=1000)))
+    Hello(name='p1', role='processor', session='', sent=3, kept=1, received=0, takes=1000)
     """
     try:
         body = json.loads(data)
@@ -63,7 +63,8 @@ def decode_hello(data: bytes) -> Hello:
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError):
         raise MessageError.of("message", "this is no greeting of the network") from None
     texts = all(type(text) is str and len(text) < 256 for text in (hello.name, hello.role, hello.session))
-    if not texts or not all(type(number) is int and number >= 0 for number in (hello.sent, hello.kept, hello.received)):
+    numbers = (hello.sent, hello.kept, hello.received, hello.takes)
+    if not texts or not all(type(number) is int and number >= 0 for number in numbers):
         raise MessageError.of("message", "this is no greeting of the network")
     if version != VERSION:
         raise MessageError.of(
@@ -81,27 +82,3 @@ def resume(link: LinkEnd, hello: Hello) -> bool:
         return False
     link.receive(Frame(0, hello.received))
     return True
-
-
-def encode_bundle(frames: Iterable[bytes]) -> bytes:
-    """Put frames together, so that many small ones cost little more than one."""
-    parts = []
-    for frame in frames:
-        parts += [_LENGTH.pack(len(frame)), frame]
-    return b"".join(parts)
-
-
-def decode_bundle(data: bytes, longest: int = MAX_BYTES) -> Iterator[Frame]:
-    """Give the frames of a bundle, one after the other; MessageError where they end in something else."""
-    start = 0
-    while start < len(data):
-        if start + _LENGTH.size > len(data):
-            raise MessageError.of("message", "this is no message of the network: it is cut off")
-        (length,) = _LENGTH.unpack_from(data, start)
-        start += _LENGTH.size
-        if length > longest:
-            raise MessageError.of("message-size", f"a message has {length} bytes, more than {longest} are not taken")
-        if start + length > len(data):
-            raise MessageError.of("message", "this is no message of the network: it is cut off")
-        yield decode_frame(data[start : start + length])
-        start += length

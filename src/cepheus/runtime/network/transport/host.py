@@ -8,11 +8,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from cepheus.core.errors import OptionError, Place
-from cepheus.runtime.network.link import LinkEnd
+from cepheus.core.time import MAX_TIME
+from cepheus.runtime.network.link import Frame, LinkEnd
 from cepheus.runtime.network.messages import (
     AttachSink,
     AttachSource,
@@ -27,9 +28,9 @@ from cepheus.runtime.network.node import Node, OutFrame
 from cepheus.runtime.network.processor import Processor
 from cepheus.runtime.network.transport.beside import Beside
 from cepheus.runtime.network.transport.config import NodeConfig
+from cepheus.runtime.network.transport.congestion import Congestion, Note
 from cepheus.runtime.network.transport.connection import Connection
-from cepheus.runtime.network.transport.hello import decode_bundle
-from cepheus.runtime.network.transport.journal import DiskJournal
+from cepheus.runtime.network.transport.journal import DiskJournal, JournalBrokenError
 from cepheus.runtime.network.transport.known import TypeBook
 from cepheus.runtime.network.transport.security import Principal, RefusedError
 from cepheus.runtime.network.transport.sense import check_sense
@@ -37,9 +38,6 @@ from cepheus.runtime.network.transport.sense import check_sense
 log = logging.getLogger("cepheus.node")
 
 CLIENT_PREFIX = "client:"
-_WITHHOLD = 1.0
-"""Seconds for which acknowledgements are held back at most: longer, and two processors could wait for one another."""
-
 _SNAPSHOT_PATIENCE = 300.0
 """Seconds after which the writing of a snapshot is given up."""
 
@@ -85,11 +83,13 @@ class NodeHost:
             raise
         self._left = {peer: time.monotonic() for peer in self.node.links}
         self._doubted: dict[str, float] = {}
-        self._withheld: dict[str, tuple[int, float]] = {}
         self._snapshot: tuple[int, Beside] | None = None
+        self.congestion = Congestion(config.name, config.limits.window_bytes, first=time.time_ns() // 1000)
         self._relieved = asyncio.Event()
         self._relieved.set()
-        self.checkpoint()
+        self.broken: JournalBrokenError | None = None
+        self.ended = asyncio.Event()
+        self._first_checkpoint(place)
 
     def _take_up(self, place: str) -> Node:
         """Go on from the journal, or begin."""
@@ -100,6 +100,19 @@ class NodeHost:
             node.start(self._clock(), self.config.rank)
         self._check_same(node.processor, place)
         return node
+
+    def _first_checkpoint(self, place: str) -> None:
+        try:
+            self.checkpoint()
+        except OSError as error:
+            self.journal.abandon()
+            reason = (error.strerror or "it failed").lower()
+            raise OptionError.of(
+                "node-state",
+                f"the node cannot write to '{self.config.state}': {reason}",
+                place=Place(place) if place else None,
+                hint="make room on the disk, or give the node another directory",
+            ) from None
 
     def link(self, peer: str) -> LinkEnd:
         """Give the link to a peer."""
@@ -137,13 +150,15 @@ class NodeHost:
             if for_good and peer.startswith(CLIENT_PREFIX):
                 self.forget(peer)
 
-    def handle(self, peer: str, principal: Principal | None, data: bytes) -> int:
-        """Take a bundle from a peer; give the number of events in it. ``principal`` is None for neighbours."""
+    def handle(self, peer: str, principal: Principal | None, frames: Iterable[Frame]) -> int:
+        """Take frames from a peer; give the number of events in them. ``principal`` is None for neighbours."""
+        if self.broken is not None:
+            raise self.broken
         events = 0
         touched: dict[str, None] = {}
         now = self._clock()
         try:
-            for frame in decode_bundle(data, self.config.limits.message_bytes):
+            for frame in frames:
                 message = frame.message
                 if message is not None:
                     self.counts.messages_in += 1
@@ -151,31 +166,35 @@ class NodeHost:
                         self._check(peer, principal, message)
                     if isinstance(message, Publish):
                         events += len(message.events)
+                elif frame.body:
+                    self._hear(peer, principal, frame.body)
                 touched.update((to, None) for to, _ in self.node.frame(peer, frame, now))
         finally:
             self._answer(touched)
         self.counts.events_in += events
         return events
 
+    def _hear(self, peer: str, principal: Principal | None, body: bytes) -> None:
+        """Take a note from another host, and pass it on if it is new."""
+        if principal is not None:
+            raise RefusedError("clients have no queues to speak of")
+        note = Note.decode(body)
+        if self.congestion.hear(note, time.monotonic()):
+            self._note(note, besides=peer)
+
+    def _note(self, note: Note, besides: str = "") -> None:
+        for name in self.neighbours:
+            connection = self.connections.get(name)
+            if connection is not None and name != besides:
+                connection.note(note.encode())
+
     def tell(self, message: Message) -> None:
         """Tell the processor something in the name of the host."""
         self._answer(self._peers(self.node.tell(message, self._clock())))
 
-    def acknowledges(self, peer: str) -> int:
-        """Give the number up to which a peer's messages may be acknowledged now."""
-        received = self.link(peer).received
-        if peer not in self.neighbours or not self._congested(peer):
-            self._withheld.pop(peer, None)
-            return received
-        number, since = self._withheld.setdefault(peer, (received, time.monotonic()))
-        if time.monotonic() - since > _WITHHOLD:
-            self._withheld[peer] = (received, time.monotonic())
-            return received
-        return number
-
     async def room(self) -> None:
-        """Wait until the neighbours have taken enough of what was sent to them."""
-        while self._congested():
+        """Wait until everybody has taken enough of what was sent to them."""
+        while self.congestion.holds(time.monotonic()):
             self._relieved.clear()
             await self._relieved.wait()
 
@@ -184,7 +203,7 @@ class NodeHost:
         now = time.monotonic()
         for peer in [peer for peer in self.node.links if peer.startswith(CLIENT_PREFIX)]:
             connection = self.connections.get(peer)
-            if len(self.node.links[peer].log) > self.config.limits.backlog:
+            if self.node.links[peer].waiting > self.config.limits.backlog_bytes:
                 log.warning("%s does not keep up with what it subscribed to; its session ends", peer)
             elif connection is not None or now - self._left.get(peer, now) < self.config.session_timeout / 1_000_000:
                 continue
@@ -197,11 +216,8 @@ class NodeHost:
             since = self._left.get(name)
             if self.config.gone_after and since is not None and now - since > self.config.gone_after / 1_000_000:
                 self.give_up(name)
-        for connection in self.connections.values():
-            connection.wake()
+        self._look_at_queues()
         self._look_after_snapshots()
-        if not self._congested():
-            self._relieved.set()
 
     def doubt(self, neighbour: str) -> None:
         """A neighbour does not know what it should: give it up, unless two connections got into each other's way."""
@@ -233,7 +249,7 @@ class NodeHost:
         self.counts.by_peer.pop(peer, None)
 
     def checkpoint(self) -> None:
-        """Replace the journal by a snapshot, and wait for it."""
+        """Replace the journal by a snapshot, and wait for it. OSError if there is no room for it."""
         if self._snapshot is not None:
             generation, writer = self._snapshot
             self._snapshot_written(generation, writer, done=writer.wait(_SNAPSHOT_PATIENCE))
@@ -258,50 +274,77 @@ class NodeHost:
 
     def _snapshot_written(self, generation: int, writer: Beside, *, done: bool) -> None:
         self._snapshot = None
-        if not done:
-            log.warning("a snapshot could not be written; the journal goes on from the one before")
+        if done:
+            self.journal.begin_from(generation)
+            self.counts.checkpoints += 1
+            self.counts.checkpoint_seconds += writer.seconds
             return
-        self.journal.begin_from(generation)
-        self.counts.checkpoints += 1
-        self.counts.checkpoint_seconds += writer.seconds
+        log.warning("a snapshot could not be written beside the node; it is written by the node")
+        try:
+            self.checkpoint()  # whatever was in the way there, the journal must not grow for ever
+        except OSError as error:
+            log.warning("nor could the node (%s); the journal goes on", error.strerror)
 
     def close(self) -> None:
         """Write everything down and let go of the directory."""
-        self.checkpoint()
+        if self.broken is not None:
+            self.journal.abandon()
+            return
+        try:
+            self.checkpoint()
+        except OSError as error:
+            log.warning("a snapshot could not be written (%s); the journal has everything", error.strerror)
         self.journal.close()
 
     def _answer(self, touched: dict[str, None]) -> None:
         """Let what is known now leave, after it has been written down."""
-        self.journal.flush()
+        try:
+            self.journal.flush()
+        except JournalBrokenError as error:
+            self._break(error)
+            raise
         for peer in touched:
             connection = self.connections.get(peer)
             if connection is not None:
                 connection.wake()
+        self._look_at_queues()
         self._look_after_snapshots()
-        if not self._relieved.is_set() and not self._congested():
+
+    def _break(self, error: JournalBrokenError) -> None:
+        """End: nobody may hear what was made of messages that are not written down."""
+        self.broken = error
+        for connection in self.connections.values():
+            connection.closed.set()
+        self.ended.set()
+
+    def _look_at_queues(self) -> None:
+        """Tell everybody of a queue that is long or no longer so; let sources go on if there is none."""
+        now, links = time.monotonic(), self.node.links
+        note = self.congestion.look([links[name].waiting for name in self.neighbours], now)
+        if note is not None:
+            self._note(note)
+        if not self._relieved.is_set() and not self.congestion.holds(now):
             self._relieved.set()
-            for connection in self.connections.values():
-                connection.wake()
 
     def _peers(self, frames: list[OutFrame]) -> dict[str, None]:
         return {peer: None for peer, _ in frames}
 
-    def _congested(self, besides: str = "") -> bool:
-        """Tell whether too much is under way to a neighbour, other than the one named."""
-        window, links = self.config.limits.window, self.node.links
-        return any(len(links[name].log) > window for name in self.neighbours if name != besides)
-
     def _check(self, peer: str, principal: Principal, message: Message) -> None:
         principal.check(message)
-        check_sense(message)
+        ahead = self.config.limits.ahead
+        check_sense(message, self._clock() + ahead if ahead else MAX_TIME)
         owner = None
         match message:
             case AttachSource(source=name) | Publish(source=name) | DetachSource(source=name):
                 owner = self.node.processor.client_of_source(name)
             case AttachSink(sink=name) | DetachSink(sink=name):
                 owner = self.node.processor.client_of_sink(name)
-        if owner is not None and owner.rpartition(":")[0] != peer.rpartition(":")[0]:
+        if owner is None or owner == peer:
+            return
+        if isinstance(message, Publish) or owner.rpartition(":")[0] != peer.rpartition(":")[0]:
             raise RefusedError(f"'{name}' belongs to another client")
+        if owner in self.connections:
+            raise RefusedError(f"'{name}' is in use by another client that is connected: choose another name")
 
     def _check_same(self, found: Processor, place: str) -> None:
         config, neighbours = self.config, tuple(sorted({*found.neighbours, *found.absent}))

@@ -2,6 +2,7 @@
 
 A line that was cut off by a crash was never answered, so it is dropped when the journal is read; the sender sends it
 again. Damage anywhere else is an error: the head of a line has a checksum of its own, to tell one from the other.
+What cannot be written, on a full disk for one, must not be answered: then the journal is broken, and the node ends.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
+from io import FileIO
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import Self
 
-from cepheus.core.errors import OptionError, Place, SnapshotError
+from cepheus.core.errors import CepheusError, OptionError, Place, SnapshotError
 from cepheus.runtime.network.codec import decode, encode
 from cepheus.runtime.network.node import Told
 
@@ -23,14 +26,17 @@ _MAGIC = b"CEPHJRN1"
 _HEAD = struct.Struct("<IqHI")
 _CHECK = struct.Struct("<I")
 _LINE = _HEAD.size + _CHECK.size
-_MINIMUM = 1 << 20
+
+
+class JournalBrokenError(CepheusError):
+    """What a node was told cannot be written down; whoever told it must not believe that it was heard."""
 
 
 class DiskJournal:
     """A journal in a directory of its own; only one process at a time may have it open.
 
-    ``append`` hands lines to the operating system when ``flush`` is called, before any answer leaves; with ``sync``
-    they are on the disk by then, and survive a loss of power too.
+    ``append`` only notes a line. ``flush`` hands all of them to the operating system, before any answer leaves; with
+    ``sync`` they are on the disk by then, and survive a loss of power too. JournalBrokenError if that fails.
     """
 
     def __init__(self, directory: Path, *, sync: bool = False, limit: int = 32 << 20) -> None:
@@ -50,16 +56,17 @@ class DiskJournal:
                 hint="give every node a directory of its own",
             ) from None
         except OSError as error:
-            reason = (error.strerror or "it failed").lower()
             raise OptionError.of(
-                "node-state", f"the node's directory cannot be used: {reason}", place=Place(str(directory))
+                "node-state", f"the node's directory cannot be used: {_reason(error)}", place=Place(str(directory))
             ) from None
         self._base = max(self._generations("snapshot"), default=0)
         self._generation = max([*self._generations("journal"), self._base])
         self._tidy()
         self.snapshot_bytes = 0
         self.journal_bytes = 0
-        self._file: BinaryIO | None = None
+        self._file: FileIO | None = None
+        self._lines_to_write: list[bytes] = []
+        self._broken: JournalBrokenError | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -87,15 +94,31 @@ class DiskJournal:
         content = sender + body
         head = _HEAD.pack(len(body), told.now, len(sender), zlib.crc32(content))
         line = head + _CHECK.pack(zlib.crc32(head)) + content
-        self._open().write(line)
+        self._lines_to_write.append(line)
         self.journal_bytes += len(line)
 
     def flush(self) -> None:
-        """Hand on what was appended."""
-        if self._file is not None:
-            self._file.flush()
+        """Write what was appended."""
+        if self._broken is not None:
+            raise self._broken  # the file may end in half a line, after which nothing must follow
+        if not self._lines_to_write:
+            return
+        data = memoryview(b"".join(self._lines_to_write))
+        try:
+            file = self._open()
+            while data:
+                data = data[file.write(data) :]
             if self._sync:
-                os.fdatasync(self._file.fileno())
+                os.fdatasync(file.fileno())
+        except OSError as error:
+            self._broken = JournalBrokenError.of(
+                "journal-broken",
+                f"the journal cannot be written: {_reason(error)}",
+                place=Place(str(self._journal(self._generation))),
+                hint="make room on the disk and start the node again; what it has not acknowledged is sent to it again",
+            )
+            raise self._broken from None
+        self._lines_to_write.clear()
 
     def replace(self, snapshot: bytes) -> None:
         """Start anew from a snapshot."""
@@ -114,7 +137,7 @@ class DiskJournal:
         return self._generation
 
     def write_snapshot(self, generation: int, snapshot: bytes) -> None:
-        """Write a snapshot; another process may do that."""
+        """Write a snapshot; another process may do that. OSError if there is no room for it."""
         part = self.directory / f"snapshot.{generation}.part"
         with part.open("wb") as file:
             file.write(snapshot)
@@ -144,16 +167,23 @@ class DiskJournal:
         self.close_file()
         self._lock.close()
 
+    def abandon(self) -> None:
+        """Let another process have the directory as it is; what could not be written stays unwritten."""
+        with suppress(OSError):
+            if self._file is not None:
+                self._file.close()
+        self._lock.close()
+
     def close_file(self) -> None:
         """Write out everything."""
+        self.flush()
         if self._file is not None:
-            self.flush()
             self._file.close()
             self._file = None
 
-    def _open(self) -> BinaryIO:
+    def _open(self) -> FileIO:
         if self._file is None:
-            self._file = self._journal(self._generation).open("ab", buffering=_MINIMUM)
+            self._file = FileIO(self._journal(self._generation), "a")
             if self._file.tell() == 0:
                 self._file.write(_MAGIC)
                 if self._sync:
@@ -215,3 +245,7 @@ class DiskJournal:
             place=Place(str(path)),
             hint="start the node with an empty directory; its neighbours build their trees anew",
         )
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or "it failed").lower()

@@ -18,7 +18,7 @@ from cepheus.rules.model import Rule, RuleSet
 from cepheus.rules.walk import walk
 from cepheus.runtime.network.columns import EventColumns
 from cepheus.runtime.network.processor import Processor
-from cepheus.runtime.network.transport.carried import SCALARS, check_carried, scalar_type
+from cepheus.runtime.network.transport.carried import SCALARS, check_carried, check_certain, scalar_type
 
 _NO_ATTRIBUTES: Mapping[str, str | None] = {}
 _HOLDS: Mapping[str, tuple[type, ...]] = {
@@ -132,6 +132,7 @@ def check_events(events: Iterable[Event], known: KnownTypes) -> None:
     >>> check_events([Event("Temp", 1, {"value": 51})], known)
     """
     columns = EventColumns.of(events)
+    check_certain(columns)
     for code, (kind, names) in enumerate(columns.shapes):
         expected = known.attributes.get(kind, _NO_ATTRIBUTES)
         for name, values in zip(names, columns.values[code], strict=True):

@@ -11,7 +11,7 @@ import numpy as np
 
 from cepheus.core.batch import EventBatch
 from cepheus.runtime.network.transport.batches import columns_of
-from cepheus.runtime.network.transport.client import AsyncSource
+from cepheus.runtime.network.transport.source import AsyncSource
 
 _CHUNK = 1000
 _STEP = 0.01

@@ -156,12 +156,12 @@ def channel_credentials(tls: TlsConfig) -> grpc.ChannelCredentials | None:
     """Give the credentials of whoever connects, or None without TLS."""
     import grpc
 
-    if tls.authority is None and tls.certificate is None:
+    if tls.roots is None and tls.certificate is None:
         return None
     certificate = None if tls.certificate is None else read_pem(tls.certificate)
     key = None if tls.key is None else read_pem(tls.key)
-    authority = None if tls.authority is None else read_pem(tls.authority)
-    return grpc.ssl_channel_credentials(authority, key, certificate)
+    roots = None if tls.roots is None else read_pem(tls.roots)
+    return grpc.ssl_channel_credentials(roots, key, certificate)
 
 
 def shown_names(context: Mapping[str, Iterable[bytes]]) -> frozenset[str]:

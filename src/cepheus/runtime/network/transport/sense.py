@@ -15,21 +15,23 @@ from cepheus.rules.model import RuleSet
 from cepheus.rules.walk import walk
 from cepheus.runtime.network.columns import EventColumns
 from cepheus.runtime.network.messages import AttachSink, DeployRules, Message, Publish
+from cepheus.runtime.network.transport.carried import uncertain
 from cepheus.runtime.network.transport.security import RefusedError
 
 _FARTHEST = 1 << 62
 """Microseconds from the epoch: farther, what is added to a time may not fit in 64 bits."""
 
 
-def check_sense(message: Message) -> None:
-    """Refuse a message that no client of ours would send."""
+def check_sense(message: Message, latest: int = _FARTHEST) -> None:
+    """Refuse a message that no client of ours would send, or with a time later than ``latest``."""
     match message:
         case AttachSink(pattern=pattern):
             _check_pattern(pattern)
         case DeployRules(rules=rules, declarations=declarations):
             _check_rules(RuleSet(declarations, rules))
         case Publish(events=events, through=through):
-            _check_times(_times(events), through)
+            _check_times(_times(events), through, latest)
+            _check_certain(events)
 
 
 def _check_pattern(pattern: EventPattern) -> None:
@@ -53,7 +55,17 @@ def _times(events: Sequence[Event]) -> Iterable[int]:
     return events.times if isinstance(events, EventColumns) else [event.time for event in events]
 
 
-def _check_times(times: Iterable[int], through: int | None) -> None:
+def _check_times(times: Iterable[int], through: int | None, latest: int) -> None:
     every = [*times] if through is None else [*times, through]
     if every and not -_FARTHEST < min(every) <= max(every) < _FARTHEST:
         raise RefusedError("times must be within 2**62 microseconds of the epoch: is it another unit?")
+    if every and max(every) > latest:
+        raise RefusedError(
+            f"the time {max(every)} lies too far ahead of the node's clock, and would make what others publish late: "
+            "is the clock of the source right, and the unit? [limits] ahead allows more"
+        )
+
+
+def _check_certain(events: Sequence[Event]) -> None:
+    if uncertain(EventColumns.of(events)) is not None:
+        raise RefusedError("events of a network are certain: they have no probabilities and no errors")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import time
 from collections.abc import Awaitable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,9 @@ from cepheus.runtime.network.transport.hello import (
     resume,
 )
 from cepheus.runtime.network.transport.host import NodeHost, client_peer
+from cepheus.runtime.network.transport.journal import JournalBrokenError
 from cepheus.runtime.network.transport.pace import Pace
+from cepheus.runtime.network.transport.pieces import FrameReader
 from cepheus.runtime.network.transport.security import (
     Gate,
     Principal,
@@ -37,6 +41,10 @@ from cepheus.runtime.network.transport.security import (
 )
 from cepheus.runtime.network.transport.status import status_of
 from cepheus.runtime.network.transport.streams import Dialler, ServerStream, server_settings
+
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+# Snapshots are written by a copy of this process (beside.py), which does not touch gRPC. Where gRPC prepares for copies
+# that do, which it decides when it is imported, it stops and starts its threads at each of them, and copies crash.
 
 log = logging.getLogger("cepheus.node")
 
@@ -68,7 +76,7 @@ class NodeServer:
         """Listen, and connect to the neighbours."""
         import grpc
 
-        self._server = grpc.aio.server(options=server_settings(self.config.limits.message_bytes))
+        self._server = grpc.aio.server(options=server_settings())
         handlers = {
             "Link": grpc.stream_stream_rpc_method_handler(self._link),
             "Status": grpc.unary_unary_rpc_method_handler(self._status),
@@ -99,6 +107,12 @@ class NodeServer:
             await self._server.stop(grace=0.2)
         self.host.close()
 
+    async def ended(self) -> None:
+        """Wait until the node cannot go on; JournalBrokenError says why."""
+        await self.host.ended.wait()
+        assert self.host.broken is not None
+        raise self.host.broken
+
     def _spawn(self, work: Awaitable[None]) -> None:
         self._tasks.append(asyncio.ensure_future(work))
 
@@ -121,6 +135,8 @@ class NodeServer:
             await context.abort(codes.PERMISSION_DENIED, str(error))
         except TimeoutError:
             await context.abort(codes.DEADLINE_EXCEEDED, "nobody said who they are")
+        except JournalBrokenError as error:
+            await context.abort(codes.UNAVAILABLE, error.diagnostics[0].message)
         except CepheusError as error:
             self.host.counts.refused += 1
             log.warning("refused %s: %s", context.peer(), error.diagnostics[0].message)
@@ -158,7 +174,10 @@ class NodeServer:
         await self._run(peer, principal, stream)
 
     async def _greet(self, peer: str, stream: Stream) -> None:
-        await stream.write(encode_hello(Hello.greeting(self.config.name, PROCESSOR, self.host.link(peer))))
+        hello = Hello.greeting(self.config.name, PROCESSOR, self.host.link(peer))
+        if peer not in self.host.neighbours:
+            hello = replace(hello, takes=self.config.limits.message_bytes)
+        await stream.write(encode_hello(hello))
 
     def _take_up_neighbour(self, hello: Hello) -> bool:
         """Take up a link; if one side has forgotten it, both begin anew, as if the other had been away for good."""
@@ -176,7 +195,9 @@ class NodeServer:
     async def _run(self, peer: str, principal: Principal | None, stream: Stream, *, dialled: bool = False) -> None:
         """Serve a connection until it ends."""
         host = self.host
-        connection = Connection(stream, host.link(peer), lambda: host.acknowledges(peer), dialled)
+        link = host.link(peer)
+        frames = FrameReader() if principal is None else FrameReader(self.config.limits.message_bytes)
+        connection = Connection(stream, link, lambda: link.received, dialled, frames)
         host.connect(peer, connection)
         writer = asyncio.ensure_future(connection.write_all())
         reader = asyncio.ensure_future(self._read(peer, principal, connection))
@@ -198,11 +219,12 @@ class NodeServer:
         while True:
             data = await connection.stream.read()
             if data is None:
+                connection.reader.end()
                 return True
             if self.host.connections.get(peer) is not connection:
                 return False
             connection.bytes_in += len(data)
-            events = self.host.handle(peer, principal, data)
+            events = self.host.handle(peer, principal, connection.reader.take(data))
             if principal is not None:
                 await self.host.room()
                 if pause := pace.take(events, time.monotonic()):
@@ -234,9 +256,7 @@ class NodeServer:
     async def _dial_once(self, neighbour: NeighbourConfig) -> None:
         import grpc
 
-        dialler = Dialler(
-            str(neighbour.address), self._own, self._token, neighbour.name, self.config.limits.message_bytes
-        )
+        dialler = Dialler(str(neighbour.address), self._own, self._token, neighbour.name)
         stream = dialler.link()
         try:
             await stream.write(

@@ -30,6 +30,7 @@ def status_of(host: NodeHost, port: int) -> dict[str, Any]:
         "events": host.counts.events_in,
         "messages": host.counts.messages_in,
         "refused": host.counts.refused,
+        "held_up_by": [*host.congestion.origins(time.monotonic())],
         "journal_bytes": host.journal.journal_bytes,
         "snapshot_bytes": host.journal.snapshot_bytes,
     }
@@ -52,7 +53,8 @@ def _tree(tree: Tree) -> dict[str, Any]:
 
 def _link(host: NodeHost, name: str) -> dict[str, Any]:
     link = host.link(name)
-    return {"name": name, "connected": name in host.connections, **_traffic(host, name), "waiting": len(link.log)}
+    waiting = {"waiting": len(link.log), "waiting_bytes": link.waiting}
+    return {"name": name, "connected": name in host.connections, **_traffic(host, name), **waiting}
 
 
 def _client(host: NodeHost, peer: str) -> dict[str, Any]:

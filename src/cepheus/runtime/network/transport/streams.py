@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from cepheus.runtime.network.transport.hello import LINK, STATUS
+from cepheus.runtime.network.transport.pieces import LONGEST, PIECE
 
 if TYPE_CHECKING:
     import grpc
 
 Setting = tuple[str, int | str]
 
-_HEADROOM = 1 << 20
-_KEEPALIVE: tuple[Setting, ...] = (
+_COMMON: tuple[Setting, ...] = (
+    ("grpc.max_send_message_length", -1),
     ("grpc.keepalive_time_ms", 10_000),
     ("grpc.keepalive_timeout_ms", 5_000),
     ("grpc.keepalive_permit_without_calls", 1),
@@ -21,14 +22,13 @@ _KEEPALIVE: tuple[Setting, ...] = (
 )
 
 
-def server_settings(message_bytes: int) -> list[Setting]:
-    """Give the settings of a server that reads messages up to a length."""
+def server_settings() -> list[Setting]:
+    """Give the settings of a server: nobody sends it more than a piece at a time."""
     return [
-        *_KEEPALIVE,
+        *_COMMON,
         ("grpc.http2.max_ping_strikes", 0),
         ("grpc.so_reuseport", 0),
-        ("grpc.max_receive_message_length", message_bytes + _HEADROOM),
-        ("grpc.max_send_message_length", -1),
+        ("grpc.max_receive_message_length", 2 * PIECE),
     ]
 
 
@@ -88,16 +88,14 @@ class Dialler:
         credentials: grpc.ChannelCredentials | None = None,
         token: str = "",
         expects: str | None = None,
-        message_bytes: int = 64 << 20,
     ) -> None:
         import grpc
 
         settings: list[Setting] = [
-            *_KEEPALIVE,
+            *_COMMON,
             ("grpc.enable_http_proxy", 0),
             ("grpc.use_local_subchannel_pool", 1),
-            ("grpc.max_receive_message_length", message_bytes + _HEADROOM),
-            ("grpc.max_send_message_length", -1),
+            ("grpc.max_receive_message_length", LONGEST),
             ("grpc.initial_reconnect_backoff_ms", 100),
             ("grpc.max_reconnect_backoff_ms", 2_000),
         ]

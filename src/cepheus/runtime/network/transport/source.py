@@ -1,0 +1,98 @@
+"""A client's source of events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from cepheus.core.errors import EventError
+from cepheus.core.event import Event
+from cepheus.runtime.network.codec import encode
+from cepheus.runtime.network.columns import EventColumns
+from cepheus.runtime.network.messages import DetachSource, Publish
+from cepheus.runtime.network.transport.known import KnownTypes, check_events
+
+if TYPE_CHECKING:
+    from cepheus.runtime.network.transport.client import AsyncClient
+
+_CHUNK = 2000
+"""Events of one message at most."""
+
+
+@dataclass(slots=True)
+class AsyncSource:
+    """A source of events: publishes them in order of time, and promises how far it has got.
+
+    Events at or before what was promised, or before ``since``, are dropped and counted by the node as late.
+    """
+
+    client: AsyncClient
+    name: str
+    since: int
+    known: KnownTypes = field(default_factory=KnownTypes)
+
+    async def publish(self, events: Sequence[Event], through: int | None = None) -> None:
+        """Publish events; ``through`` promises that no more come up to that time, in microseconds.
+
+        Returns when they are on their way; waits while the network is behind. EventError, and nothing is published, if
+        a value is none that a network carries, or not of the type that the network knows for the attribute.
+        """
+        if isinstance(events, EventColumns) or len(events) <= _CHUNK:
+            chunks = [EventColumns.of(events)]
+        else:
+            chunks = [EventColumns.of(events[start : start + _CHUNK]) for start in range(0, len(events), _CHUNK)]
+        await self._check(chunks)
+        messages = [fitted for chunk in chunks[:-1] for fitted in self._fitting(Publish(self.name, chunk))]
+        for body, message in [*messages, *self._fitting(Publish(self.name, chunks[-1], through))]:
+            await self.client.say_encoded(body, message)
+
+    def _fitting(self, message: Publish) -> list[tuple[bytes, Publish]]:
+        """Encode a message, in as many parts as the node needs to take it."""
+        body = encode(message)
+        if len(body) <= self.client.takes:
+            return [(body, message)]
+        events, half = message.events, len(message.events) // 2
+        if not half:
+            raise EventError.of(
+                "event-size",
+                f"the event of type '{events[0].type}' at {events[0].time} makes a message of {len(body)} bytes, "
+                f"more than the node takes: {self.client.takes}",
+                hint="publish less of it, or let the node take more: [limits] message_bytes",
+            )
+        first = Publish(self.name, EventColumns.of(events[:half]))
+        return self._fitting(first) + self._fitting(replace(message, events=EventColumns.of(events[half:])))
+
+    async def _check(self, chunks: Iterable[EventColumns]) -> None:
+        """Refuse events that do not fit; rules may have changed since the node was asked what it knows."""
+        try:
+            for chunk in chunks:
+                check_events(chunk, self.known)
+        except EventError:
+            self.known = await self.client.known_types(self.known)
+            for chunk in chunks:
+                check_events(chunk, self.known)
+
+    async def promise(self, through: int) -> None:
+        """Promise that no more events come up to a time, in microseconds."""
+        await self.client.say(Publish(self.name, (), through))
+
+    @property
+    def late(self) -> int:
+        """How many events came too late so far."""
+        return self.client.late.get(self.name, 0)
+
+    async def close(self) -> None:
+        """Leave: what was published still counts, and nobody waits for more."""
+        await self.client.say(DetachSource(self.name))
+        await self.client.drained()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            await self.close()
