@@ -50,3 +50,18 @@ def test_one_network_for_all_seeds(tmp_path: Path) -> None:
     file.write_text("[network]\nnumber = 'one'\n", encoding="utf-8")
     with pytest.raises(OptionError, match="'number' is 'one'"):
         read_plan(file)
+
+
+@pytest.mark.parametrize(
+    ("links", "message"),
+    [
+        ("a b\nc d\nd e\n", "the network is in 2 parts: no way leads from 'a' to 'c'"),
+        ("a b\nb b\n", "'b' is linked with itself"),
+    ],
+)
+def test_a_network_in_parts_is_refused(tmp_path: Path, links: str, message: str) -> None:
+    (tmp_path / "links.txt").write_text(links)
+    (tmp_path / "scenario.toml").write_text('[network]\nfile = "links.txt"\n')
+    with pytest.raises(OptionError, match=message) as found:
+        read_plan(tmp_path / "scenario.toml")
+    assert str(tmp_path / "links.txt") in str(found.value)

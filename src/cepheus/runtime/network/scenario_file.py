@@ -19,7 +19,7 @@ from cepheus.runtime.network.faults import Faults
 from cepheus.runtime.network.scenario import Draw, Plan, Scenario, SourcePlan, draw, draw_links
 from cepheus.runtime.network.strategy import Filter, Masters, Options, Order, Strategy
 from cepheus.runtime.network.supported import check_supported
-from cepheus.runtime.network.topology import Links, by_hand, read_links
+from cepheus.runtime.network.topology import Links, by_hand, check_connected, read_links
 
 E = TypeVar("E", bound=Enum)
 _CHECKPOINT_EVERY = 1000
@@ -82,11 +82,15 @@ def _plan(table: Table, path: Path, seed: int | None, strategy: Strategy | None)
 
 def _links(network: Table, scenario: Scenario, path: Path, seed: int) -> Links:
     if "file" in network:
-        return read_links(path.parent / str(network["file"]))
-    if "links" in network:
+        given = path.parent / str(network["file"])
+        links = read_links(given)
+    elif "links" in network:
         entries = _entries(network, "links", 3, '["p1", "p2", "5 ms"]: two processors and a delay')
-        return by_hand([(str(one), str(other), str(delay)) for one, other, delay in entries])
-    return draw_links(scenario, seed)
+        given, links = path, by_hand([(str(one), str(other), str(delay)) for one, other, delay in entries])
+    else:
+        return draw_links(scenario, seed)
+    check_connected(links, Place(str(given)))
+    return links
 
 
 def _with_workload(given: Table, scenario: Scenario) -> Scenario:

@@ -97,6 +97,23 @@ def read_links(path: Path) -> Links:
     return links
 
 
+def check_connected(links: Links, place: Place) -> None:
+    """Refuse a network of which parts cannot reach one another, or in which somebody is their own neighbour."""
+    import networkx
+
+    for one, other in links:
+        if one == other:
+            raise OptionError.of("topology", f"'{one}' is linked with itself", place=place, hint="leave that link out")
+    first, *others = sorted(sorted(part) for part in networkx.connected_components(networkx.Graph(list(links)))) or [[]]
+    if others:
+        raise OptionError.of(
+            "topology",
+            f"the network is in {1 + len(others)} parts: no way leads from '{first[0]}' to '{others[0][0]}'",
+            place=place,
+            hint="add a link between them, or simulate them one by one",
+        )
+
+
 def by_hand(links: Iterable[tuple[str, str, str]]) -> Links:
     """Make a network of links given as (processor, processor, delay).
 

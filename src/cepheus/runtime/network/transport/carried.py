@@ -63,7 +63,7 @@ def check_certain(events: EventColumns) -> None:
     row = uncertain(events)
     if row is not None:
         raise EventError.of(
-            "uncertain",
+            "network-uncertain",
             f"the event of type '{events[row].type}' at {events.times[row]} is uncertain, which networks do not take",
             hint="leave out its probability and errors, or detect in one process or on Spark",
         )
