@@ -152,6 +152,38 @@ def test_tokens_say_who_may_do_what(tmp_path: Path) -> None:
         run(check())
 
 
+TOKENS = """token_file = "nodes.token"
+[tls]
+certificate = "certs/{name}.pem"
+key = "certs/{name}.key"
+trusts = "{authority}/ca.pem"
+[[neighbour]]
+name = "{other}"
+{address}
+"""
+
+
+@pytest.mark.parametrize(("authority", "connected"), [("certs", True), ("others", False)])
+def test_nodes_with_a_token_trust_an_authority_of_their_own(
+    certificates: Path, tmp_path: Path, authority: str, *, connected: bool
+) -> None:
+    (certificates / "nodes.token").write_text("a long secret\n")
+
+    async def check() -> bool:
+        first = config(certificates, TOKENS.format(name="p1", other="p2", authority="certs", address=""), "p1")
+        async with serving(replace(first, state=tmp_path / "p1")) as one:
+            address = f'address = "127.0.0.1:{one.port}"'
+            text = TOKENS.format(name="p2", other="p1", authority=authority, address=address)
+            async with serving(replace(config(certificates, text, "p2"), state=tmp_path / "p2")) as two:
+                for _ in range(500 if connected else 50):
+                    if one.host.connections and two.host.connections:
+                        return True
+                    await asyncio.sleep(0.02)
+        return False
+
+    assert run(check()) is connected
+
+
 @pytest.mark.parametrize(
     ("text", "safe"),
     [
