@@ -154,9 +154,9 @@ async def _run(load: Load, ports: dict[str, int]) -> Outcome:
     ):
         temps = await west.source("temps", ["Temp"])
         smokes = await east.source("smoke", ["Smoke"])
-        fires = await east.subscribe("Fire")
         threshold = _HOTTEST * (1 - load.passing)
         await east.deploy(_RULE.format(threshold=threshold))
+        fires = await east.subscribe("Fire")
         watch = _Watch(fires)
         watching = asyncio.ensure_future(watch.run())
         started = time.monotonic()
