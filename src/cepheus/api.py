@@ -24,7 +24,7 @@ from cepheus.rules.model import RuleSet
 from cepheus.runtime.embedded.admission import ArrowTable, Record
 from cepheus.runtime.embedded.background import Rows, read_knowledge
 from cepheus.runtime.embedded.catalog import Catalog
-from cepheus.runtime.embedded.detect import Tally, detect_in_files, late_event
+from cepheus.runtime.embedded.detect import Tally, detect_in_files, late_event, place_of_late
 from cepheus.runtime.embedded.session import Session
 from cepheus.runtime.embedded.sources import RuleSource, read_rules
 from cepheus.runtime.embedded.subscriptions import Callback
@@ -131,10 +131,11 @@ class Program:
         ``events`` are Events, dicts, an EventBatch, an Arrow table, a pandas or Polars frame, a file or a list of
         files. Integer times are in ``time_unit``, except in an Event or EventBatch, whose times are in microseconds.
         ``sequence`` names the column that breaks ties of time. An event that lags behind the latest by more than
-        ``lateness`` is an EventError; a rule that would make more than ``limit`` composite events from one event is a
-        LimitError. ``uncertain`` names, by attribute, the columns that have its error (see ``cepheus.companions``), and
-        ``calculus`` says how probabilities are worked out. The work is spread over so many ``threads``; the answer is
-        the same, in the same order.
+        ``lateness`` is an EventError; a rule that would make more than ``limit`` composite events from one event, or a
+        rule over intervals in which more than that wait for a partner in one place, is a LimitError. ``uncertain``
+        names, by attribute, the columns that have its error (see ``cepheus.companions``), and ``calculus`` says how
+        probabilities are worked out. The work is spread over so many ``threads``; the answer is the same, in the same
+        order.
 
         >>> rule = "define Fire(temp: double) from Smoke() and last Temp(value > 45) within 5 min from Smoke"
         >>> program = compile(rule + " where temp = Temp.value")
@@ -230,7 +231,7 @@ class Program:
             events = [events]
         composites = session.feed(cast("EventBatch | ArrowTable | Iterable[Event | Record]", events))
         if late:
-            raise late_event(late[0].type, late[0].time, delay)
+            raise late_event(late[0].type, late[0].time, delay, place_of_late(late[0], events))
         return EventBatch.concat([composites, session.close()])
 
     def start(
@@ -250,9 +251,9 @@ class Program:
         """Start the rules on a stream.
 
         ``lateness`` is how long to wait for stragglers; each event that comes later still is counted and given to
-        ``on_late``. A rule that would make more than ``limit`` composite events from one event is a LimitError. With a
-        ``snapshot`` the session goes on where that was taken, with the rules and options of then. ``uncertain``,
-        ``calculus`` and ``threads`` are as in ``detect``.
+        ``on_late``. With a ``snapshot`` the session goes on where that was taken, with the rules and options of then.
+        ``limit``, for what one event makes and for what waits in one place, ``uncertain``, ``calculus`` and ``threads``
+        are as in ``detect``.
 
         >>> with compile("define Alarm() from Smoke()").start() as engine:
         ...     alarms = engine.feed({"type": "Smoke", "time": 5})

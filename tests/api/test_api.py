@@ -111,6 +111,15 @@ def test_disorder_beyond_the_lateness_is_an_error(tmp_path: Path) -> None:
     program = cepheus.compile(RULE)
     with pytest.raises(EventError, match="Temp at 1970-01-01T00:00:10Z comes after later events"):
         program.detect(EVENTS[::-1], time_unit="s", lateness="49s")
+    numbered = [{**event, "id": f"e{place}"} for place, event in enumerate(EVENTS)]
+    for given, place in (
+        (EVENTS[::-1], "event:2"),
+        (numbered[::-1], "event with id 'e0'"),
+        (iter(EVENTS[::-1]), "event with id 1"),
+        (pd.DataFrame(EVENTS[::-1]), "row:2"),
+    ):
+        with pytest.raises(EventError, match=f"^{place}: error"):
+            program.detect(given, time_unit="s")
     path = tmp_path / "e.events"
     path.write_text("Smoke@60\nTemp@10 (value=51.5)\n")
     with pytest.raises(EventError, match=r"e\.events:2: error\[late\]"):

@@ -201,3 +201,29 @@ def test_a_hint_names_only_a_file_that_is_called_much_the_same(cepheus: Command)
     assert "did you mean 'fire.tesla'?" in cepheus("check", "fire").err
     assert "did you mean 'events.jsonl'?" in cepheus("detect", "fire.tesla", "--events", "evnts.jsonl").err
     assert "hint" not in cepheus("detect", "fire.tesla", "--events", "log.jsonl").err
+
+
+PIPELINE = """
+rules = ["fire.tesla"]
+[[sources]]
+format = "json"
+path = "events.jsonl"
+[[sinks]]
+format = "parquet"
+path = "fires"
+composite = "Fire"
+"""
+
+
+def test_a_pipeline_is_checked_with_its_rules(cepheus: Command) -> None:
+    Path("p.toml").write_text(PIPELINE)
+    assert cepheus("run", "--check", "p.toml").err == "p.toml: no errors\n"
+    Path("p.toml").write_text(PIPELINE.replace('"Fire"', '"Fier"'))
+    outcome = cepheus("run", "--check", "p.toml")
+    assert outcome.code != 0
+    assert outcome.err.startswith("p.toml:9: error[pipeline]: no rule defines 'Fier'")
+    Path("fire.tesla").write_text("define Fire( from Smoke()")
+    outcome = cepheus("run", "--check", "p.toml")
+    assert outcome.code != 0
+    assert "fire.tesla:1:" in outcome.err
+    assert "error[syntax]" in outcome.err

@@ -326,6 +326,7 @@ def _facts(folder: Path, text: str | bytes) -> tuple[object, ...]:
         ("n\ntrue\nFalse\n", ((True,), (False,))),
         ("s,n\nt1,\n,2\nt3,3\n", (("t3", 3),)),
         ('s\n"a, ""b"""\n""\n', (('a, "b"',), ("",))),
+        ('s,n\nt1,""\nt2,\nt3,3\n', (("t1", ""), ("t3", "3"))),
         ('s\n"[1, 2]"\n', (((1, 2),),)),
         ("s\n[1\n", (("[1",),)),
         ("t\n1970-01-01T00:00:01\n1970-01-02\n", ((1_000_000,), (86_400_000_000,))),
@@ -346,6 +347,7 @@ def test_facts_in_files(tmp_path: Path, text: str, rows: object) -> None:
         ("s,r\nt1\n", r"line 2: there are 1 cells, and the header names 2"),
         ('s\n"t1\n', r"line 2: a quoted cell does not end where it should"),
         ("", r"the file is empty"),
+        ("n\n1\n1e400\n", r"line 3: n: '1e400' is beyond the numbers of 64 bits"),
     ],
 )
 def test_files_that_are_no_facts(tmp_path: Path, text: str | bytes, why: str) -> None:
@@ -375,6 +377,11 @@ def test_facts_in_python_may_be_dicts_and_hold_times(given: object) -> None:
         ({"sensor": "t1"}, r"the facts of 'located' are no rows: an object"),
         ([{"a": 1}, {"b": 1}], r"row 2 of 'located' has the keys b, and the first has a"),
         ([{"a": 1}, (1,)], r"row 2 of 'located' has no keys, and the first has"),
+        (pd.DataFrame({"x": [1, 1, 2], "y": [1, 2, "q"]}), r"row 3 of 'located': the column 'y' holds 'q', and 1 in a"),
+        (
+            pd.DataFrame({"y": [1, 2**70]}),
+            r"row 2 of 'located': the column 'y' holds 1180\d+, which does not fit in 64",
+        ),
     ],
 )
 def test_facts_in_python_that_are_no_rows(given: object, why: str) -> None:

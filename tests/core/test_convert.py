@@ -116,7 +116,7 @@ def test_pandas_there_and_back() -> None:
     assert to_pandas(batch, TimeUnit.MS).to_dict("list")["time"] == [1, 2]
     times = pd.DataFrame({"time": pd.to_datetime(["1970-01-01T00:00:01Z"])})
     assert from_pandas(times, type_name="A").times.tolist() == [1_000_000]
-    with pytest.raises(EventError, match="a column of the frame holds values of several types"):
+    with pytest.raises(EventError, match=r"row:2: error\[type\]: the column 'x' holds 's', and 1 in a row before"):
         from_pandas(pd.DataFrame({"type": ["A", "B"], "time": [1, 2], "x": [1, "s"]}))
 
 

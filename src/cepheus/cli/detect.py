@@ -73,7 +73,10 @@ def detect(
         OnBad, typer.Option(help="Stop at the first bad or late event, or skip and count them.")
     ] = OnBad.STOP,
     limit: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Stop if a rule makes more composite events from one event.")
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Stop if a rule makes more composite events from one event, or remembers more."
+        ),
     ] = DEFAULT_LIMIT,
     threads: Annotated[int, typer.Option(min=1, metavar="N", help="Spread the work over so many threads.")] = 1,
     on: Annotated[Host, typer.Option(help="Run in this process, or on Spark.")] = Host.EMBEDDED,

@@ -18,16 +18,20 @@ def run(
     explain: Annotated[
         bool, typer.Option("--explain", help="Tell how the rules would be split, and run nothing.")
     ] = False,
-    check: Annotated[bool, typer.Option("--check", help="Only check the file, without starting Spark.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Only check the file and its rules, without starting Spark.")
+    ] = False,
 ) -> None:
     """Run rules on Spark: read sources, find composite events, write them to sinks, without a line of code."""
     from cepheus.runtime.spark.failures import plain_failures
+    from cepheus.runtime.spark.pipeline.check import check_pipeline
     from cepheus.runtime.spark.pipeline.read import read_pipeline
     from cepheus.runtime.spark.pipeline.run import detection_of, run_pipeline
     from cepheus.runtime.spark.session import spark_session
 
     described = read_pipeline(pipeline)
     if check:
+        report(check_pipeline(pipeline, described))
         note(f"{pipeline}: no errors")
         return
     where = described.spark

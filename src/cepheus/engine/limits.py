@@ -1,36 +1,93 @@
-"""Limits that keep a rule from making more composite events than anyone can use."""
+"""Limits that keep a rule from making or remembering more events than anyone can use."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cepheus.core.errors import LimitError
 
 if TYPE_CHECKING:
+    from cepheus.rules.interval.model import IntervalRule
     from cepheus.rules.model import AnyRule
 
 DEFAULT_LIMIT = 10_000_000
-"""How many composite events one event may make before an engine stops with a LimitError."""
+"""How many composite events one event may make, and how many may wait in one place, before a LimitError stops it."""
+
+ENDLESS_LIMIT = 100_000
+"""How many composite events one event may make in rules that go on from what they make, with nothing to end it.
+
+Where such rules are at work the usual limit is reached at the price of some gigabytes, and nothing is gained.
+"""
 
 
-def too_many_composites(rule: AnyRule, limit: int) -> LimitError:
-    """Give the error for a rule that would make more composite events from one event than the limit allows."""
+def endless_limits(rules: Sequence[IntervalRule], limit: int) -> dict[str, int]:
+    """Give the rules, by name, that have a limit of their own, and that limit."""
+    from cepheus.rules.check.intervals.recursion import endless
+
+    return dict.fromkeys((str(rule.name) for rule in endless(rules)), min(limit, ENDLESS_LIMIT))
+
+
+def too_many_composites(rule: AnyRule, limit: int, rules: Sequence[AnyRule] = ()) -> LimitError:
+    """Give the error for a rule that would make more composite events from one event than the limit allows.
+
+    ``rules`` are those that are at work with it: if it goes on from what it makes itself, no window would help.
+    """
     from cepheus.rules.interval.model import IntervalRule  # the command line reads the limit before it needs rules
 
-    fewer = "choose policy recent" if isinstance(rule, IntervalRule) else "choose last instead of each"
+    if isinstance(rule, IntervalRule):
+        return _too_many_in_intervals(rule, limit, [each for each in rules if isinstance(each, IntervalRule)])
+    return _too_many(rule, limit, "narrow its windows, choose last instead of each, or raise the limit")
+
+
+def _too_many(rule: AnyRule, limit: int, hint: str) -> LimitError:
     return LimitError.of(
         "too-many-composite-events",
         f"rule '{rule.name}' would make more than {limit} composite events from one event",
         span=rule.span,
-        hint=f"narrow its windows, {fewer}, or raise the limit",
+        hint=hint,
     )
 
 
-def too_much_state(rule: AnyRule, limit: int) -> LimitError:
-    """Give the error for a rule in which more than the limit waits for something that may never come."""
+def _too_many_in_intervals(rule: IntervalRule, limit: int, rules: Sequence[IntervalRule]) -> LimitError:
+    from cepheus.rules.check.intervals.recursion import feeds_itself
+
+    own = endless_limits(rules, limit)
+    if str(rule.name) in own:
+        name = rule.head.name
+        hint = f"it makes '{name}' from '{name}' without a further event: let a condition of WHERE end that"
+        return _too_many(rule, own[str(rule.name)], hint)
+    if feeds_itself(rule, rules):
+        hint = "it goes on from what it makes itself: let its condition of WHERE end that earlier, or raise the limit"
+        return _too_many(rule, limit, hint)
+    return _too_many(rule, limit, f"{', '.join(_fewer(rule))}, or raise the limit")
+
+
+def too_much_state(rule: IntervalRule, limit: int, most: int | None = None) -> LimitError:
+    """Give the error for a rule in which more than the limit waits for something that may never come.
+
+    ``most`` is what the engine can hold at all, whatever the limit.
+    """
+    held = limit if most is None else min(limit, most)
+    last = "raise the limit" if held == limit else "choose the engine goals, which can hold more"
     return LimitError.of(
         "too-much-state",
-        f"rule '{rule.name}' remembers more than {limit} events that wait for a partner",
+        f"rule '{rule.name}' remembers more than {held} events that wait for a partner",
         span=rule.span,
-        hint="bound it with a window, (p).20 min, choose policy recent, or raise the limit",
+        hint=f"{', '.join(_fewer(rule))}, or {last}",
     )
+
+
+def _fewer(rule: IntervalRule) -> list[str]:
+    """Give what makes a rule remember less and combine fewer events."""
+    from cepheus.rules.check.intervals.state import window_missing
+    from cepheus.rules.interval.model import Choice, Lasting
+    from cepheus.rules.walk import walk
+
+    windows = any(isinstance(node, Lasting) for node in walk(rule.pattern))
+    advice = ["narrow its windows" if windows and not window_missing(rule) else "bound it with a window, (p).20 min"]
+    if rule.policy is None or rule.policy.choice is Choice.UNRESTRICTED:
+        advice.append("choose policy recent")
+    elif rule.policy.onesided:
+        advice.append("leave out onesided")
+    return advice

@@ -12,6 +12,8 @@ from typing import Any
 
 from cepheus.core.values import INT_MAX, INT_MIN, Value
 
+_LOW_HALF = 2**32 - 1
+
 
 def aggregate(function: str, values: Sequence[Any]) -> Value | None:
     """Apply an aggregate function to the values of its members, given in the order of the stream.
@@ -64,9 +66,14 @@ def _exact_sum(numbers: Sequence[float]) -> float:
     if all(isinstance(number, int) for number in numbers):
         return sum(numbers)
     try:
-        return math.fsum(numbers)
+        return math.fsum(part for number in numbers for part in _exact_parts(number))
     except OverflowError:
         return math.inf
+
+
+def _exact_parts(number: float) -> tuple[float, ...]:
+    """Give numbers that floats hold and that add up to a number: an integer of 64 bits has two halves."""
+    return (number & ~_LOW_HALF, number & _LOW_HALF) if isinstance(number, int) else (number,)
 
 
 def _sum(numbers: Sequence[float]) -> Value | None:

@@ -13,11 +13,15 @@ FLIPPED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A literal; ``type`` tells a timestamp from an integer and 3.0 from 3."""
+    """A literal; ``type`` tells a timestamp from an integer and 3.0 from 3.
+
+    ``parts`` are the literals that a list was written with, if it was: a time is a number in the list's value.
+    """
 
     value: Value
     type: ValueType
     span: Span | None = field(default=None, compare=False, repr=False)
+    parts: tuple[Constant, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

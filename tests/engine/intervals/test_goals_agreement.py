@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from random import Random
 
 import pytest
-from interval_runs import AS_RECORDED, Found, checked, deployed, event, found, in_order, run, run_batches, stream
+from interval_runs import AS_RECORDED, Found, checked, deployed, event, found, in_order, model, run, run_batches, stream
 from test_recorded_cases import NAMES, _case
 
 from cepheus.core.batch import EventBatch
@@ -141,7 +141,22 @@ def test_what_repeats_an_equal_match_is_no_part_of_the_answer() -> None:
         assert [composite.made_of for composite in made] == [(0, 1)]
 
 
-_LARGE = 2**53 + 1  # no double is equal to it
+@pytest.mark.parametrize("engine", [IntervalReferenceEngine, GoalsEngine])
+def test_closing_delimiters_from_the_shortest_to_the_longest_give_the_model(engine: type[Engine]) -> None:
+    """Of those from outside that end together, a longer one would else be decided without a shorter one."""
+    made = 0
+    for seed in range(100):
+        random = Random(seed)
+        first, second, negated = (random.choice(["a(X)", "b(X)", "(a(X) OR c(X))"]) for _ in range(3))
+        rules = checked(f"p(X) <- NOT({negated}).[{first}, {second}].")
+        given = sorted(events(seed, 16, span=6), key=lambda each: (each.time, -(each.start or 0)))
+        expected = in_order(model(rules, given))
+        assert in_order(run(rules, given, engine())) == expected, f"seed {seed}"
+        made += bool(expected)
+    assert made > 50
+
+
+_LARGE = 2**53 + 1  # no double has this value
 
 
 @pytest.mark.parametrize("in_batches", [False, True])

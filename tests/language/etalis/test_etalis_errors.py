@@ -71,6 +71,35 @@ ONE = [
     ("e(X) <- a(X) WHERE [X].", "not-a-condition", "[X]", "write X in [..] or L = [..]"),
     ("e(X) <- a([X, [Y).", "syntax", ")", "the '[' before it is not closed"),
     ("e([_]) <- a.", "anonymous", "_", "give the variable a name"),
+    ("e <- a SEQ.", "syntax", ".", "an event is missing behind 'SEQ'"),
+    ("e <- (a SEQ).", "syntax", ")", "an event is missing behind 'SEQ'"),
+    ("e <- SEQ b.", "syntax", "SEQ", "an event is missing behind '<-'"),
+    ("e(X) <- a(X) WHERE X > .", "syntax", ".", "a value is missing behind '>'"),
+    ("e(X) <- a(X) WHERE .", "syntax", ".", "a condition is missing behind 'WHERE'"),
+    ("e(X,) <- a(X).", "syntax", ")", "a value is missing behind ','"),
+    (
+        "e <- a, b.",
+        "syntax",
+        ",",
+        "write AND for events in any order, SEQ for one after the other; conditions of WHERE have commas",
+    ),
+    ("<- a.", "syntax", "<-", "what the rule defines stands before it, as in alarm(X) <- .."),
+    ("e -> a.", "syntax", ">", "the arrow of a rule points to what it defines: head <- pattern"),
+    ("event a(x int).", "syntax", "int", "an attribute is declared with a colon, as in x: int"),
+    ("event a(x: int y: int).", "syntax", "y", "a comma is missing before it"),
+    ("event a.", "syntax", ".", "write a()"),
+    (
+        "e(X) <- a(" + "[" * 70 + "X" + "]" * 70 + ").",
+        "nesting",
+        "[" * 65 + "X" + "]" * 65,
+        "use fewer brackets: put the parts of the list side by side",
+    ),
+    (
+        "e(X) <- a(X) WHERE 1 < " + " + ".join(["X"] * 300) + " < 7.",
+        "nesting",
+        " + ".join(["X"] * 101),
+        "split the rule into several",
+    ),
     (
         "policy recent, chronological. e <- a.",
         "policy",
@@ -119,8 +148,9 @@ def test_all_mistakes_are_told_at_once() -> None:
     ],
 )
 def test_deep_nesting_is_refused_not_overflown(text: str) -> None:
-    with pytest.raises(RuleError, match="nested more than 100 deep"):
+    with pytest.raises(RuleError, match="nested more than 100 deep") as raised:
         parse(text)
+    assert len(raised.value.diagnostics) == 1
 
 
 def test_long_lists_of_conditions_are_not_deep() -> None:

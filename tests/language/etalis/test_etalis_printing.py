@@ -209,3 +209,21 @@ def test_the_policy_of_a_file_is_that_of_its_rules() -> None:
     printed = parse(format_rules(RuleSet(interval_rules=rules))).interval_rules
     assert printed == rules
     assert replace(rules[0], policy=None) == parse("a <- b.").interval_rules[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "k([timestamp '2026-01-31T10:00:00Z', 'a']).\n",
+        "p(X) <- a(X, [timestamp '2026-01-31T10:00:00Z', [timestamp '2026-01-31T11:00:00Z']]).\n",
+        "p(X) <- a(X) WHERE X in [[timestamp '2026-01-31T10:00:00Z'], [1]].\n",
+        "p([timestamp '2026-01-31T10:00:00Z']) <- a(X) WHERE L = [timestamp '2026-01-31T10:00:00Z'].\n",
+    ],
+)
+def test_times_in_lists_stay_times(text: str) -> None:
+    assert reformat(text) == text
+    assert format_rules(parse(text)) == text
+
+
+def test_whole_numbers_in_lists_are_written_as_integers() -> None:
+    assert reformat("k([2.0, [3.0]]).") == "k([2, [3]]).\n"

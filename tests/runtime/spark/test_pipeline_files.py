@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from cepheus.core.companions import Normal, Uniform
-from cepheus.core.errors import OptionError
+from cepheus.core.errors import OptionError, RuleError
+from cepheus.runtime.spark.pipeline.check import check_pipeline
 from cepheus.runtime.spark.pipeline.read import read_pipeline
 
 GOOD = """
@@ -93,3 +94,31 @@ def test_errors_of_attributes_are_named_in_tables(tmp_path: Path) -> None:
     assert findings(tmp_path, GOOD + '\n[detect]\nuncertain = "value"\n') == [
         "15: 'uncertain' has a table for each attribute"
     ]
+
+
+def test_the_rules_are_checked_without_spark(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD)
+    assert check_pipeline(path, read_pipeline(path)) == ()
+    for rules, expected in (
+        ("define Fire() from Smoke(", "syntax"),
+        ("define Fire() from Smoke() and last Temp() within 5 s from Smok", "unknown-event"),
+    ):
+        (tmp_path / "fire.tesla").write_text(rules)
+        with pytest.raises(RuleError) as caught:
+            check_pipeline(path, read_pipeline(path))
+        assert [finding.code for finding in caught.value.diagnostics] == [expected]
+
+
+def test_types_that_only_the_data_has_are_no_mistake(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD)
+    (tmp_path / "fire.tesla").write_text("event Temp(value: double) define Fire() from Smoke()")
+    assert check_pipeline(path, read_pipeline(path)) == ()
+
+
+def test_sinks_take_what_rules_define(tmp_path: Path) -> None:
+    path = write(tmp_path, GOOD.replace('"Fire"', '"Fier"'))
+    with pytest.raises(OptionError) as caught:
+        check_pipeline(path, read_pipeline(path))
+    (finding,) = caught.value.diagnostics
+    assert (str(finding.place), finding.message) == (f"{path}:12", "no rule defines 'Fier'")
+    assert finding.hint == "did you mean 'Fire'?"

@@ -12,6 +12,7 @@ from cepheus.core.errors import EventError, Place
 from cepheus.core.formats.arrays import validity
 from cepheus.core.formats.columnar import LIBRARY_FAILURES, array_rows, check_columns, check_type_column
 from cepheus.core.formats.flatten import is_whole
+from cepheus.core.formats.frames import unreadable
 from cepheus.core.formats.intake import Intake, IntakeOptions
 from cepheus.core.formats.problems import BadEvents
 from cepheus.core.formats.records import Record
@@ -86,8 +87,7 @@ def from_pandas(
     try:
         table = pa.Table.from_pandas(frame, preserve_index=False)
     except LIBRARY_FAILURES as error:
-        detail = " ".join(str(error).split())[:200]
-        raise EventError.of("type", f"a column of the frame holds values of several types: {detail}") from None
+        raise unreadable(frame, error) from None
     return from_arrow(table, unit, type_name=type_name, sequence=sequence)
 
 

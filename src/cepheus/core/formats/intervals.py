@@ -47,7 +47,7 @@ def named(record: Mapping[str, object], event_type: EventType | None) -> dict[st
     made = {name: value for name, value in record.items() if name not in (ARGUMENTS, END)}
     if ARGUMENTS in record:
         arguments = record[ARGUMENTS]
-        if not isinstance(arguments, list):
+        if not isinstance(arguments, list | tuple):
             raise EventError.of("args", f"{shown(arguments)} is not a list of arguments", hint='write "args": [1, "a"]')
         names = [argument_name(place) for place in range(1, len(arguments) + 1)]
         if event_type is not None:
@@ -57,7 +57,8 @@ def named(record: Mapping[str, object], event_type: EventType | None) -> dict[st
         for name, value in zip(names, arguments, strict=True):
             if value is None:
                 continue
-            if made.setdefault(name, value) != value and made[name] is not None:
+            # NaN differs from itself; what is wrong with it is told where values are read
+            if made.get(name) is not None and made[name] is not value and made[name] != value:
                 message = f"'{name}' is {shown(made[name])} by its name and {shown(value)} among the arguments"
                 raise EventError.of("args", message, hint='leave one of them out, or "args" altogether')
             made[name] = value

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from cepheus.engine.columns.memory import fixed, peek
+from cepheus.engine.columns.memory import fixed, peek, table
 from cepheus.engine.goals.compiled import call_3, compiled, inlined
 from cepheus.engine.goals.conditions import fits_loaded, hash_of_loaded
 from cepheus.engine.goals.layout import ARENA_FULL, DONE, ROW_HEADER, At, Match, TableState
-from cepheus.engine.goals.matches import load_pair, node_at, partners, same_variables
+from cepheus.engine.goals.machine import identical
+from cepheus.engine.goals.matches import load_pair, node_at, partners, same_variables, tag_of, value_of
 from cepheus.engine.goals.pairs import earliest_end, hash_in, make_pair, oldest_since
 from cepheus.engine.goals.program import NodeField, StepField
 from cepheus.engine.goals.steps import count_of, first_of, step_at
@@ -47,11 +48,22 @@ def blocked(context: int, node: int, left: int, until: int) -> bool:
 
 @compiled
 def _blocked_up_to(context: int, node: int, opener: int, closer: int, right: int) -> bool:
-    """Tell whether an opening delimiter is ruled out together with one that has the values and end of ``right``."""
+    """Tell whether an opening delimiter is ruled out together with one that has the values and end of ``right``.
+
+    What both delimiters share has the value of the opening one.
+    """
     if peek(closer, Match.END) != peek(right, Match.END) or peek(opener, Match.END) >= peek(closer, Match.START):
         return False
-    spec = node_at(context, fixed(node, NodeField.RIGHT))
-    if not same_variables(closer, right, fixed(spec, NodeField.TAG_WORDS), fixed(spec, NodeField.VARIABLES)):
+    tags, fresh = (
+        fixed(node_at(context, fixed(node, NodeField.RIGHT)), NodeField.TAG_WORDS),
+        fixed(node, NodeField.FRESH),
+    )
+    for k in range(fixed(node, NodeField.FRESH_COUNT)):
+        place = table(context, At.LINKS, 2 * (fresh + k))
+        value, other = value_of(closer, tags, place), value_of(right, tags, place)
+        if not identical(tag_of(closer, place), value, tag_of(right, place), other):
+            return False
+    if not partners(context, node, opener, closer):
         return False
     return blocked(context, node, opener, peek(closer, Match.START))
 

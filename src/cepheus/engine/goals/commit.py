@@ -18,7 +18,16 @@ from cepheus.engine.goals.layout import (
 )
 from cepheus.engine.goals.matches import node_at, partners
 from cepheus.engine.goals.pairs import hash_in
-from cepheus.engine.goals.program import ChoiceCode, NodeField, NodeKind, OutlivesCode, PlanField, StepField, TableField
+from cepheus.engine.goals.program import (
+    ChoiceCode,
+    NodeField,
+    NodeKind,
+    OperatorCode,
+    OutlivesCode,
+    PlanField,
+    StepField,
+    TableField,
+)
 from cepheus.engine.goals.steps import count_of, first_of, step_at, step_state
 from cepheus.engine.goals.store import (
     NOWHERE,
@@ -65,6 +74,15 @@ def commit_behind(context: int, plan: int) -> int:
     return status
 
 
+@inlined
+def _needs_length(operator: int) -> bool:
+    """Tell whether an operator combines what waits only if it is more than a point.
+
+    A point waits in vain then; still it may renew what does not.
+    """
+    return operator == OperatorCode.PAR or operator == OperatorCode.DURING or operator == OperatorCode.OVERLAPS
+
+
 @compiled
 def _let_wait(context: int, node: int, step: int, operand: int) -> None:
     """Put the new matches of an operand that are still to wait into its table."""
@@ -87,6 +105,7 @@ def _let_wait(context: int, node: int, step: int, operand: int) -> None:
     # events that an aggregate counts are different events, even if they do not differ in what it reads of them
     repeats = unrestricted and fixed(node, NodeField.KIND) != NodeKind.MEMBERS and fixed(source, NodeField.REPEATS) != 0
     crowded = repeats and last != NOWHERE and peek(row_at(context, last), ROW_HEADER + Match.END) == now
+    needs_length = _needs_length(fixed(node, NodeField.OPERATOR)) and fixed(node, NodeField.RENEWING) == 0
     for k in range(count_of(context, step, back)):
         match = first_of(context, step, back) + 8 * width * k
         if fixed(node, NodeField.ONCE) and operand < 2:
@@ -97,6 +116,8 @@ def _let_wait(context: int, node: int, step: int, operand: int) -> None:
             continue
         lasts = peek(match, Match.END) - peek(match, Match.START)
         if length >= 0 and lasts > length and (operand == 2 or unrestricted):
+            continue
+        if lasts == 0 and needs_length:
             continue
         hashed = waiting_hash(context, node, operand, match)
         if fixed(node, NodeField.OUTLIVES) != OutlivesCode.NEVER:

@@ -17,6 +17,7 @@ from cepheus.engine.goals.machine import (
     compare_values,
     compute,
     is_number,
+    order_exactly,
     same_value,
     stir,
     stir_value,
@@ -31,6 +32,7 @@ _CONDITION_BYTES = 8 * len(ConditionField)
 _MATCH_BYTES = 8 * ROW_HEADER
 NO_ROOM = -1
 _PARTIALS = 64
+_LOW_HALF = 2**32 - 1
 _LESS, _GREATER = 2, 4  # operator codes of the expression machine
 _BOOL, _INT, _FLOAT, _LIST = int(Tag.BOOL), int(Tag.INT), int(Tag.FLOAT), int(Tag.LIST)
 
@@ -156,15 +158,19 @@ def _is_member(context: int, condition: int, row: int, tag_words: int) -> bool:
 
 
 @compiled
-def _collect(context: int, condition: int, first: int, tag_words: int, count: int) -> Floats:
-    """Give the members' values as floats, in their order."""
-    values = np.empty(count, np.float64)
+def _collect(context: int, condition: int, first: int, tag_words: int, count: int, halves: bool) -> Floats:
+    """Give the members' values as floats, in their order; with ``halves`` integers in two halves, which floats hold."""
+    values = np.zeros(2 * count if halves else count, np.float64)
     at, row = 0, first
     while row != NOWHERE:
         if _is_member(context, condition, row, tag_words):
             tag = _member_value(context, condition, row_at(context, row) + _MATCH_BYTES, tag_words)
+            value = peek(fixed(context, At.STACK), 0)
             if tag != 0 and at < count:
-                values[at] = as_float(tag, peek(fixed(context, At.STACK), 0))
+                if halves and tag == _INT:
+                    values[count + at] = float(value & _LOW_HALF)
+                    value &= ~_LOW_HALF
+                values[at] = as_float(tag, value)
                 at += 1
         row = newer_row(context, fixed(condition, ConditionField.TABLE), row_at(context, row))
     return values
@@ -178,6 +184,14 @@ def _deviation(values: Floats, mean: float) -> float:
         values[k] = (values[k] - mean) * (values[k] - mean)
     squares = sum_floats(values, count, np.empty(_PARTIALS, np.float64))
     return math.sqrt(squares / (count - 1)) if math.isfinite(squares) else math.nan
+
+
+@compiled
+def _exceeds(context: int, function: int, tag: int, value: int, best_tag: int, best: int) -> bool:
+    """Tell whether a member is less than the least so far, or greater than the greatest."""
+    if is_number(tag) and is_number(best_tag):
+        return order_exactly(tag, value, best_tag, best) == (-1 if function == FunctionCode.MIN else 1)
+    return compare_values(context, _LESS if function == FunctionCode.MIN else _GREATER, tag, value, best_tag, best)
 
 
 @compiled
@@ -206,8 +220,9 @@ def _aggregate(context: int, condition: int) -> int:
                     elif function == FunctionCode.LAST:
                         better = end > best_end or (end == best_end and start >= best_start)
                     else:
-                        operator = _LESS if function == FunctionCode.MIN else _GREATER
-                        better = compare_values(context, operator, tag, value, best_tag, best)
+                        better = _exceeds(context, function, tag, value, best_tag, best)
+                        if end == best_end and start < best_start:  # of 2 and 2.0 the first one, as the members lie
+                            better = not _exceeds(context, function, best_tag, best, tag, value)
                     if count == 1 or better:
                         best, best_tag, best_end, best_start = value, tag, end, start
                 elif tag == _INT:
@@ -234,12 +249,12 @@ def _aggregate(context: int, condition: int) -> int:
         return 0
     result = read_float(limbs)
     if not exact:
-        values = _collect(context, condition, first, tag_words, count)
-        result = sum_floats(values, count, np.empty(_PARTIALS, np.float64))
+        values = _collect(context, condition, first, tag_words, count, True)
+        result = sum_floats(values, len(values), np.empty(_PARTIALS, np.float64))
     if function == FunctionCode.AVG:
         result /= count
     elif function == FunctionCode.STDDEV:
-        result = _deviation(_collect(context, condition, first, tag_words, count), result / count)
+        result = _deviation(_collect(context, condition, first, tag_words, count, False), result / count)
     poke_float(stack, 0, result)
     return _FLOAT if math.isfinite(result) else 0
 

@@ -42,7 +42,7 @@ from cepheus.engine.goals.texts import mark_matches, mark_records
 from cepheus.engine.goals.upkeep import put_back, put_facts, sweep
 from cepheus.engine.goals.values import Texts
 from cepheus.engine.intervals.certain import Reads, reads_of, refuse_uncertain, refuse_uncertain_event
-from cepheus.engine.limits import DEFAULT_LIMIT
+from cepheus.engine.limits import DEFAULT_LIMIT, endless_limits
 from cepheus.plan.program import Words
 from cepheus.rules.interval.model import Atom, IntervalRule, TimePoint
 from cepheus.rules.model import AnyRule
@@ -249,7 +249,9 @@ class GoalsEngine:
         announce_compilation(FOLDER)
         rules = self.rules
         flattener = Flattener(self._types, self._tables.specs)
-        self._program = flattener.flatten([group.placed for group in self._groups], [str(r.name) for r in rules])
+        limits = endless_limits(rules, self._limit)
+        own = {str(rule.name): limits.get(str(rule.name), 0) for rule in rules}
+        self._program = flattener.flatten([group.placed for group in self._groups], own)
         self._memory.use_program(self._program)
         self._forms = []
         for group in self._groups:
@@ -324,14 +326,11 @@ class GoalsEngine:
         return self._until_done(lambda: run(self._memory.address))
 
     def _until_done(self, kernel: Callable[[], int]) -> EventBatch:
-        words = self._runner.until_done(kernel, self._rule)
+        words = self._runner.until_done(kernel, lambda: self.rules)
         found = EventBatch.empty() if words is None else to_batch(self._forms, self._texts, words, self._factors)
         if self._texts.many:
             self._free_texts()
         return found
-
-    def _rule(self, number: int) -> IntervalRule:
-        return self.rules[number]
 
     def _free_texts(self) -> None:
         """Free the codes of texts that nothing needs any more; answers, which may hold some, begin anew."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -145,8 +145,8 @@ class Flattener:
         self._facts: dict[int, int] = {}
         self._nodes.add([0] * len(NodeField))  # address 0 stands for no node
 
-    def flatten(self, graphs: Sequence[PlacedGraph], rules: Sequence[str]) -> FlatProgram:
-        """Give the program of graphs, in the order of their rules."""
+    def flatten(self, graphs: Sequence[PlacedGraph], rules: Mapping[str, int]) -> FlatProgram:
+        """Give the program of graphs, in the order of their rules, each with the limit of its own that it has or 0."""
         self._rule_numbers = {name: number for number, name in enumerate(rules)}
         heads: dict[str, str] = {}
         first_nodes: list[int] = []
@@ -156,9 +156,9 @@ class Flattener:
             for number in range(len(placed.graph.nodes)):
                 self._add_node(placed, number, first_nodes[-1], self._rule_numbers.get(owners.get(number, ""), 0))
             heads |= {name: placed.graph.nodes[head].type for name, head in placed.graph.heads.items()}
-        for name in rules:
+        for name, limit in rules.items():
             event_type = heads[name]
-            self._rules.add([self._types[event_type].number, _signed(text_digest(event_type))])
+            self._rules.add([self._types[event_type].number, _signed(text_digest(event_type)), limit])
         strata = 1 + max((placed.stratum for placed in graphs), default=0)
         types = np.zeros((strata, len(self._types), len(TypeField)), np.int64)
         inputs = 0

@@ -75,6 +75,33 @@ def _no_room(context: int, output: int) -> int:
     return DONE
 
 
+@inlined
+def _rule_at(context: int, rule: int) -> int:
+    """Give the address of a rule's row."""
+    return fixed(context, At.RULES) + _RULE_BYTES * rule
+
+
+@inlined
+def _begin_count(context: int) -> None:
+    poke(context, At.MADE, 0)
+    poke(context, At.MADE_ENDLESSLY, 0)
+
+
+@inlined
+def _count(context: int, rule: int) -> int:
+    """Count one more complex event that an event has made; tell if there are too many."""
+    poke(context, At.MADE, peek(context, At.MADE) + 1)
+    too_many = peek(context, At.MADE) > fixed(context, At.LIMIT)
+    limit = fixed(_rule_at(context, rule), RuleField.LIMIT)
+    if limit > 0:
+        poke(context, At.MADE_ENDLESSLY, peek(context, At.MADE_ENDLESSLY) + 1)
+        too_many = too_many or peek(context, At.MADE_ENDLESSLY) > limit
+    if not too_many:
+        return DONE
+    poke(context, At.CULPRIT, rule)
+    return TOO_MANY_EVENTS
+
+
 @compiled
 def _give_out(context: int, frame: int, stratum: int) -> int:
     """Take the next complex event of a frame: if it is not known yet, write it out and bring it to all rules."""
@@ -91,7 +118,7 @@ def _give_out(context: int, frame: int, stratum: int) -> int:
     if at < 0:
         poke(frame, Frame.HEAD, peek(frame, Frame.HEAD) + 1 + words)
         return DONE
-    seed = fixed(fixed(context, At.RULES) + _RULE_BYTES * rule, RuleField.SEED)
+    seed = fixed(_rule_at(context, rule), RuleField.SEED)
     arity, tag_words = fixed(node, NodeField.VARIABLES), fixed(node, NodeField.TAG_WORDS)
     poke(record, Record.ID, identify(context, record, seed, arity, tag_words))
     if peek(context, At.NEED) != Need.NOTHING:
@@ -107,11 +134,7 @@ def _give_out(context: int, frame: int, stratum: int) -> int:
     copy_words(record, record_at(context, place), width)
     know(context, at, place)
     _begin_event(context, place, stratum)
-    poke(context, At.MADE, peek(context, At.MADE) + 1)
-    if peek(context, At.MADE) > fixed(context, At.LIMIT):
-        poke(context, At.CULPRIT, rule)
-        return TOO_MANY_EVENTS
-    return DONE
+    return _count(context, rule)
 
 
 @compiled
@@ -174,7 +197,7 @@ def _end_instant(context: int) -> int:
         if peek(context, At.STRATUM) != stratum:
             poke(context, At.STRATUM, stratum)
             poke(context, At.PORTION_END, peek(context, At.INSTANT_USED))
-            poke(context, At.MADE, 0)
+            _begin_count(context)
         status = _take_instant(context, stratum)
         if status != DONE:
             return status
@@ -242,7 +265,7 @@ def run(context: int) -> int:
                 place = peek(context, At.INSTANT_USED)
                 know(context, known, place)
                 _begin_event(context, place, 0)
-                poke(context, At.MADE, 0)
+                _begin_count(context)
         poke(context, At.INPUT_NEXT, at + 1)
         status = _work(context, 0)
     return status

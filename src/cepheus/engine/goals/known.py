@@ -10,7 +10,7 @@ from cepheus.engine.columns.memory import fixed, peek, poke, signed
 from cepheus.engine.columns.state import COMPOSITE_ID_BASE
 from cepheus.engine.goals.compiled import compiled, inlined
 from cepheus.engine.goals.layout import FLOAT_WORD, RECORD_HEADER, At, Known, Record, Tag
-from cepheus.engine.goals.machine import ask, float_of, same_value, stir, stir_value
+from cepheus.engine.goals.machine import ask, float_of, identical, stir, stir_value
 from cepheus.engine.goals.program import TypeField
 
 _DIGEST_MASK = np.uint64(2**62 - 1)
@@ -42,7 +42,7 @@ def _same_event(one: int, other: int, arity: int, tag_words: int) -> bool:
         return False
     for k in range(arity):
         at = RECORD_HEADER + tag_words + k
-        if not same_value(_record_tag(one, k), peek(one, at), _record_tag(other, k), peek(other, at)):
+        if not identical(_record_tag(one, k), peek(one, at), _record_tag(other, k), peek(other, at)):
             return False
     return True
 

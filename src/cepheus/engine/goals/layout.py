@@ -105,6 +105,7 @@ class At(IntEnum):
     LIMIT = 90
     MADE = 91
     CULPRIT = 92
+    MADE_ENDLESSLY = 95
     # room for finding what repeats itself
     SEEN = 93
     SEEN_SIZE = 94

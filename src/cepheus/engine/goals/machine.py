@@ -33,6 +33,7 @@ from cepheus.engine.goals.program import Op
 
 _BOOL, _INT, _FLOAT, _STRING, _LIST = (int(tag) for tag in (Tag.BOOL, Tag.INT, Tag.FLOAT, Tag.STRING, Tag.LIST))
 _ANSWER_BYTES = 8 * ANSWER_WORDS
+_TWO_TO_63 = 9223372036854775808.0
 
 
 def _bitcast(target: ir.Type, given: types.Type, result: types.Type) -> Callable[[Any], Any]:
@@ -71,12 +72,38 @@ def stir_value(digest: np.uint64, tag: int, word: int) -> np.uint64:
 
 @compiled
 def same_value(left_tag: int, left: int, right_tag: int, right: int) -> bool:
-    """Tell whether two values are equal; an integer equals a float of the same worth."""
+    """Tell whether two values are equal; an integer and a float are compared as floats."""
     if left_tag == right_tag and left_tag != _FLOAT:
         return left == right
     if left_tag == _FLOAT and is_number(right_tag):
         return float_of(left) == (float_of(right) if right_tag == _FLOAT else float(right))
     return left_tag == _INT and right_tag == _FLOAT and float(left) == float_of(right)
+
+
+@compiled
+def order_exactly(left_tag: int, left: int, right_tag: int, right: int) -> int:
+    """Give the order of two numbers by their exact worth, which is the same for all orders of events: -1, 0 or 1.
+
+    As floats, two different integers may both be equal to a third number.
+    """
+    if left_tag == _INT and right_tag == _INT:
+        return (left > right) - (left < right)
+    x, y = as_float(left_tag, left), as_float(right_tag, right)
+    if x != y or left_tag == right_tag:
+        return (x > y) - (x < y)
+    if x == _TWO_TO_63:  # one of the two is an integer, and thus smaller
+        return 1 if left_tag == _FLOAT else -1
+    one, other = int(x) if left_tag == _FLOAT else left, int(y) if right_tag == _FLOAT else right
+    return (one > other) - (one < other)
+
+
+@compiled
+def identical(left_tag: int, left: int, right_tag: int, right: int) -> bool:
+    """Tell whether two values are one and the same: 2 and 2.0 are, an integer and a float that rounds it are not."""
+    if left_tag == right_tag and left_tag != _FLOAT:
+        return left == right
+    both = is_number(left_tag) and is_number(right_tag)
+    return both and order_exactly(left_tag, left, right_tag, right) == 0
 
 
 @inlined

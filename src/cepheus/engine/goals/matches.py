@@ -7,7 +7,7 @@ import numpy as np
 from cepheus.engine.columns.memory import fixed, peek, poke, signed, table
 from cepheus.engine.goals.compiled import compiled, inlined
 from cepheus.engine.goals.layout import MATCH_HEADER, At, Match
-from cepheus.engine.goals.machine import same_value, stir, stir_value
+from cepheus.engine.goals.machine import identical, same_value, stir, stir_value
 from cepheus.engine.goals.program import NodeField, OperatorCode
 
 _NODE_BYTES = 8 * len(NodeField)
@@ -222,16 +222,22 @@ def copy_words(source: int, target: int, count: int) -> None:
 
 @compiled
 def same_variables(one: int, other: int, tag_words: int, variables: int) -> bool:
-    """Tell whether two matches of one node give all variables equal values."""
+    """Tell whether two matches of one node give all variables the same values."""
     for k in range(variables):
-        if not same_value(tag_of(one, k), value_of(one, tag_words, k), tag_of(other, k), value_of(other, tag_words, k)):
+        if not identical(tag_of(one, k), value_of(one, tag_words, k), tag_of(other, k), value_of(other, tag_words, k)):
             return False
     return True
 
 
 @compiled
 def same_match(one: int, other: int, tag_words: int, variables: int) -> bool:
-    """Tell whether two matches of one node are equal: interval and variables."""
+    """Tell whether two matches of one node are the same: interval and variables, these with values of the same types.
+
+    Conditions may tell 2 and 2.0 apart, so both must come to them.
+    """
     if peek(one, Match.START) != peek(other, Match.START) or peek(one, Match.END) != peek(other, Match.END):
         return False
+    for k in range(tag_words):
+        if peek(one, MATCH_HEADER + k) != peek(other, MATCH_HEADER + k):
+            return False
     return same_variables(one, other, tag_words, variables)

@@ -80,7 +80,7 @@ class _Found:
 
     def field(self, at: Record) -> Words:
         """Give a field of all records."""
-        found: Words = self.words[self.places + (OUTPUT_HEADER + at)]
+        found: Words = self.words[OUTPUT_HEADER + at :].take(self.places)
         return found
 
     def id(self, at: int) -> EventId:
@@ -162,6 +162,8 @@ def _columns(found: _Found) -> dict[ColumnKey, pa.Array]:
     cells: dict[str, dict[Tag, tuple[Words, NDArray[np.bool_]]]] = {}
     count = len(found.rules)
     for number, form in enumerate(found.forms):
+        if not form.attributes:
+            continue
         rows = np.flatnonzero(found.rules == number)
         if not len(rows):
             continue

@@ -56,10 +56,14 @@ class StepField(IntEnum):
 
 
 class RuleField(IntEnum):
-    """Of a rule: the type of its complex events, and the digest of that type's name."""
+    """Of a rule: the type of its complex events, the digest of that type's name, a limit of its own.
+
+    That is how many complex events one event may make in such rules, 0 for rules without.
+    """
 
     TYPE = 0
     SEED = 1
+    LIMIT = 2
 
 
 class NodeKind(IntEnum):

@@ -22,7 +22,7 @@ from cepheus.engine.goals.layout import (
     StepState,
     TableState,
 )
-from cepheus.engine.goals.machine import as_float, is_number
+from cepheus.engine.goals.machine import is_number, order_exactly
 from cepheus.engine.goals.matches import load_for_guard, load_pair, node_at, partners, tag_of, value_of
 from cepheus.engine.goals.pairs import earliest_end, hash_in, make_pair, oldest_since
 from cepheus.engine.goals.program import ChoiceCode, NodeField, PreferenceCode, StepField, TableField
@@ -57,9 +57,8 @@ def _by_attribute(context: int, node: int, one: int, other: int, are_left: bool)
     numbers, other_numbers = is_number(tag), is_number(other_tag)
     if not (numbers and other_numbers):
         return int(numbers) - int(other_numbers)
-    x = as_float(tag, value_of(one, tag_words, variable))
-    y = as_float(other_tag, value_of(other, tag_words, variable))
-    order = (x > y) - (x < y)
+    value, other_value = value_of(one, tag_words, variable), value_of(other, tag_words, variable)
+    order = order_exactly(tag, value, other_tag, other_value)
     return order if fixed(node, NodeField.PREFERENCE) == PreferenceCode.GREATEST else -order
 
 

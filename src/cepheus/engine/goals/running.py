@@ -18,6 +18,8 @@ from cepheus.rules.interval.model import IntervalRule
 _MOST_ARENA_WORDS = 1 << 28
 """Room for the new matches of one event; more than this is beyond what anyone can use."""
 
+_Rules = Callable[[], list[IntervalRule]]
+
 
 class Runner:
     """Calls the kernel until it is done."""
@@ -28,10 +30,10 @@ class Runner:
         self._functions = functions
         self._limit = limit
 
-    def until_done(self, kernel: Callable[[], int], rule: Callable[[int], IntervalRule]) -> Words | None:
+    def until_done(self, kernel: Callable[[], int], rules: _Rules) -> Words | None:
         """Call the kernel until it is done, with more room and answers as it needs them; give what it found.
 
-        ``rule`` gives a rule by its number, for the error that names one which went too far.
+        ``rules`` gives the rules by their numbers, for the error that names one which went too far.
         """
         memory = self._memory
         self._show_texts()
@@ -43,7 +45,7 @@ class Runner:
             if status is Status.OUTPUT_FULL and memory[At.OUTPUT_WORDS]:
                 chunks.append(self._drain())
                 continue
-            self._provide(status, rule)
+            self._provide(status, rules)
         if memory[At.OUTPUT_WORDS]:
             chunks.append(self._drain())
         return np.concatenate(chunks) if chunks else None
@@ -53,7 +55,7 @@ class Runner:
         self._memory[At.OUTPUT_WORDS] = 0
         return words
 
-    def _provide(self, status: Status, rule: Callable[[int], IntervalRule]) -> None:
+    def _provide(self, status: Status, rules: _Rules) -> None:
         """Give the kernel what it came back for."""
         match status:
             case Status.ANSWER_NEEDED:
@@ -62,20 +64,20 @@ class Runner:
                 self._texts.rank()
                 self._show_texts()
             case Status.TOO_MANY_EVENTS:
-                raise too_many_composites(self._culprit(rule), self._limit)
+                raise too_many_composites(self._culprit(rules), self._limit, rules())
             case Status.TOO_MANY_GOALS:
-                raise too_much_state(self._culprit(rule), self._limit)
+                raise too_much_state(self._culprit(rules), self._limit)
             case Status.ARENA_FULL if self._memory[At.ARENA_SIZE] > _MOST_ARENA_WORDS:
-                raise too_many_composites(self._culprit(rule), self._limit)
+                raise too_many_composites(self._culprit(rules), self._limit, rules())
             case _:
                 self._memory.grow(status)
 
-    def _culprit(self, rule: Callable[[int], IntervalRule]) -> IntervalRule:
+    def _culprit(self, rules: _Rules) -> IntervalRule:
         """Give the rule that went too far, and leave the rest of the input as if it had not been fed."""
         self._memory[At.WORK_TOP] = NOWHERE
         for at in (At.WORK_USED, At.OUTPUT_WORDS, At.STRATUM, At.LATE_PLAN, At.LATE_RECORD):
             self._memory[at] = 0
-        return rule(self._memory[At.CULPRIT])
+        return rules()[self._memory[At.CULPRIT]]
 
     def _answer(self) -> None:
         answers: list[Words] = []

@@ -12,7 +12,7 @@ import numpy as np
 
 from cepheus.engine.columns.memory import fixed, peek, poke, poke_float, signed, table
 from cepheus.engine.goals.compiled import compiled, inlined
-from cepheus.engine.goals.layout import ROW_HEADER, At, Match, Row, TableState
+from cepheus.engine.goals.layout import ROW_HEADER, At, Match, Row, TableState, Tag
 from cepheus.engine.goals.machine import as_float, compute, is_number, same_value, stir, stir_value
 from cepheus.engine.goals.matches import (
     copy_words,
@@ -41,6 +41,8 @@ from cepheus.engine.goals.store import (
 )
 
 _MATCH_BYTES = 8 * ROW_HEADER
+_INT, _FLOAT = int(Tag.INT), int(Tag.FLOAT)
+_ALL_EXACT = 2**53  # below this, each integer is a float of its own
 
 
 @compiled
@@ -132,12 +134,18 @@ def _outlived(node: int, old: int, new: int) -> bool:
 
 @compiled
 def _same_keys(context: int, node: int, operand: int, one: int, other: int, tag_words: int) -> bool:
-    """Tell whether two matches of an operand have the same values of the variables that it shares."""
+    """Tell whether whatever agrees with a match of an operand on the variables that it shares agrees with another.
+
+    A float may agree with integers that differ, so that an integer does not always stand in for it.
+    """
     keys = fixed(node, NodeField.KEYS)
     for k in range(fixed(node, NodeField.KEY_COUNT)):
         variable = table(context, At.LINKS, 2 * (keys + k) + operand)
         value, other_value = value_of(one, tag_words, variable), value_of(other, tag_words, variable)
         if not same_value(tag_of(one, variable), value, tag_of(other, variable), other_value):
+            return False
+        rounded = other_value >= _ALL_EXACT or other_value <= -_ALL_EXACT
+        if rounded and tag_of(one, variable) == _FLOAT and tag_of(other, variable) == _INT:
             return False
     return True
 

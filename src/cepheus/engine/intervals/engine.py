@@ -20,7 +20,7 @@ from cepheus.engine.factors import require_factor
 from cepheus.engine.families import interval_rules
 from cepheus.engine.intervals.certain import Reads, reads_of, refuse_uncertain_event
 from cepheus.engine.intervals.tree import POINT, Node, build
-from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites, too_much_state
+from cepheus.engine.limits import DEFAULT_LIMIT, endless_limits, too_many_composites, too_much_state
 from cepheus.engine.snapshot import pack, unpack
 from cepheus.rules.interval.conditions import Conditions
 from cepheus.rules.interval.json_form import node_from_json, node_to_json
@@ -105,6 +105,7 @@ class IntervalReferenceEngine:
         self._points: list[int] = []
         self._looked_at: set[str] = set()
         self._reads: Reads = {}
+        self._endless: dict[str, int] = {}
         self._known: set[Key] = set()
         self._instant: list[Instance] = []
 
@@ -125,6 +126,7 @@ class IntervalReferenceEngine:
                 if point >= self._time and point not in self._points:
                     insort(self._points, point)
         self._reads = reads_of([deployed.rule for deployed in self._rules.values()], self._arguments)
+        self._endless = endless_limits([deployed.rule for deployed in self._rules.values()], self._limit)
 
     def withdraw(self, name: str) -> None:
         """Remove a rule and all that waits in it."""
@@ -205,6 +207,7 @@ class IntervalReferenceEngine:
     def _spread(self, instance: Instance, rules: Sequence[_Deployed], made: list[Event]) -> None:
         """Bring an instance to all rules; what it makes in one of them goes everywhere before it goes to the next."""
         work = [self._effects(instance, rules)]
+        endless = 0
         while work:
             effect = next(work[-1], None)
             if effect is None:
@@ -212,8 +215,10 @@ class IntervalReferenceEngine:
                 continue
             rule, event, instance = effect
             made.append(event)
-            if len(made) > self._limit:
-                raise too_many_composites(rule, self._limit)
+            own = self._endless.get(str(rule.name), 0)
+            endless += own > 0
+            if len(made) > self._limit or 0 < own < endless:
+                raise too_many_composites(rule, self._limit, [deployed.rule for deployed in self._rules.values()])
             work.append(self._effects(instance, rules))
 
     def _effects(self, instance: Instance, rules: Sequence[_Deployed]) -> Iterator[Effect]:
@@ -229,7 +234,7 @@ class IntervalReferenceEngine:
         matches = deployed.node.arrive(instances)
         most = min(self._limit, _MOST_WAITING)
         if sum(map(len, deployed.node.stores())) > most:
-            raise too_much_state(deployed.rule, most)
+            raise too_much_state(deployed.rule, self._limit, _MOST_WAITING)
         for instance, match in deployed.instances(matches):
             if instance.key not in self._known:
                 self._known.add(instance.key)

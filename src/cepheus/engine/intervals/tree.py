@@ -288,9 +288,9 @@ class _Not:
             for first in self._waiting
             if (pair := _sequence(first, second)) is not None
         ]
-        out = {pair.key for first, second, pair in pairs if self._disturbed(first, pair, second.start)}
+        out = {_outline(pair) for first, second, pair in pairs if self._disturbed(first, pair, second.start)}
         new = set(map(id, seconds))
-        found = [pair for _, second, pair in pairs if id(second) in new and pair.key not in out]
+        found = [pair for _, second, pair in pairs if id(second) in new and _outline(pair) not in out]
         return _once_each(made for pair in found for made in self._around(pair))
 
     def _nearest(self, seconds: list[Match]) -> list[Match]:
@@ -358,12 +358,17 @@ def _rank(match: Match, policy: ConsumptionPolicy) -> tuple[bool, float]:
     value = match.binding.get(policy.attribute or "")
     if not isinstance(value, int | float) or isinstance(value, bool):
         return True, 0.0
-    return False, -float(value) if policy.preference is Preference.GREATEST else float(value)
+    return False, -value if policy.preference is Preference.GREATEST else value
 
 
 def _sequence(first: Match, second: Match) -> Match | None:
     binding = agree(first.binding, second.binding) if first.end < second.start else None
     return None if binding is None else Match(first.start, second.end, binding, first.parts + second.parts)
+
+
+def _outline(pair: Match) -> Key:
+    """Give what pairs of delimiters have in common of which none counts if one is ruled out."""
+    return pair.start, pair.end, binding_key(pair.binding)
 
 
 def _let_wait(store: Store, matches: Iterable[Match], policy: ConsumptionPolicy) -> None:

@@ -13,6 +13,7 @@ from lark import Token, Transformer
 
 from cepheus.core.errors import Diagnostic, did_you_mean
 from cepheus.core.formats.intervals import argument_name
+from cepheus.core.lists import MAX_DEPTH
 from cepheus.core.schema import Attribute, EventType
 from cepheus.core.source import Source, Span
 from cepheus.core.time import UNITS
@@ -96,7 +97,6 @@ class Builder(Transformer[Token, Any]):
         self.source = source
         self.unit = unit
         self.errors: list[Diagnostic] = []
-        self._deep: set[int] = set()  # where what is nested too deep begins
 
     # ---- Helpers -------------------------------------------------------------------------------------------------
 
@@ -164,7 +164,7 @@ class Builder(Transformer[Token, Any]):
             return head.what, head.below
         if head.kind is Kind.ARITHMETIC and head.below[0].what == "limit":  # limit -5.
             self._error("fact-limit", "a limit below zero makes no sense", head.span, "write a whole number")
-        else:
+        elif head.kind is not Kind.TOO_DEEP:
             self._error("head", "a rule begins with an event such as alarm(X, Y)", head.span)
         return "_", ()
 
@@ -320,16 +320,20 @@ class Builder(Transformer[Token, Any]):
     def _term(self, kind: Kind, what: Any, below: Children, first: Any, last: Any) -> Term:
         span = self._span(first, last)
         depth = 1 + max((term.depth for term in below), default=0)
-        if depth > MAX_NESTING:
+        lists = (kind in (Kind.LIST, Kind.LIST_BEFORE)) + max((term.lists for term in below), default=0)
+        reported = any(term.kind is Kind.TOO_DEEP for term in below)  # a long chain is one mistake
+        if not reported and depth > MAX_NESTING:
             self._too_deep("expression", span)
-            return Term(Kind.CONSTANT, Constant(0, ValueType.INT), (), span)
-        return Term(kind, what, tuple(below), span, depth=depth)
+        elif not reported and lists > MAX_DEPTH:
+            message = f"this list is nested more than {MAX_DEPTH} deep, and no value is"
+            self._error("nesting", message, span, "use fewer brackets: put the parts of the list side by side")
+        elif not reported:
+            return Term(kind, what, tuple(below), span, depth=depth, lists=lists)
+        return Term(Kind.TOO_DEEP, (), (), span)
 
     def _too_deep(self, what: str, span: Span) -> None:
-        if span.start not in self._deep:  # a long chain is one mistake, however often it goes too far
-            self._deep.add(span.start)
-            message = f"this {what} is nested more than {MAX_NESTING} deep"
-            self._error("nesting", message, span, "split the rule into several")
+        message = f"this {what} is nested more than {MAX_NESTING} deep"
+        self._error("nesting", message, span, "split the rule into several")
 
     def either(self, children: Children) -> Term:
         """``c1 OR c2``."""
@@ -358,7 +362,8 @@ class Builder(Transformer[Token, Any]):
         """``.. < Z``."""
         left, comparator, right = children
         operators = (*left.what, _COMPARATORS.get(comparator, str(comparator)))
-        return self._term(Kind.COMPARED, operators, [*left.below, right], left.span, right.span)
+        before = [left] if left.kind is Kind.TOO_DEEP else left.below
+        return self._term(Kind.COMPARED, operators, [*before, right], left.span, right.span)
 
     def comparison(self, children: Children) -> Term:
         """A finished chain of comparisons."""

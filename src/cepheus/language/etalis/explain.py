@@ -12,6 +12,11 @@ from cepheus.language.tesla.scan import span_of
 
 _OPERATORS = ("SEQ", "AND", "OR", *RELATIONS.values())
 _WINDOW_HINT = "a window is written (p).20 s, a negation NOT(p).[q, r]"
+_BINARY = frozenset(
+    {"SEQ", "AND", "OR", "RELATION", "CNOT", "ARROW", "IF", "WHERE", "COMMA", "EQUALS", "COMPARATOR", "IS", "IN"}
+    | {"PLUS", "MINUS", "STAR", "SLASH"}
+)
+_VALUES = frozenset({"NAME", "STRING", "NUMBER", "TRUE", "FALSE", "LSQB"})
 _PHRASES: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"ARROW"}), "'<-' and a pattern"),
     (frozenset({"SEQ", "RELATION"}), "an operator such as SEQ"),
@@ -85,7 +90,8 @@ def _hint(tokens: list[Token], place: int, accepts: frozenset[str]) -> str | Non
     previous = tokens[place - 1] if place else None
     if token.type == "NAME" and "SEQ" in accepts:
         return did_you_mean(token.upper(), _OPERATORS) or "an operator is missing before it"
-    if token.type in ("RPAR", "RSQB") and token.type not in accepts:
+    closes = token.type in ("RPAR", "RSQB") and token.type not in accepts
+    if closes and not (previous is not None and previous.type in _BINARY):
         return _unmatched(tokens, place)
     if token.type == "END" and accepts & {"RPAR", "RSQB"}:
         return _unmatched(tokens, place)
@@ -99,6 +105,30 @@ def _hint(tokens: list[Token], place: int, accepts: frozenset[str]) -> str | Non
         return "leave no space behind the dot of a window: (p).20 s"
     if token.type == "BAR":
         return "a bar stands in a list, [H|T]; an alternative is written OR"
+    return _missing(token, previous, accepts)
+
+
+def _missing(token: Token, previous: Token | None, accepts: frozenset[str]) -> str | None:
+    """Tell what was left out before a token."""
+    if previous is None:
+        if token.type in ("ARROW", "IF"):
+            return f"what the rule defines stands before it, as in alarm(X) {token} .."
+        return None
+    if previous.type == "MINUS" and token == ">":
+        return "the arrow of a rule points to what it defines: head <- pattern"
+    if previous.type in _BINARY and accepts & {"NAME", "NUMBER"}:
+        what = "a condition" if previous.type in ("WHERE", "IF") else "a value" if "TRUE" in accepts else "an event"
+        return f"{what} is missing behind '{previous}'"
+    if accepts == {"LPAR"} and token.type == "END":
+        return f"write {previous}()"
+    if accepts == {"LPAR"} and previous.type == "NOT":
+        return _WINDOW_HINT
+    if token.type == "COMMA" and "SEQ" in accepts:
+        return "write AND for events in any order, SEQ for one after the other; conditions of WHERE have commas"
+    if token.type in ("NAME", "TIMESTAMP") and accepts == {"COLON"}:
+        return f"an attribute is declared with a colon, as in {previous}: {token}"
+    if token.type in _VALUES and "COMMA" in accepts:
+        return "a comma is missing before it"
     return None
 
 

@@ -249,8 +249,8 @@ def format_expression(expression: Expression) -> str:
     '1.5 * P'
     """
     match expression:
-        case Constant(value=value, type=kind):
-            return _literal(value, kind)
+        case Constant():
+            return _constant(expression)
         case Parameter(name=name):
             return name
         case Arithmetic(operator=operator, left=left, right=right):
@@ -276,6 +276,20 @@ def _part(expression: Expression, precedence: int) -> str:
     text = format_expression(expression)
     needed = isinstance(expression, Arithmetic) and _PRECEDENCE[expression.operator] < precedence
     return f"({text})" if needed else text
+
+
+def _constant(constant: Constant) -> str:
+    """Write a constant; of a list that was read from a text, times are written as times."""
+    if not constant.parts:
+        return _literal(constant.value, constant.type)
+    assert isinstance(constant.value, tuple)
+    return _list(
+        [
+            _constant(part) if part.type in (ValueType.TIMESTAMP, ValueType.LIST) else _literal(value, type_of(value))
+            for value, part in zip(constant.value, constant.parts, strict=True)
+        ],
+        None,
+    )
 
 
 def _literal(value: object, kind: ValueType) -> str:

@@ -55,11 +55,15 @@ class Kind(Enum):
     LIST = auto()
     LIST_BEFORE = auto()
     AGGREGATE = auto()
+    TOO_DEEP = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A node of a term: ``what`` is a constant's node, a name, an operator or operators; ``below`` are its operands."""
+    """A node of a term: ``what`` is a constant's node, a name, an operator or operators; ``below`` are its operands.
+
+    ``lists`` is how deep lists are nested in it. What is nested too deep has been reported and is no more than that.
+    """
 
     kind: Kind
     what: Any
@@ -67,6 +71,7 @@ class Term:
     span: Span
     window: int = 0
     depth: int = 1
+    lists: int = 0
 
 
 _UNDEFINED = Constant(0, ValueType.INT)
@@ -82,6 +87,13 @@ def _is_pattern(term: Term) -> bool:
     if term.kind not in (Kind.LIST, Kind.LIST_BEFORE):
         return False
     return all(each.kind in (Kind.CONSTANT, Kind.NAME) or _is_pattern(each) for each in term.below)
+
+
+def _constant_list(parts: Sequence[Argument | Expression], span: Span) -> Constant | None:
+    """Give the list of some constants as a constant; None if not all of them are, or if it is too large."""
+    constants = tuple(part for part in parts if isinstance(part, Constant))
+    value = list_value(part.value for part in constants) if len(constants) == len(parts) else None
+    return None if value is None else Constant(value, ValueType.LIST, span, constants)
 
 
 def _aggregate_example(function: str) -> str:
@@ -125,6 +137,8 @@ class TermReader:
                 variable = f"_{term.what.lower()}{self._fresh}"
                 self._aggregates.append(self._aggregate(term, variable))
                 return Parameter(variable, term.span)
+            case Kind.TOO_DEEP:
+                return replace(_UNDEFINED, span=term.span)
             case _:
                 self._error("value", "this is a condition, but a value is expected here", term.span)
                 return replace(_UNDEFINED, span=term.span)
@@ -153,9 +167,7 @@ class TermReader:
         parts = tuple(map(self.expression, term.below))
         if term.kind is Kind.LIST_BEFORE:
             return Call(LIST_BEFORE, parts, term.span)
-        constants = [part.value for part in parts if isinstance(part, Constant)]
-        value = list_value(constants) if len(constants) == len(parts) else None
-        return Call(LIST_OF, parts, term.span) if value is None else Constant(value, ValueType.LIST, term.span)
+        return _constant_list(parts, term.span) or Call(LIST_OF, parts, term.span)
 
     def _call(self, term: Term) -> Expression:
         name = term.what.lower()
@@ -171,7 +183,7 @@ class TermReader:
 
     def argument(self, term: Term) -> Argument:
         """Read a term as an argument of an atom: a constant, a variable, ``_`` or a list of these."""
-        if term.kind is Kind.NAME and term.what == "_":
+        if term.kind is Kind.TOO_DEEP or (term.kind is Kind.NAME and term.what == "_"):
             return Anything(term.span)
         if term.kind in (Kind.LIST, Kind.LIST_BEFORE):
             return self._pattern(term)
@@ -195,17 +207,15 @@ class TermReader:
             message = "behind the bar of a list stands a variable, which is the list of all further elements"
             self._error("list", message, term.below[-1].span, "write [H|T]")
             rest = Anything(term.span)
-        plain = [item.value for item in items if isinstance(item, Constant)]
-        value = list_value(plain) if rest is None and len(plain) == len(items) else None
-        if value is not None:
-            return Constant(value, ValueType.LIST, term.span)
-        return ListPattern(tuple(items), rest, term.span)
+        constant = _constant_list(items, term.span) if rest is None else None
+        return constant or ListPattern(tuple(items), rest, term.span)
 
     def atom(self, term: Term) -> Atom:
         """Read a term as an event: a name with or without arguments."""
         if term.kind in (Kind.NAME, Kind.CALL):
             return Atom(term.what, tuple(map(self.argument, term.below)), term.span)
-        self._error("event", "an event such as stock(X, P, _) is expected here", term.span)
+        if term.kind is not Kind.TOO_DEEP:
+            self._error("event", "an event such as stock(X, P, _) is expected here", term.span)
         return Atom("_", (), term.span)
 
     # ---- Conditions ----------------------------------------------------------------------------------------------
@@ -247,6 +257,8 @@ class TermReader:
                 return Known(term.what, tuple(map(self.argument, term.below)), term.span)
             case Kind.NAME if not is_variable(term.what):
                 return Known(term.what, (), term.span)
+            case Kind.TOO_DEEP:
+                return None
             case Kind.LIST | Kind.LIST_BEFORE:
                 self._error("not-a-condition", "a list is not a condition", term.span, "write X in [..] or L = [..]")
                 return None

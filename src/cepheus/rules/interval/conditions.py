@@ -114,11 +114,15 @@ class Conditions:
                     yield taken
             case Element(value=value, elements=elements):
                 among = self.value(elements, binding)
-                for given in distinct(among) if isinstance(among, tuple) else ():
-                    if isinstance(value, Parameter) and value.name not in binding:
+                if not isinstance(among, tuple):
+                    return
+                if isinstance(value, Parameter) and value.name not in binding:
+                    for given in distinct(among):
                         yield {**binding, value.name: given}
-                    elif compare("=", self.value(value, binding), given):
-                        yield binding
+                    return
+                found = self.value(value, binding)
+                if any(compare("=", found, given) for given in among):
+                    yield binding
             case AnyOf(alternatives=alternatives):
                 if any(self._holds(alternative, binding, end) for alternative in alternatives):
                     yield binding
@@ -144,9 +148,9 @@ class Conditions:
         if (name, places) not in self._indexes:
             index: dict[Key, list[Row]] = {}
             for row in self._relations[name].rows:
-                index.setdefault(tuple(value_key(row[place]) for place in places), []).append(row)
+                index.setdefault(tuple(_index_key(row[place]) for place in places), []).append(row)
             self._indexes[name, places] = index
-        return self._indexes[name, places].get(tuple(map(value_key, known.values())), ())
+        return self._indexes[name, places].get(tuple(map(_index_key, known.values())), ())
 
     def _test(self, constraint: Constraint, binding: Binding) -> bool:
         if constraint not in self._tests:
@@ -167,6 +171,11 @@ class Conditions:
             if value is not None:
                 members.append(value)
         return aggregate(condition.function, members) if is_aggregable(condition.function, members) else None
+
+
+def _index_key(value: Value) -> Key:
+    """Give a key that values which may be equal have in common: an integer may meet a float, and is then one."""
+    return value_key(float(value) if type(value) is int else value)
 
 
 def _bound(variable: str, value: Value | None, binding: Binding) -> Iterator[Binding]:

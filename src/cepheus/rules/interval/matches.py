@@ -43,8 +43,8 @@ class Match:
 
     @property
     def key(self) -> Key:
-        """What makes two matches of one pattern the same."""
-        return self.start, self.end, binding_key(self.binding)
+        """What makes two matches of one pattern the same; conditions may tell 2 and 2.0 apart, so these differ."""
+        return self.start, self.end, binding_key(self.binding), *(type(self.binding[n]) for n in sorted(self.binding))
 
 
 def binding_key(binding: Binding) -> Key:

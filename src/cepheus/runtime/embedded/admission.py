@@ -25,8 +25,9 @@ from cepheus.core.formats.cells import (
     coerce_value,
     kind_of_value,
 )
-from cepheus.core.formats.columnar import LIBRARY_FAILURES, array_rows, check_columns, check_type_column
+from cepheus.core.formats.columnar import array_rows, check_columns, check_type_column
 from cepheus.core.formats.conform import conform
+from cepheus.core.formats.frames import arrow_table
 from cepheus.core.formats.intake import Intake, IntakeOptions
 from cepheus.core.formats.intervals import ARGUMENTS, END, START, argument_name, named
 from cepheus.core.formats.problems import BadEvents, placed, shown
@@ -269,7 +270,8 @@ class Admission:
         except EventError as error:
             hint = None
             if kind is not None and (event_type, name) in self.settled:
-                hint = f"earlier values made it {kind.value}; declare its type: event {event_type}({name}: ..)"
+                declared = f"event {event_type}({name}: ..)"
+                hint = f"earlier values made it {kind.value}; declare its type before the session starts: {declared}"
             raise _prefixed(error, f"{event_type}.{name}: ", hint) from None
         if kind is None and found is not None:
             self._found[event_type, name] = found
@@ -358,10 +360,7 @@ def _is_plain(raw: object, kind: ValueType | None) -> TypeGuard[Value]:
 
 def _arrays(given: ArrowTable) -> tuple[dict[str, pa.Array], int]:
     """Give the columns of a table by name, and how many rows it has."""
-    try:
-        table = given if isinstance(given, pa.Table) else pa.table(given)
-    except LIBRARY_FAILURES as error:
-        raise EventError.of("type", f"the table cannot be read: {' '.join(str(error).split())[:200]}") from None
+    table = arrow_table(given)
     check_columns(table.schema.names, None, True)
     arrays = {name: _one(table.column(name)) for name in table.schema.names}
     check_type_column(arrays["type"], None)

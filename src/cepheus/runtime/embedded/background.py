@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from cepheus.core.batch import python_values
 from cepheus.core.errors import EventError, OptionError
+from cepheus.core.formats.frames import arrow_table
 from cepheus.core.formats.problems import shown
 from cepheus.core.lists import checked_list
 from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType, from_arrow
@@ -41,12 +42,21 @@ def _relation(name: str, given: Rows) -> Relation:
     if isinstance(given, str | os.PathLike):
         return read_facts(name, Path(given))
     if isinstance(given, ArrowTable):
-        return _of_table(name, given if isinstance(given, pa.Table) else pa.table(given))
+        return _of_table(name, _arrow(name, given))
     rows = _rows(name, given)
     arity = len(rows[0]) if rows else 0
     if any(len(row) != arity for row in rows):
         raise OptionError.of("facts", f"the rows of '{name}' have different lengths")
     return Relation(name, arity, _facts(name, rows))
+
+
+def _arrow(name: str, given: ArrowTable) -> pa.Table:
+    try:
+        return arrow_table(given)
+    except EventError as error:
+        reason = error.diagnostics[0]
+        where = f"row {reason.place.line} of '{name}'" if reason.place is not None else f"'{name}'"
+        raise OptionError.of("facts", f"{where}: {reason.message}", hint=reason.hint and _MIXED) from None
 
 
 def _rows(name: str, given: object) -> list[tuple[Any, ...]]:
@@ -75,6 +85,7 @@ def _listed(keys: Iterable[object]) -> str:
     return ", ".join(map(str, keys)) or "none"
 
 
+_MIXED = "give all values of a column one type, or give the facts as tuples, which may mix types"
 _ROWS = 'write rows as tuples, as in [("t1", "hall")], or as dicts; a row of one value is ("t1",)'
 
 

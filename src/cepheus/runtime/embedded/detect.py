@@ -11,9 +11,11 @@ import numpy as np
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import EventError, Place
+from cepheus.core.event import Event
 from cepheus.core.formats.intake import Chunk
-from cepheus.core.formats.problems import BadEvents, OnBadEvent
+from cepheus.core.formats.problems import BadEvents, OnBadEvent, shown
 from cepheus.core.formats.read import EventFile
+from cepheus.core.schema import ID_FIELD
 from cepheus.core.time import MAX_TIME, format_duration, format_time
 from cepheus.core.values import ValueType
 from cepheus.runtime.embedded.merge import merge
@@ -118,6 +120,24 @@ def _count(batch: EventBatch, counter: Counter[str]) -> None:
 def _late(chunk: Chunk, row: int, lateness: int) -> EventError:
     event_type = chunk.batch.types[chunk.batch.codes[row]]
     return late_event(event_type, int(chunk.batch.times[row]), lateness, chunk.place_of(row))
+
+
+def place_of_late(event: Event, given: object) -> Place:
+    """Tell which event of an input in memory came late: by its place, or by its id where it has one of its own.
+
+    An event without an id has its place, counted from 0, for one.
+    """
+    if isinstance(event.id, int) and event.id >= 0:
+        if isinstance(given, list | tuple) and event.id < len(given):
+            own = given[event.id]
+            if (own.id if isinstance(own, Event) else own.get(ID_FIELD)) is None:
+                return Place("event", event.id + 1)
+        if isinstance(given, EventBatch) and given.ids is None:
+            return Place("row", event.id + 1)
+        names = getattr(given, "column_names", getattr(given, "columns", None))  # of Arrow; of frames
+        if not isinstance(given, EventBatch) and names is not None and ID_FIELD not in names:
+            return Place("row", event.id + 1)
+    return Place(f"event with id {shown(event.id)}")
 
 
 def late_event(event_type: str, time: int, lateness: int, place: Place | None = None) -> EventError:

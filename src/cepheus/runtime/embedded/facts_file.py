@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isinf
 from pathlib import Path
 
 from cepheus.core.errors import EventError, OptionError
@@ -71,6 +72,9 @@ def _typed(name: str, path: Path, column: str, cells: list[tuple[int, Cell]]) ->
                 raise _unreadable(name, path, number, f"{column}: {shown(text, 30)} does not fit in 64 bits")
         return [None if cell is None else int(cell) for _, cell in cells]
     if all(_is_number(text) for _, text in texts):
+        for number, text in texts:
+            if isinf(float(text)):
+                raise _unreadable(name, path, number, f"{column}: {shown(text, 30)} is beyond the numbers of 64 bits")
         return [None if cell is None else float(cell) for _, cell in cells]
     if all(text[4:5] == "-" for _, text in texts):
         try:
@@ -94,14 +98,15 @@ def _is_integer(text: str) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    """Tell whether a text is a finite number; one with a zero before other digits is a text, such as 007."""
+    """Tell whether a text is a number; one with a zero before other digits is a text, such as 007."""
     digits = text.removeprefix("-")
     if not digits.isascii() or not digits[:1].isdigit() or (digits[0] == "0" and digits[1:2].isdigit()) or "_" in text:
         return False
     try:
-        return abs(float(text)) < float("inf")
+        float(text)
     except ValueError:
         return False
+    return True
 
 
 def _unreadable(name: str, path: Path, line: int, reason: str) -> OptionError:

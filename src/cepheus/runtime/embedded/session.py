@@ -14,7 +14,7 @@ import numpy as np
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.companions import Companions, companions_from_json, companions_to_json
-from cepheus.core.errors import CepheusError, OptionError
+from cepheus.core.errors import CepheusError, OptionError, did_you_mean
 from cepheus.core.event import Event
 from cepheus.core.time import MAX_TIME, TimeUnit
 from cepheus.core.values import ValueType
@@ -243,7 +243,8 @@ class Session:
     def goals(self, rule: str | None = None) -> list[Goal]:
         """Give what is under way toward complex events of interval rules, of one rule or of all of them.
 
-        Each goal tells what has happened, what is missing, and how far along that is.
+        Each goal tells what has happened, what is missing, and how far along that is. A rule that is not deployed is an
+        OptionError; rules of TESLA have no goals.
 
         >>> import cepheus
         >>> rules = "late(X) <- ordered(X) SEQ paid(X) SEQ shipped(X)."
@@ -253,6 +254,9 @@ class Session:
         late: ordered(X) SEQ paid(X) with X = 7 waits for shipped(X) (67%)
         """
         self._require_running()
+        names = [str(each.name) for each in self._catalog.rules]
+        if rule is not None and rule not in names:
+            raise OptionError.of("goals", f"no rule named '{rule}' is deployed", hint=did_you_mean(rule, names))
         return goals_of(self._engine, rule)
 
     def subscribe(self, pattern: str, callback: Callback) -> Subscription:

@@ -60,15 +60,16 @@ def refuse_conflicts(settled: Kinds, found: Kinds, equal: Iterable[frozenset[Key
     Traceback (most recent call last):
     ...
     cepheus.core.errors.EventError: error[type-conflict]: A.x is string here, but int in earlier events
-      hint: declare its type: event A(x: ..)
+      hint: declare its type before the session starts: event A(x: ..)
     """
+    when = "" if place is not None else " before the session starts"  # a session that runs takes no declaration
     for (event_type, name), kind in found.items():
         before = settled.get((event_type, name), kind)
         if not _comparable(before, kind):
             raise EventError.of(
                 "type-conflict",
                 f"{event_type}.{name} is {kind.value} here, but {before.value} in earlier events",
-                hint=f"declare its type: event {event_type}({name}: ..)",
+                hint=f"declare its type{when}: event {event_type}({name}: ..)",
                 place=place,
             )
     known = {**settled, **found}
@@ -80,7 +81,7 @@ def refuse_conflicts(settled: Kinds, found: Kinds, equal: Iterable[frozenset[Key
                     "type-conflict",
                     f"{'.'.join(one)} is {known[one].value} in the data and {'.'.join(other)} is "
                     f"{known[other].value}, but rules compare the two",
-                    hint=f"declare the type of both, as in event {one[0]}({one[1]}: string)",
+                    hint=f"declare the type of both{when}, as in event {one[0]}({one[1]}: string)",
                     place=place,
                 )
 

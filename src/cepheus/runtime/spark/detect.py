@@ -130,8 +130,8 @@ def detect(
 
     ``shards`` is how many parts the work is cut into, by default one per core; ``split`` allows only one way to cut.
     An event without a time, or without an attribute that its declaration demands, stops the job or, with
-    ``on_bad_event="skip"``, is left out. A rule that would make more than ``limit`` composite events from one event
-    fails the job.
+    ``on_bad_event="skip"``, is left out. A rule that would make more than ``limit`` composite events from one event, or
+    a rule over intervals in which more than that wait for a partner in one place, fails the job.
 
     A stream needs a ``watermark``, how late events may be, unless the DataFrame has one; with ``late`` the events that
     come later still are given, too.

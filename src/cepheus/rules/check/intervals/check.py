@@ -12,6 +12,7 @@ from cepheus.rules.check.intervals.expressions import check_expressions
 from cepheus.rules.check.intervals.guards import with_guards
 from cepheus.rules.check.intervals.kinds import with_types
 from cepheus.rules.check.intervals.knowledge import arities_of, check_uses, relations, used_relations
+from cepheus.rules.check.intervals.recursion import warn_of_endless_rules
 from cepheus.rules.check.intervals.signatures import Signatures
 from cepheus.rules.check.intervals.state import warn_of_unbounded_state
 from cepheus.rules.check.intervals.strata import stratify
@@ -58,6 +59,7 @@ def check_intervals(rules: RuleSet, known: KnownTypes, findings: Findings) -> Ch
         check_expressions(rule, known_heads, findings)
         warn_of_unbounded_state(rule, findings)
         warn_of_bare_durations(rule, findings)
+    warn_of_endless_rules(staged, findings)
     reads = {node.type: heads.get(node.type) or signatures.types[node.type] for rule in staged for node in _atoms(rule)}
     return CheckedIntervals(tuple(staged), reads, heads)
 

@@ -40,7 +40,7 @@ from cepheus.rules.walk import walk
 def check_variables(rule: IntervalRule, findings: Findings) -> None:
     """Check that the pattern binds what conditions and the head need, and that negations hide nothing."""
     bound = _pattern(rule.pattern, findings)
-    sometimes = _mentioned(rule.pattern) - bound
+    sometimes = mentioned_variables(rule.pattern) - bound
     for name, span in _variables(*rule.values):
         if name not in bound:
             either = name in sometimes
@@ -160,7 +160,7 @@ def _aggregated(condition: Aggregated, bound: frozenset[str], findings: Findings
 
 def _policy_attribute(rule: IntervalRule, bound: frozenset[str], findings: Findings) -> None:
     policy = rule.policy
-    mentioned = bound | _mentioned(rule.pattern)
+    mentioned = bound | mentioned_variables(rule.pattern)
     if policy is not None and policy.attribute is not None and policy.attribute not in mentioned:
         message = f"rule '{rule.name}' has no variable {policy.attribute} to prefer partners by"
         findings.error("policy", message, policy.span, "name a variable of the rule's pattern")
@@ -171,7 +171,7 @@ def _negated_elsewhere(rule: IntervalRule, findings: Findings) -> None:
     for node in walk(rule.pattern):
         if not isinstance(node, Absence):
             continue
-        inside = _mentioned(node.first) | _mentioned(node.second)
+        inside = mentioned_variables(node.first) | mentioned_variables(node.second)
         own = {name for name, _ in _variables(node.negated)}
         others = [name for name, _ in _variables(rule.pattern, *rule.values)]
         within = [name for name, _ in _variables(node)]
@@ -198,15 +198,15 @@ def _need(
             )
 
 
-def _mentioned(pattern: IntervalPattern) -> frozenset[str]:
+def mentioned_variables(pattern: IntervalPattern) -> frozenset[str]:
     """Give the variables that some match of a pattern may bind."""
     match pattern:
         case Either(left=left, right=right):
-            return _mentioned(left) | _mentioned(right)
+            return mentioned_variables(left) | mentioned_variables(right)
         case Combined(left=left, right=right) | Absence(first=left, second=right):
-            return _mentioned(left) | _mentioned(right)
+            return mentioned_variables(left) | mentioned_variables(right)
         case Lasting(pattern=inner) | Where(pattern=inner):
-            return _mentioned(inner) | bound_variables(pattern)
+            return mentioned_variables(inner) | bound_variables(pattern)
         case _:
             return bound_variables(pattern)
 

@@ -1,0 +1,185 @@
+"""Rules that feed themselves: what they make is made again from itself, without any further event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from cepheus.rules.check.findings import Findings
+from cepheus.rules.check.intervals.graph import components
+from cepheus.rules.check.intervals.variables import bound_variables
+from cepheus.rules.expressions import Arithmetic, Call, Constant, Expression, Parameter
+from cepheus.rules.functions import LIST_BEFORE, LIST_OF
+from cepheus.rules.interval.model import (
+    AnyOf,
+    Argument,
+    Atom,
+    Bind,
+    Combined,
+    Condition,
+    Either,
+    Element,
+    Fits,
+    Holds,
+    IntervalPattern,
+    IntervalRule,
+    Known,
+    Lasting,
+    Member,
+    NoneOf,
+    Operator,
+    Unknown,
+    Where,
+)
+from cepheus.rules.interval.reach import effective_policy
+from cepheus.rules.walk import Node, walk
+
+_GROWING_CALLS = (LIST_OF, LIST_BEFORE, "concat")
+_EITHER_MAY_COVER = (Operator.AND, Operator.PAR, Operator.EQUALS, Operator.MEETS)
+_RIGHT_COVERS = (Operator.DURING, Operator.STARTS, Operator.FINISHES)
+
+
+def warn_of_endless_rules(rules: Sequence[IntervalRule], findings: Findings) -> None:
+    """Warn of rules that one event keeps going for ever."""
+    for rule in endless(rules):
+        findings.warning(
+            "endless-recursion",
+            f"rule '{rule.name}' makes '{rule.head.name}' again and again from one event, each time with other values",
+            rule.head.span,
+            f"let a condition of WHERE end it, as in {_example(rule)}, or let each step take a further event, with SEQ",
+        )
+
+
+def endless(rules: Sequence[IntervalRule]) -> list[IntervalRule]:
+    """Give the rules that compute new values from what they make themselves, with no condition that could end it.
+
+    ``e(X + 1) <- e(X).`` is such a rule. ``e(X + 1) <- e(X) SEQ a.`` is not: every step needs an ``a`` of its own.
+    """
+    return _computing([rule for rule in rules if not _is_guarded(rule)])
+
+
+def feeds_itself(rule: IntervalRule, rules: Sequence[IntervalRule]) -> bool:
+    """Tell whether a rule makes new values from what it makes itself, whether or not a condition may end that."""
+    return any(rule.name == other.name for other in _computing(rules))
+
+
+def _computing(rules: Sequence[IntervalRule]) -> list[IntervalRule]:
+    by_name = {str(rule.name): rule for rule in rules}
+    makers: dict[str, list[IntervalRule]] = {}
+    for rule in rules:
+        makers.setdefault(rule.head.name, []).append(rule)
+    edges = {
+        name: [
+            str(maker.name)
+            for atom in _covering(rule.pattern, effective_policy(rule).once)
+            for maker in makers.get(atom.type, ())
+            if _may_fit(atom, maker)
+        ]
+        for name, rule in by_name.items()
+    }
+    found: set[str] = set()
+    for component in components(edges):
+        made = {by_name[name].head.name for name in component}
+        fed = [name for name in component if not set(edges[name]).isdisjoint(component)]
+        found.update(name for name in fed if _computes(by_name[name], made))
+    return [rule for name, rule in by_name.items() if name in found]
+
+
+def _covering(pattern: IntervalPattern, once: bool) -> list[Atom]:
+    """Give the atoms whose event may last as long as the whole match does.
+
+    Only these can go on for ever: matches of the others are longer than the event, and there are only so many events to
+    be longer by. A partner that is used up is another event each time, so that ``once`` comes to an end, unless an
+    event is its own partner.
+    """
+    match pattern:
+        case Atom():
+            return [pattern]
+        case Lasting(pattern=inner) | Where(pattern=inner):
+            return _covering(inner, once)
+        case Either(left=left, right=right):
+            return _covering(left, once) + _covering(right, once)
+        case Combined(operator=operator, left=left, right=right) if operator in _EITHER_MAY_COVER:
+            one, other = _covering(left, once), _covering(right, once)
+            both = {atom.type for atom in one} & {atom.type for atom in other}
+            return [atom for atom in one + other if not once or atom.type in both]
+        case Combined(operator=operator, right=right) if operator in _RIGHT_COVERS and not once:
+            return _covering(right, once)
+        case _:
+            return []
+
+
+def _may_fit(atom: Atom, maker: IntervalRule) -> bool:
+    """Tell whether what a rule makes may fit an atom; constants that differ rule it out."""
+    pairs = zip(atom.arguments, maker.values, strict=False)
+    return not any(
+        isinstance(one, Constant) and isinstance(other, Constant) and one.value != other.value for one, other in pairs
+    )
+
+
+def _computes(rule: IntervalRule, made: set[str]) -> bool:
+    """Tell whether an argument of the head is computed from an argument of events of the types ``made``."""
+    derived, grown = _flow(rule, made)
+    return any(_names(value) & grown or (_grows(value) and _names(value) & derived) for value in rule.values)
+
+
+def _flow(rule: IntervalRule, made: set[str] | None) -> tuple[set[str], set[str]]:
+    """Give the variables that depend on events of some types (None: all), and of these the ones that are computed."""
+    atoms = (node for node in walk(rule.pattern) if isinstance(node, Atom) and (made is None or node.type in made))
+    derived = {name for atom in atoms for name in _names(*atom.arguments)}
+    grown: set[str] = set()
+    for node in reversed([node for node in walk(rule.pattern) if isinstance(node, Where)]):  # inner ones first
+        bound = bound_variables(node.pattern)
+        for condition in node.conditions:
+            match condition:
+                case Bind(variable=variable, value=value) if _names(value) & derived:
+                    derived.add(variable)
+                    grown |= {variable} if _grows(value) or _names(value) & grown else set()
+                case Fits(value=Parameter(name=name), pattern=pattern) if name not in bound | derived:
+                    if _names(pattern) & derived:
+                        derived.add(name)
+                        grown.add(name)
+                case Fits(value=value, pattern=pattern) if _names(value) & derived:
+                    derived |= _names(pattern)
+                    grown |= _names(pattern) if _names(value) & grown else set()
+                case Element(value=value, elements=elements) if _names(elements) & derived:
+                    derived |= _names(value)
+                case _:
+                    pass
+    return derived, grown
+
+
+def _is_guarded(rule: IntervalRule) -> bool:
+    """Tell whether a condition may end a recursion: it asks something of a value that the head depends on."""
+    derived, _ = _flow(rule, None)
+    needed = set(_names(*rule.values))
+    binds = [condition for condition in _conditions(rule) if isinstance(condition, Bind | Fits)]
+    for condition in reversed(binds):
+        names = _names(condition)
+        own = {condition.variable} if isinstance(condition, Bind) else set()
+        if (names | own) & needed:
+            needed |= names
+    asked = (c for c in _conditions(rule) if isinstance(c, Holds | Known | Unknown | Member | AnyOf | NoneOf))
+    return any(_names(condition) & needed & derived for condition in asked)
+
+
+def _conditions(rule: IntervalRule) -> Iterator[Condition]:
+    return (condition for node in walk(rule.pattern) if isinstance(node, Where) for condition in node.conditions)
+
+
+def _grows(expression: Expression) -> bool:
+    """Tell whether an expression can give ever new values."""
+    return any(
+        isinstance(node, Arithmetic) or (isinstance(node, Call) and node.function in _GROWING_CALLS)
+        for node in walk(expression)
+    )
+
+
+def _names(*nodes: Node | Expression | Argument) -> set[str]:
+    return {child.name for node in nodes for child in walk(node) if isinstance(child, Parameter)}
+
+
+def _example(rule: IntervalRule) -> str:
+    name = next((value.name for value in rule.values if isinstance(value, Parameter)), None)
+    name = name or min(_flow(rule, None)[0], default="X")
+    counts = any(isinstance(node, Arithmetic) for node in walk(rule))
+    return f"{name} < 100" if counts else f"length({name}) < 100"
