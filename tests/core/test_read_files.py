@@ -400,6 +400,12 @@ def test_a_missing_attribute(tmp_path: Path, optional: bool, absent: str) -> Non
         assert failure(path, options) == "a.jsonl:1: attribute: A has no value for its attribute 'x'"
 
 
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_an_empty_cell_behind_a_quoted_one_at_the_end_of_a_file(tmp_path: Path, end: str) -> None:
+    path = written(tmp_path, "a.csv", f'type,time,s,x\nA,1,"b",1{end or chr(10)}A,2,"c",{end}')
+    assert [dict(event.attributes) for event in events(path)] == [{"s": "b", "x": 1}, {"s": "c"}]
+
+
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
 def test_what_no_rule_names_is_left_out_and_keeps_its_position(tmp_path: Path, name: str) -> None:
     rows = [("B", 1, "s", 5), ("A", 2, "1", 6), ("B", 3, "t", 7), ("A", 4, "2", 8)]

@@ -129,6 +129,8 @@ def _fast(block: LineBlock, header: Sequence[str]) -> ArrayRows | None:
         return None
     try:
         data.decode()
+        if quoted:
+            data += b"\n"  # at the very end, Arrow takes an empty cell behind a quoted one for a quoted one
         table = pa_csv.read_csv(
             pa.py_buffer(data),
             pa_csv.ReadOptions(use_threads=False, block_size=len(data) + 1, column_names=_numbered(header)),
