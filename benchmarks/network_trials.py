@@ -1,6 +1,6 @@
 """Runs the random trials of the network by the thousand and writes down the outcome.
 
-    python benchmarks/network_trials.py --trials 20000 --faults 2000 --changes 2000
+    python benchmarks/network_trials.py --trials 20000 --faults 2000 --changes 2000 --losses 1000
 
 Adds the run to those in benchmarks/network_trials.json. A failure prints its seed and the smallest stream that shows
 it.
@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "runtime" / "networ
 
 from dynamic_trials import check_dynamic_trial
 from fault_trials import check_fault_trial
+from loss_trials import check_loss_trial
 from trials import check_trial
 
 from cepheus.runtime.network.strategy import Strategy
@@ -38,6 +39,8 @@ def _run(job: tuple[str, int]) -> list[str]:
                 check_trial(seed, list(Strategy)[seed % 5])
             elif kind == "faults":
                 check_fault_trial(seed)
+            elif kind == "losses":
+                check_loss_trial(seed, list(Strategy)[seed % 5])
             else:
                 check_dynamic_trial(seed, _CHANGING[seed % 3])
         except Exception as error:
@@ -50,13 +53,14 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=20_000)
     parser.add_argument("--faults", type=int, default=2_000)
     parser.add_argument("--changes", type=int, default=2_000)
+    parser.add_argument("--losses", type=int, default=1_000)
     parser.add_argument("--first", type=int, default=100_000, help="the first seed")
     parser.add_argument("--workers", type=int, default=os.cpu_count(), help="how many processes")
     options = parser.parse_args()
     before = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
     record = dict(before)
     with ProcessPoolExecutor(options.workers) as pool:
-        for kind in ("trials", "faults", "changes"):
+        for kind in ("trials", "faults", "changes", "losses"):
             count = getattr(options, kind)
             if not count:
                 continue

@@ -54,6 +54,8 @@ def publish(
     given = reach(to)
     if rate is not None and speed is not None:
         raise OptionError.of("pace", "a rate and a speed exclude one another", hint="give --rate or --speed")
+    if now and speed is not None:
+        raise OptionError.of("pace", "events that get the present time have no speed of their own", hint="give --rate")
     pacing = Pacing(rate, speed, now)
     name = name or f"publish-{uuid.uuid4().hex[:8]}"
     unit = TimeUnit(time_unit.value)

@@ -59,13 +59,20 @@ def _wait(trial: Trial, network: FaultyNetwork) -> None:
     raise AssertionError("the network did not come up")
 
 
-def publish(trial: Trial, network: FaultyNetwork, random: Random, shift: int, alive: Sequence[str]) -> None:
-    """Publish the events and wait until nothing is under way; those alive are told when the last one has come."""
+def publish(
+    trial: Trial, network: FaultyNetwork, random: Random, shift: int, alive: Sequence[str], pace: int = 1
+) -> None:
+    """Publish the events and wait until nothing is under way; those alive are told when the last one has come.
+
+    The times of events pass ``pace`` times as fast as time does.
+    """
+    times = [event.time + shift for _, event in trial.events]
+    first, last = min(times, default=shift), max(times, default=shift)
     for name, (at, _) in trial.sources.items():
         own = [replace(event, time=event.time + shift) for source, event in trial.events if source == name]
         for event in own:
-            network.post(event.time + random.choice((0, 1, 9)), at, Publish(name, (event,), event.time - 1), name)
-    last = max((event.time for _, event in trial.events), default=0) + shift
+            now = first + (event.time - first) // pace + random.choice((0, 1, 9))
+            network.post(now, at, Publish(name, (event,), event.time - 1), name)
     for name in alive:
         network.tell(last + 300, name, Tick(last))
     network.run(last + 3000)

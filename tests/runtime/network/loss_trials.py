@@ -39,9 +39,10 @@ def run_with_loss(trial: Trial) -> tuple[Seen, int]:
     network = FaultyNetwork(trial.links, options, trial.processors, quiet, trial.seed)
     *survivors, victim = trial.processors
     begin, last, shift = come_up(trial, network, random.choice(survivors))
-    death = random.randint(begin - 50, last + 50)
+    pace = random.choice((1, 1, 10, 50))
+    death = random.randint(begin - 50, begin + (last - begin) // pace + 50)
     noticed = death + random.choice((1, 30, 200))
     back = random.choice((None, None, noticed + 100, noticed + 1000))
     network.inject(replace(quiet, losses=((victim, death, noticed, back),)))
-    publish(trial, network, random, shift, survivors)
+    publish(trial, network, random, shift, survivors, pace)
     return received(network), shift

@@ -36,8 +36,14 @@ def test_faults_lose_and_double_nothing(start: int) -> None:
 
 @pytest.mark.parametrize("strategy", list(Strategy), ids=lambda strategy: strategy.value)
 def test_a_lost_processor_changes_nothing(strategy: Strategy) -> None:
-    for seed in range(6):
+    for seed in range(20):
         check_loss_trial(seed, strategy)
+
+
+@pytest.mark.parametrize(("seed", "strategy"), [(26, Strategy.ST), (80, Strategy.CENTR)])
+def test_events_are_remembered_for_as_long_as_any_rule_looks_back(seed: int, strategy: Strategy) -> None:
+    """Found by trials: who had only events without windows remembered too few of them for the rules of others."""
+    check_loss_trial(seed, strategy)
 
 
 @pytest.mark.parametrize("strategy", [Strategy.CENTR, Strategy.ST, Strategy.ST_PP], ids=lambda strategy: strategy.value)

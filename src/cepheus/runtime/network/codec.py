@@ -64,7 +64,7 @@ def decode(data: bytes) -> Message:
         raise _bad("it is not JSON") from None
     if not isinstance(body, dict):
         raise _bad("it is not an object")
-    if body.get("v") != VERSION:
+    if type(body.get("v")) is not int or body["v"] != VERSION:
         raise MessageError.of(
             "message-version",
             f"the message has version {body.get('v')!r}, this Cepheus speaks version {VERSION}",

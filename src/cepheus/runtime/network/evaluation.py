@@ -22,7 +22,7 @@ from cepheus.runtime.network.store import Record, Store
 Pending = tuple[int, int, list[Record]]
 """A moment, the number of an arrival and its events."""
 
-_NUMBERS = ("exact", "timely", "done", "retain", "keep_from", "horizon", "_arrivals", "forgotten")
+_NUMBERS = ("exact", "timely", "done", "retained_from", "keep_from", "horizon", "_arrivals", "forgotten")
 
 Sent = tuple[int, Record]
 """A moment and an event that is let through at it."""
@@ -66,14 +66,15 @@ class Evaluation:
 
     ``timely`` says that fathers evaluate in the order of time, so that it matters from which moment on an event is
     known. ``done`` is the time up to which events have been evaluated, ``contents`` what events must be like to
-    matter here, ``forgotten`` the time before which events may have been dropped: ``retain`` earlier than needed.
+    matter here, ``forgotten`` the time before which events may have been dropped; those from ``retained_from`` on are
+    kept for trees that take the place of this one.
     ``sent`` and ``made`` collect what is to be sent to the father and to sinks.
     """
 
     exact: bool
     timely: bool = True
     done: int = MIN_TIME
-    retain: int = 0
+    retained_from: int = MAX_TIME
     store: Store = field(default_factory=Store)
     filters: dict[str, PartialFilter] = field(default_factory=dict)
     sent: list[Sent] = field(default_factory=list)
@@ -375,7 +376,7 @@ class Evaluation:
     def _forget(self) -> None:
         """Drop what no rule can reach any more, now and then."""
         horizon = (min(self.done, self.keep_from) if self.waits_to_be_asked else self.done) - 2 * self.horizon
-        horizon -= self.retain
+        horizon = min(horizon, self.retained_from)
         if horizon > self.forgotten + self.horizon // 4:
             self.forgotten = horizon
             self.store.forget(horizon)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from cepheus.core.event import Event
 from cepheus.core.time import MAX_TIME, MIN_TIME
 from cepheus.runtime.network.filtering import Opening
+from cepheus.runtime.network.looking_back import as_it_was, reach_of_all
 from cepheus.runtime.network.messages import (
     Awaken,
     Entry,
@@ -139,6 +140,8 @@ class Flow(Sources):
     def _progress(self, tree: Tree) -> None:
         """Evaluate as far as it is safe, and tell the father."""
         evaluation = tree.evaluation
+        if self.options.retain and self._sources:
+            self._look_back(tree)
         if not self._in_order:
             evaluation.advance(min(self._now, tree.pulling.holds - 1))
         elif tree.wave is None or not tree.wave.switched:
@@ -151,6 +154,18 @@ class Flow(Sources):
             self._take_sent(tree)
         if self._pulls:
             self._release(tree)
+
+    def _look_back(self, tree: Tree) -> None:
+        """Let go of events of local sources that no tree would need that takes the place of this one.
+
+        Such a tree goes on from where the root was when somebody was lost, which is noticed before ``retain`` has
+        passed. Nobody here knows where that was, but no later than this processor was then.
+        """
+        then = as_it_was(tree.past, self.options.retain, self._now, tree.evaluation.done)
+        if then is not None and then != tree.looked_back_to:
+            tree.looked_back_to = then
+            reach = reach_of_all(ordered.rule for ordered in self.rules.values())
+            tree.evaluation.retained_from = max(MIN_TIME, then - 2 * reach)
 
     def _is_idle(self, tree: Tree, limit: int) -> bool:
         """Tell whether a tree has nothing to evaluate, to send or to promise up to a time, as after most messages."""

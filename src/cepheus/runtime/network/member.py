@@ -9,6 +9,7 @@ from cepheus.core.time import MIN_TIME
 from cepheus.runtime.network.clients import Sink, Source
 from cepheus.runtime.network.election import Election
 from cepheus.runtime.network.evaluation import Evaluation
+from cepheus.runtime.network.looking_back import Past
 from cepheus.runtime.network.messages import (
     Advertise,
     CreateTree,
@@ -69,6 +70,7 @@ class Member(ABC):
         self._retained: list[Record] = []
         self._delivered: dict[str, dict[str, int]] = {}
         self._kept_told: dict[str, int] = {}
+        self._told_past: dict[str, Past] = {}
 
     def _send(self, to: str, message: Message) -> None:
         self._out.append((to, message))
@@ -124,9 +126,10 @@ class Member(ABC):
 
     def _new_tree(self, name: str, father: str | None, *, renewed: bool) -> Tree:
         exact, timely = self.options.filter is Filter.EXACT, self.options.order is Order.PROGRESS
-        tree = Tree(
-            name, father, Evaluation(exact, timely, retain=self.options.retain if self._sources else 0), renewed=renewed
-        )
+        evaluation = Evaluation(exact, timely)
+        if self.options.retain and self._sources:
+            evaluation.retained_from = MIN_TIME
+        tree = Tree(name, father, evaluation, renewed=renewed)
         self.trees[name] = tree
         return tree
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 
 from cepheus.core.time import MIN_TIME
-from cepheus.plan.partial import anatomy
 from cepheus.runtime.network.flow import Flow
+from cepheus.runtime.network.looking_back import reach_of_all
 from cepheus.runtime.network.masters import choose_masters, smoothed, top_masters
 from cepheus.runtime.network.messages import (
     Activate,
@@ -160,8 +160,9 @@ class Programs(Flow):
         """Make the message that lets everybody begin at the same moment."""
         message = Activate(tree.name, tree.version, since, self._settled(tree, since))
         if tree.renewed:
-            reach = max((anatomy(ordered.rule).reach for ordered in program.rules), default=0)
-            message = replace(message, first=since if since <= MIN_TIME + 1 else since + reach)
+            # younger rules see nothing of what was forgotten, and need not wait
+            older = [ordered.rule for ordered in program.rules if ordered.since is None or ordered.since < since]
+            message = replace(message, first=since + reach_of_all(older) if since > MIN_TIME + 1 else since)
         if self.options.retain and not self._many:
             known = {str(o.rule.name): since if o.since is None else o.since for o in program.rules}
             rules = tuple(replace(o, since=known.get(name)) for name, o in self.rules.items())

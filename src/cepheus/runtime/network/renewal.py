@@ -97,7 +97,8 @@ class Renewal(Programs):
         kept = {(record.source, record.counter): record for record in self._retained}
         for tree in self.trees.values():
             evaluation = tree.evaluation
-            self._remembers_from = max(self._remembers_from, evaluation.forgotten)
+            if self._sources:  # a processor without any has nothing to remember
+                self._remembers_from = max(self._remembers_from, evaluation.forgotten)
             for record in evaluation.all_records():
                 if record.source in self._sources and not record.key[3]:
                     kept.setdefault((record.source, record.counter), record)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from cepheus.core.event import Event
-from cepheus.plan.partial import anatomy
+from cepheus.core.time import MIN_TIME
 from cepheus.runtime.network.clients import Sink
 from cepheus.runtime.network.interests import without_covered
+from cepheus.runtime.network.looking_back import as_it_was, reach_of_all
 from cepheus.runtime.network.member import Member
 from cepheus.runtime.network.messages import (
     AttachSink,
@@ -40,6 +41,7 @@ class Sinks(Member):
             del self._sinks[message.sink]
             self._delivered.pop(message.sink, None)
             self._kept_told.pop(message.sink, None)
+            self._told_past.pop(message.sink, None)
         self._interests_changed()
 
     def _interests_changed(self) -> None:
@@ -103,9 +105,10 @@ class Sinks(Member):
             if key not in told:
                 told[key] = event.time
                 fresh.append(event)
-        if len(told) > 2 * self._kept_told.get(sink, _FEW):
-            reach = max((anatomy(ordered.rule).reach for ordered in self.rules.values()), default=0)
-            before = max(told.values()) - 4 * reach - 2 * self.options.retain
+        latest = max((event.time for event in events), default=MIN_TIME)
+        then = as_it_was(self._told_past.setdefault(sink, []), 2 * self.options.retain, self._now, latest)
+        if then is not None and len(told) > 2 * self._kept_told.get(sink, _FEW):
+            before = then - 4 * reach_of_all(ordered.rule for ordered in self.rules.values())
             self._delivered[sink] = told = {key: time for key, time in told.items() if time >= before}
             self._kept_told[sink] = max(_FEW, len(told))
         return tuple(fresh)

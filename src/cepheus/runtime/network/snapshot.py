@@ -57,6 +57,7 @@ _PARTS: dict[str, Any] = {
     "_remembers_from": int,
     "_delivered": dict[str, dict[str, int]],
     "_kept_told": dict[str, int],
+    "_told_past": dict[str, list[tuple[int, int]]],
 }
 """The plain state of a processor; its trees are written separately."""
 

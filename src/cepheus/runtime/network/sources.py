@@ -21,8 +21,9 @@ class Sources(Rulebook):
         self._ticked = MIN_TIME  # those so far were not for the new source
         before = self._sources.get(message.source)
         source = Source(sender, frozenset(message.types))
-        for tree in self.trees.values():
-            tree.evaluation.retain = self.options.retain
+        if self.options.retain:
+            for tree in self.trees.values():
+                tree.evaluation.retained_from = min(tree.evaluation.retained_from, tree.evaluation.forgotten)
         if before is not None:
             source.counter = before.counter
             source.types |= before.types

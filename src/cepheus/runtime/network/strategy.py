@@ -68,8 +68,9 @@ class Masters(Enum):
 class Options:
     """What all processors of a network agree on; times are microseconds.
 
-    ``adapt_every`` is the period of choosing masters. ``retain`` is for how long beyond the windows events are
-    remembered, so that trees can be built anew when a processor is lost; 0 if they never are.
+    ``adapt_every`` is the period of choosing masters. ``retain`` is for how long, by the clock, events are
+    remembered beyond the windows of rules, so that trees can be built anew when a processor is lost; 0 if they never
+    are.
     """
 
     strategy: Strategy = Strategy.ST

@@ -12,6 +12,7 @@ from cepheus.rules.expressions import EventPattern
 from cepheus.rules.model import Rule
 from cepheus.runtime.network.evaluation import Evaluation
 from cepheus.runtime.network.interests import any_matches
+from cepheus.runtime.network.looking_back import Past
 from cepheus.runtime.network.messages import Program, Settled
 from cepheus.runtime.network.pulling import Pulling
 from cepheus.runtime.network.sharing import Shared
@@ -93,6 +94,8 @@ class Tree:
     pulling: Pulling = field(default_factory=Pulling)
     active: dict[str, tuple[Rule, int]] = field(default_factory=dict)
     released: int = MIN_TIME
+    past: Past = field(default_factory=list)
+    looked_back_to: int = MIN_TIME
     was_active: bool = False
     renewed: bool = False
 

@@ -15,6 +15,8 @@ from cepheus.core.event import Event
 from cepheus.runtime.network.messages import Publish, Start, Tick
 from cepheus.runtime.network.node import Told
 from cepheus.runtime.network.transport.beside import Beside
+from cepheus.runtime.network.transport.config import NodeConfig
+from cepheus.runtime.network.transport.host import NodeHost
 from cepheus.runtime.network.transport.journal import DiskJournal, JournalBrokenError
 
 LINES = [
@@ -166,3 +168,14 @@ def _files_of_at_most(length: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_damaged_snapshot_is_told_with_its_directory(tmp_path: Path) -> None:
+    settings = NodeConfig(name="p1", state=tmp_path / "state")
+    NodeHost(settings).close()
+    (path,) = (tmp_path / "state").glob("snapshot.*")
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(SnapshotError, match="damaged") as found:
+        NodeHost(settings)
+    assert found.value.diagnostics[0].hint is not None
+    assert str(tmp_path / "state") in str(found.value)

@@ -71,6 +71,7 @@ def _frame(message: object) -> bytes:
         (b'{"v":1}',),
         (json.dumps({"v": VERSION + 1, "name": "", "role": "client"}).encode(),),
         (json.dumps({"v": VERSION, "name": "", "role": "client", "sent": -1}).encode(),),
+        (json.dumps({"v": True, "name": "", "role": "client"}).encode(),),
         (HELLO, b"garbage"),
         (HELLO, b"\xff\xff\xff\xff"),
         (HELLO, encode_frames([b""])),
@@ -277,6 +278,19 @@ async def _works(server: NodeServer, at: int = 7) -> None:
         await source.publish([Event("A", at)], at)
         assert [event.time for event in await seen.take(10)] == [at]
         await source.close()
+
+
+def test_a_source_publishes_what_it_has_announced(tmp_path: Path) -> None:
+    """Found by trying: others were dropped, and counted as late."""
+
+    async def check() -> None:
+        async with serving(config(tmp_path)) as server, await AsyncClient.connect(access(server)) as client:
+            source = await client.source("s", ["Temp"])
+            with pytest.raises(EventError, match="has not announced events of type 'Tmep'"):
+                await source.publish([Event("Temp", 5), Event("Tmep", 6)], 6)
+            await source.close()
+
+    run(check())
 
 
 def test_two_clients_do_not_publish_under_one_name(tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ def check_carried(event: str, attribute: str, values: Sequence[Any]) -> set[type
 def uncertain(events: EventColumns) -> int | None:
     """Give the row of the first event that may not have happened or has errors; None if all are certain.
 
+    >>> from cepheus.core.event import Event
     >>> uncertain(EventColumns.of([Event("Temp", 1), Event("Temp", 2, probability=0.9)]))
     1
     """

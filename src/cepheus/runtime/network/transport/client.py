@@ -124,11 +124,11 @@ class AsyncClient:
 
     async def source(self, name: str, types: Iterable[str]) -> AsyncSource:
         """Become a source of events of some types; returns once the network is ready for them."""
-        full = f"{name}@{self.node}"
+        full, announced = f"{name}@{self.node}", tuple(types)
         self._admitted[full] = asyncio.get_running_loop().create_future()
-        await self.say(AttachSource(full, tuple(types)))
+        await self.say(AttachSource(full, announced))
         since = await self._outcome(self._admitted[full])
-        return AsyncSource(self, full, since, await self.known_types())
+        return AsyncSource(self, full, since, frozenset(announced), await self.known_types())
 
     async def subscribe(self, *patterns: str, buffer: int = 1000) -> Subscription:
         """Subscribe to events of types, or of types and content such as ``Fire(area = 'A1')``.

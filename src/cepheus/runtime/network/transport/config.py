@@ -19,7 +19,10 @@ from cepheus.runtime.network.transport.address import LOOPBACK, Address, Address
 T = TypeVar("T")
 _NAME = re.compile(r"[\w.-]+")
 _RETAIN = 2
-"""Events are remembered for this many times as long as a neighbour may be away, beyond the windows of rules."""
+"""Events are remembered for this many times as long as a neighbour may be away, beyond the windows of rules,"""
+
+_NOTICED = 30 * SECOND
+"""and for this long more: a neighbour that hangs is noticed by its silence."""
 
 _DURATIONS = ("session_timeout", "gone_after", "adapt_every", "ahead")
 _KINDS: Mapping[type, str] = {str: "a text", int: "an integer", float: "a number", bool: "true or false"}
@@ -121,7 +124,7 @@ class NodeConfig:
             self.filter,
             masters=self.masters,
             adapt_every=self.adapt_every,
-            retain=_RETAIN * self.gone_after,
+            retain=_RETAIN * self.gone_after + _NOTICED if self.gone_after else 0,
         )
 
 

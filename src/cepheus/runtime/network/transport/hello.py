@@ -66,7 +66,7 @@ def decode_hello(data: bytes) -> Hello:
     numbers = (hello.sent, hello.kept, hello.received, hello.takes)
     if not texts or not all(type(number) is int and number >= 0 for number in numbers):
         raise MessageError.of("message", "this is no greeting of the network")
-    if version != VERSION:
+    if type(version) is not int or version != VERSION:
         raise MessageError.of(
             "message-version",
             f"'{hello.name}' speaks version {version!r} of the protocol, this Cepheus speaks version {VERSION}",

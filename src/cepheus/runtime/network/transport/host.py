@@ -9,9 +9,10 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-from cepheus.core.errors import OptionError, Place
+from cepheus.core.errors import Diagnostic, OptionError, Place, SnapshotError
 from cepheus.core.time import MAX_TIME
 from cepheus.runtime.network.link import Frame, LinkEnd
 from cepheus.runtime.network.messages import (
@@ -64,6 +65,12 @@ class Counts:
     """Connections made, bytes in, bytes out."""
 
 
+def _placed(finding: Diagnostic, state: Path) -> Diagnostic:
+    """Say in which directory state is damaged, and what to do, where that was not known."""
+    hint = finding.hint or "start the node with an empty directory; its neighbours build their trees anew"
+    return replace(finding, place=finding.place or Place(str(state)), hint=hint)
+
+
 class NodeHost:
     """A node, and what connects it to the world."""
 
@@ -94,7 +101,10 @@ class NodeHost:
     def _take_up(self, place: str) -> Node:
         """Go on from the journal, or begin."""
         is_new = self.journal.is_new
-        node = Node(self.config.name, self.neighbours, self.config.options, self.journal)
+        try:
+            node = Node(self.config.name, self.neighbours, self.config.options, self.journal)
+        except SnapshotError as error:
+            raise SnapshotError([_placed(each, self.config.state) for each in error.diagnostics]) from None
         self._before = {peer: (link.sent, link.received) for peer, link in node.links.items()}
         if is_new:
             node.start(self._clock(), self.config.rank)

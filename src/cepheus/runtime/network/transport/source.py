@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from cepheus.core.errors import EventError
+from cepheus.core.errors import EventError, did_you_mean
 from cepheus.core.event import Event
 from cepheus.runtime.network.codec import encode
 from cepheus.runtime.network.columns import EventColumns
@@ -31,6 +31,7 @@ class AsyncSource:
     client: AsyncClient
     name: str
     since: int
+    types: frozenset[str]
     known: KnownTypes = field(default_factory=KnownTypes)
 
     async def publish(self, events: Sequence[Event], through: int | None = None) -> None:
@@ -64,8 +65,14 @@ class AsyncSource:
         first = Publish(self.name, EventColumns.of(events[:half]))
         return self._fitting(first) + self._fitting(replace(message, events=EventColumns.of(events[half:])))
 
-    async def _check(self, chunks: Iterable[EventColumns]) -> None:
+    async def _check(self, chunks: Sequence[EventColumns]) -> None:
         """Refuse events that do not fit; rules may have changed since the node was asked what it knows."""
+        for kind in (kind for chunk in chunks for kind, _ in chunk.shapes if kind not in self.types):
+            raise EventError.of(
+                "event-type",
+                f"the source '{self.name}' has not announced events of type '{kind}'",
+                hint=did_you_mean(kind, self.types) or "name all types of its events when the source is made",
+            )
         try:
             for chunk in chunks:
                 check_events(chunk, self.known)
