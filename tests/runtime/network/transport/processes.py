@@ -41,10 +41,16 @@ class NodeProcess:
     def address(self) -> str:
         return f"127.0.0.1:{self.port}"
 
-    def write(self, neighbours: Iterable[tuple[str, int | None]], rank: int = 0, extra: str = "") -> None:
+    def write(
+        self,
+        neighbours: Iterable[tuple[str, int | None]],
+        rank: int = 0,
+        extra: str = "",
+        gone_after: str = "10min",
+    ) -> None:
         """Write the node's file; a neighbour without a port connects by itself. On a busy machine all takes long."""
         text = f'name = "{self.name}"\nlisten = "{self.address}"\nstate = "{self.name}.state"\nrank = {rank}\n'
-        text += f'session_timeout = "10min"\ngone_after = "10min"\n{extra}\n'
+        text += f'session_timeout = "10min"\ngone_after = "{gone_after}"\n{extra}\n'
         for name, port in neighbours:
             address = "" if port is None else f'address = "127.0.0.1:{port}"\n'
             text += f'[[neighbour]]\nname = "{name}"\n{address}'

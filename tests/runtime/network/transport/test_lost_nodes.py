@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import signal
+import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from processes import free_port
+from processes import NodeProcess, free_port
 from servers import access, config, run
 
 from cepheus import Event
@@ -35,6 +38,35 @@ async def _start(folder: Path, ports: dict[str, int], name: str) -> NodeServer:
     server = NodeServer(settings)
     await server.start()
     return server
+
+
+def test_a_process_that_hangs_is_given_up_by_both_its_neighbours(tmp_path: Path) -> None:
+    """Found by trying: one of them, which had been connected to, took more than a minute."""
+    nodes = {name: NodeProcess(tmp_path, name) for name in ("west", "middle", "east")}
+    nodes["west"].write([("middle", nodes["middle"].port)], gone_after="1s")
+    nodes["middle"].write([("west", None), ("east", nodes["east"].port)], gone_after="1s")
+    nodes["east"].write([("middle", None)], gone_after="1s")
+    try:
+        for node in nodes.values():
+            node.start()
+        ends = [nodes["west"], nodes["east"]]
+        _wait_for_words(ends, "middle connected", 60)
+        hanging = nodes["middle"].process
+        assert hanging is not None
+        hanging.send_signal(signal.SIGSTOP)
+        _wait_for_words(ends, "'middle' is gone", 45)
+        hanging.send_signal(signal.SIGCONT)
+        _wait_for_words(ends, "'middle' is back", 60)
+    finally:
+        for node in nodes.values():
+            node.kill()
+
+
+def _wait_for_words(nodes: Sequence[NodeProcess], words: str, seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while not all(words in node.log() for node in nodes):
+        assert time.monotonic() < end, "\n".join(node.log() for node in nodes)
+        time.sleep(0.1)
 
 
 @pytest.mark.parametrize("keeps_its_state", [True, False])

@@ -7,6 +7,7 @@ connection breaks is written again by the next one.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
@@ -16,6 +17,7 @@ from cepheus.runtime.network.link import Frame, LinkEnd, encode_frame
 from cepheus.runtime.network.transport.pieces import FrameReader, encode_frames, pieces
 
 _BUNDLE = 256 * 1024
+_NOTHING = -1
 
 
 class Stream(Protocol):
@@ -43,6 +45,10 @@ class Connection:
     reader: FrameReader = field(default_factory=FrameReader)
     bytes_in: int = 0
     bytes_out: int = 0
+    heard: float = field(default_factory=time.monotonic)
+    """When the other side last said something, in seconds."""
+    said: float = field(default_factory=time.monotonic)
+    """When this side last let the other know that it is there."""
     _written: int = 0
     _acknowledged: int = 0
     _notes: list[bytes] = field(default_factory=list)
@@ -56,6 +62,12 @@ class Connection:
 
     def wake(self) -> None:
         """There may be something to write."""
+        self._wake.set()
+
+    def say_something(self) -> None:
+        """Acknowledge once more, so that the other side knows that somebody is there."""
+        self.said = time.monotonic()
+        self._acknowledged = _NOTHING
         self._wake.set()
 
     def note(self, body: bytes) -> None:

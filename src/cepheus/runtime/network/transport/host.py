@@ -42,6 +42,11 @@ CLIENT_PREFIX = "client:"
 _SNAPSHOT_PATIENCE = 300.0
 """Seconds after which the writing of a snapshot is given up."""
 
+_SAY_SOMETHING, _SILENT = 4.0, 12.0
+"""Seconds after which a neighbour hears something even if there is nothing to say, and after which one that says
+nothing hangs. Its process may be stopped, or its machine gone without a word: connections last for a minute then.
+"""
+
 _DOUBT = 0.3
 """Seconds after which a neighbour that still does not know what it should has lost its state."""
 
@@ -223,11 +228,23 @@ class NodeHost:
                 connection.closed.set()
             self.forget(peer)
         for name in self.neighbours:
+            self._look_for_silence(name, now)
             since = self._left.get(name)
             if self.config.gone_after and since is not None and now - since > self.config.gone_after / 1_000_000:
                 self.give_up(name)
         self._look_at_queues()
         self._look_after_snapshots()
+
+    def _look_for_silence(self, neighbour: str, now: float) -> None:
+        """Close the connection to a neighbour that says nothing; let it hear that this node is there."""
+        connection = self.connections.get(neighbour)
+        if connection is None or connection.closed.is_set():
+            return
+        if now - connection.heard > _SILENT:
+            log.warning("'%s' has said nothing for %.0f s; its connection is closed", neighbour, _SILENT)
+            connection.closed.set()
+        elif now - connection.said > _SAY_SOMETHING:
+            connection.say_something()
 
     def doubt(self, neighbour: str) -> None:
         """A neighbour does not know what it should: give it up, unless two connections got into each other's way."""

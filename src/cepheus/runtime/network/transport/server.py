@@ -224,6 +224,7 @@ class NodeServer:
             if self.host.connections.get(peer) is not connection:
                 return False
             connection.bytes_in += len(data)
+            connection.heard = time.monotonic()
             events = self.host.handle(peer, principal, connection.reader.take(data))
             if principal is not None:
                 await self.host.room()
