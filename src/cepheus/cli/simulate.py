@@ -105,7 +105,7 @@ def _picture(run: Run) -> str:
 
     seconds = run.plan.scenario.duration / 1_000_000
     processors = run.network.processors
-    tree = {(p.name, t.father) for p in processors.values() for t in p.trees.values() if t.father is not None}
+    tree = {(p.name, t.father) for p in processors.values() for t in p.trees.by_name.values() if t.father is not None}
     notes: dict[str, list[str]] = {name: [] for name in processors}
     for name in processors:
         sources = sum(source.processor == name for source in run.plan.sources)

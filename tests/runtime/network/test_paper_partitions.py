@@ -92,7 +92,7 @@ def tree(rule: str, links: str, sources: dict[str, str], options: Options) -> Wa
 
 def at(network: Watched, place: str) -> set[str]:
     """Give what a processor evaluates: rules by their names, partial rules in text, on one line."""
-    evaluation = network.processors[place].trees["p1"].evaluation
+    evaluation = network.processors[place].trees.by_name["p1"].evaluation
     parts = [" ".join(format_pattern(each.part.pattern).split()) for each in evaluation.filters.values()]
     return {f"rule {ordered.rule.name}" for ordered in evaluation.rules} | set(parts)
 
@@ -205,7 +205,7 @@ def test_figure_9_content_stays_with_its_event(filtering: Filter) -> None:
 
 def waiting(network: Watched) -> list[str]:
     """Give the partial rules that wait to be asked."""
-    places = [network.processors[place].trees["p1"].evaluation for place in ("p2", "p3")]
+    places = [network.processors[place].trees.by_name["p1"].evaluation for place in ("p2", "p3")]
     return [each.part.name for evaluation in places for each in evaluation.filters.values() if each.pull]
 
 

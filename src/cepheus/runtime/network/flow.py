@@ -1,13 +1,15 @@
-"""A processor and the flow of events: evaluation as far as it is safe, what goes to fathers, awakenings."""
+"""The flow of events through a processor: evaluation as far as it is safe, what goes to fathers, awakenings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from cepheus.core.event import Event
 from cepheus.core.time import MAX_TIME, MIN_TIME
+from cepheus.runtime.network.common import Common
 from cepheus.runtime.network.filtering import Opening
-from cepheus.runtime.network.looking_back import as_it_was, reach_of_all
+from cepheus.runtime.network.looking_back import as_it_was
 from cepheus.runtime.network.messages import (
     Awaken,
     Entry,
@@ -18,73 +20,70 @@ from cepheus.runtime.network.messages import (
     Release,
     Tick,
 )
+from cepheus.runtime.network.retained import Retained
+from cepheus.runtime.network.rulebook import Rulebook
+from cepheus.runtime.network.sinks import Sinks
 from cepheus.runtime.network.sources import Sources
 from cepheus.runtime.network.store import Record
 from cepheus.runtime.network.tree import Tree
+from cepheus.runtime.network.trees import Trees
 
-_AWAIT = 60_000_000
 
+@dataclass(slots=True)
+class Flow:
+    """Events on their way from sources to roots; ``due`` names the trees that must be looked at before an answer."""
 
-class Flow(Sources):
-    """Events on their way from sources to roots."""
+    common: Common
+    rulebook: Rulebook
+    sources: Sources
+    retained: Retained
+    trees: Trees
+    sinks: Sinks
+    due: set[str] = field(default_factory=set)
 
-    def _on_publish(self, message: Publish) -> None:
-        source = self._sources.get(message.source)
+    def on_publish(self, message: Publish) -> None:
+        """Take in events of a source."""
+        source = self.sources.by_name.get(message.source)
         if source is None or source.gone:
             return
-        accepted, late = self._accept_events(source, message)
-        if self._awaited:
-            self._retain(message.source, accepted)
-        for name, tree in self.trees.items():
+        trees = self.trees.by_name
+        accepted, late = self.sources.accept(source, message, trees, keep_all=bool(self.retained.awaited))
+        if self.retained.awaited:
+            self.retained.add(message.source, accepted)
+        for name, tree in trees.items():
             if name not in source.since:
                 continue
             since = MIN_TIME if name in source.holding else source.since[name]
             for counter, event in accepted:
                 if event.time >= since and tree.evaluation.wants(event.type):
                     self._arrive(tree, event.time, [Record(event, message.source, counter)])
-                    if not self._in_order:
-                        self._dirty.add(name)
-        if message.through is not None and message.through > source.through:
-            if source.through in self._slowest.values():
-                self._slowest.clear()
-            source.through = message.through
-        if self._in_order:
-            for name, tree in self.trees.items():
+                    if not self.common.in_order:
+                        self.due.add(name)
+        self.sources.promise(source, message.through)
+        if self.common.in_order:
+            for name, tree in trees.items():
                 if not self._is_idle(tree, self._limit(tree)):
-                    self._dirty.add(name)
+                    self.due.add(name)
         if late:
-            self._send(source.client, LateEvents(message.source, late))
+            self.common.send(source.client, LateEvents(message.source, late))
 
-    def _retain(self, source: str, accepted: list[tuple[int, Event]]) -> None:
-        """Keep events for trees that are being built anew; those that never come are not waited for."""
-        if self._many_awaited_too_long():
-            self._awaited, self._retained = set(), []
-            return
-        self._retained += [Record(event, source, counter) for counter, event in accepted]
-
-    def _many_awaited_too_long(self) -> bool:
-        return self._many and self._now - self._renewed_at > self.options.retain + _AWAIT
-
-    def _feed_retained(self, tree: Tree) -> None:
+    def feed_retained(self, tree: Tree) -> None:
         """Let a renewed tree have what sources here published for those it replaces."""
-        by_time: dict[int, list[Record]] = {}
-        for record in self._retained:
-            if tree.evaluation.wants(record.type):
-                again = Record(record.event, record.source, record.counter)
-                by_time.setdefault(record.time, []).append(again)
-        for at, records in by_time.items():
+        for at, records in self.retained.hand_over(tree).items():
             self._arrive(tree, at, records)
-        self._awaited -= {"", tree.name}
-        if not self._awaited:
-            self._retained = []
+        self.retained.arrived(tree.name)
 
-    def _on_tick(self, message: Tick) -> None:
-        through = message.through
-        if through is not None and through > self._ticked:
-            self._ticked = through
-        for name, tree in self.trees.items():
+    def on_tick(self, message: Tick) -> None:
+        """Learn how far all sources are."""
+        self.sources.tick(message.through)
+        for name, tree in self.trees.by_name.items():
             if not tree.waits_for_children():  # for those it would wait whatever the sources promise
-                self._dirty.add(name)
+                self.due.add(name)
+
+    def progress(self) -> None:
+        """Evaluate the trees that are due, as far as it is safe."""
+        for name in sorted(self.due) if len(self.due) > 1 else self.due:
+            self._progress(self.trees.by_name[name])
 
     def _limit(self, tree: Tree) -> int:
         """Give the time up to which nothing more will come; MAX_TIME if nobody has anything to send.
@@ -94,7 +93,7 @@ class Flow(Sources):
         children = tree.children_through()
         if children <= tree.evaluation.done:
             return children
-        sources = self._sources_through(tree)
+        sources = self.sources.through(tree.name)
         return children if children < sources else sources
 
     def _arrive(self, tree: Tree, at: int, records: list[Record]) -> None:
@@ -103,26 +102,27 @@ class Flow(Sources):
             for record in records:
                 if record.time == at:
                     for to, awaken in tree.pulling.wake(tree.name, record):
-                        self._send(to, awaken)
-        if not self._in_order and at < tree.pulling.holds:
+                        self.common.send(to, awaken)
+        if not self.common.in_order and at < tree.pulling.holds:
             tree.evaluation.instant(at, records)
         else:
             tree.evaluation.arrive(at, records)
 
-    def _on_events(self, message: Events, sender: str) -> None:
+    def on_events(self, message: Events, sender: str) -> None:
+        """Take in events of a child, and how far it is."""
         names = self._take_in(message.entries) if message.entries else set()
         for name, through in message.through:
-            tree = self.trees[name]
+            tree = self.trees.by_name[name]
             tree.children[sender].through = through
             names.discard(name)
             self._look_at(tree)
         for name in names:
-            self._look_at(self.trees[name])
+            self._look_at(self.trees.by_name[name])
 
     def _look_at(self, tree: Tree) -> None:
         """Have a tree evaluated, unless it still waits for children."""
         if not tree.waits_for_children() or not self._is_idle(tree, tree.evaluation.done):
-            self._dirty.add(tree.name)
+            self.due.add(tree.name)
 
     def _take_in(self, entries: Sequence[Entry]) -> set[str]:
         """Take in events of a child, moment by moment; give the trees that they were sent for."""
@@ -131,28 +131,28 @@ class Flow(Sources):
         for at, source, counter, event, trees in entries:
             names.update(trees)
             for name in trees:
-                if self.trees[name].evaluation.wants(event.type):
+                if self.trees.by_name[name].evaluation.wants(event.type):
                     together.setdefault((name, at), []).append(Record(event, source, counter))
         for (name, at), records in together.items():
-            self._arrive(self.trees[name], at, records)
+            self._arrive(self.trees.by_name[name], at, records)
         return names
 
     def _progress(self, tree: Tree) -> None:
         """Evaluate as far as it is safe, and tell the father."""
         evaluation = tree.evaluation
-        if self.options.retain and self._sources:
+        if self.common.options.retain and self.sources.by_name:
             self._look_back(tree)
-        if not self._in_order:
-            evaluation.advance(min(self._now, tree.pulling.holds - 1))
+        if not self.common.in_order:
+            evaluation.advance(min(self.common.now, tree.pulling.holds - 1))
         elif tree.wave is None or not tree.wave.switched:
             limit = self._limit(tree)
             if limit < MAX_TIME:
-                evaluation.advance(min(limit, tree.pulling.holds - 1) if self._pulls else limit)
+                evaluation.advance(min(limit, tree.pulling.holds - 1) if self.common.pulls else limit)
             elif evaluation.waits_for is not None:
                 self._drain(tree)
         if evaluation.made or evaluation.sent:
-            self._take_sent(tree)
-        if self._pulls:
+            self.take_sent(tree)
+        if self.common.pulls:
             self._release(tree)
 
     def _look_back(self, tree: Tree) -> None:
@@ -161,17 +161,16 @@ class Flow(Sources):
         Such a tree goes on from where the root was when somebody was lost, which is noticed before ``retain`` has
         passed. Nobody here knows where that was, but no later than this processor was then.
         """
-        then = as_it_was(tree.past, self.options.retain, self._now, tree.evaluation.done)
+        then = as_it_was(tree.past, self.common.options.retain, self.common.now, tree.evaluation.done)
         if then is not None and then != tree.looked_back_to:
             tree.looked_back_to = then
-            reach = reach_of_all(ordered.rule for ordered in self.rules.values())
-            tree.evaluation.retained_from = max(MIN_TIME, then - 2 * reach)
+            tree.evaluation.retained_from = max(MIN_TIME, then - 2 * self.rulebook.reach())
 
     def _is_idle(self, tree: Tree, limit: int) -> bool:
         """Tell whether a tree has nothing to evaluate, to send or to promise up to a time, as after most messages."""
         evaluation = tree.evaluation
         done = evaluation.done
-        if limit > done or not self._in_order or self._pulls or tree.wave is not None:
+        if limit > done or not self.common.in_order or self.common.pulls or tree.wave is not None:
             return False
         if evaluation.sent or evaluation.made or evaluation.is_waiting(limit):
             return False
@@ -181,32 +180,29 @@ class Flow(Sources):
         """Nobody has anything more to send: evaluate what waits."""
         tree.evaluation.advance(min(tree.evaluation.last_pending, tree.pulling.holds - 1))
 
-    def _has_inputs(self, tree: Tree) -> bool:
-        name = tree.name
-        for source in self._sources.values():
-            if name in source.since and not source.gone:
-                return True
-        return tree.children_through() < MAX_TIME
+    def has_inputs(self, tree: Tree) -> bool:
+        """Whether anybody, a source or a child, may still have something for a tree."""
+        return self.sources.any_for(tree.name) or tree.children_through() < MAX_TIME
 
-    def _take_sent(self, tree: Tree) -> None:
+    def take_sent(self, tree: Tree) -> None:
         """Put composite events on their way."""
         evaluation = tree.evaluation
         if evaluation.made:
             made, evaluation.made = tuple(evaluation.made), []
-            self._route(tree, made, self.name)
+            self.sinks.route(tree, made, self.common.name)
         if tree.father is None:
             evaluation.sent.clear()
 
-    def _flush_events(self) -> None:
+    def flush(self) -> None:
         """Send to each father what was let through and promised since the last time, each event once."""
-        if len(self._dirty) == 1:
-            (name,) = self._dirty
-            self._flush_tree(self.trees[name])
+        if len(self.due) == 1:
+            (name,) = self.due
+            self._flush_tree(self.trees.by_name[name])
             return
         entries: dict[str, dict[tuple[str, int, int], tuple[Event, list[str]]]] = {}
         promises: dict[str, list[tuple[str, int | None]]] = {}
-        for name in sorted(self._dirty):
-            tree = self.trees[name]
+        for name in sorted(self.due):
+            tree = self.trees.by_name[name]
             father = tree.father
             if father is None:
                 continue
@@ -223,7 +219,7 @@ class Flow(Sources):
                 Entry(at, source, counter, event, tuple(trees))
                 for (source, counter, at), (event, trees) in entries.get(father, {}).items()
             )
-            self._send(father, Events(sent, tuple(promises.get(father, ()))))
+            self.common.send(father, Events(sent, tuple(promises.get(father, ()))))
 
     def _flush_tree(self, tree: Tree) -> None:
         """Do the same for one tree: there are no other trees to name."""
@@ -237,19 +233,20 @@ class Flow(Sources):
                 names = (tree.name,)
                 entries = tuple([Entry(at, record.source, record.counter, record.event, names) for at, record in sent])
                 sent.clear()
-            self._send(tree.father, Events(entries, promises))
+            self.common.send(tree.father, Events(entries, promises))
 
     def _promises(self, tree: Tree) -> tuple[tuple[str, int | None], ...]:
         """Give what the father may be promised that it does not know yet."""
-        if not tree.was_active or tree.wave is not None or not self._in_order:
+        if not tree.was_active or tree.wave is not None or not self.common.in_order:
             return ()
-        promise = tree.evaluation.done if self._has_inputs(tree) else None
+        promise = tree.evaluation.done if self.has_inputs(tree) else None
         if promise == tree.promised:
             return ()
         tree.promised = promise
         return ((tree.name, promise),)
 
-    def _on_pull(self, message: Awaken | Pulled | Release) -> None:
+    def on_pull(self, message: Awaken | Pulled | Release) -> None:
+        """Be asked for events, be answered, or learn what will not be asked for any more."""
         match message:
             case Awaken():
                 self._on_awaken(message)
@@ -259,26 +256,26 @@ class Flow(Sources):
                 self._on_release(message)
 
     def _on_awaken(self, message: Awaken) -> None:
-        tree = self.trees[message.tree]
+        tree = self.trees.by_name[message.tree]
         each = tree.evaluation.filters.get(message.part)
         if each is not None:
             each.openings.append(Opening(message.first, message.last, message.values))
         for to, awaken in tree.pulling.forward(tree.name, message):
-            self._send(to, awaken)
+            self.common.send(to, awaken)
         if not any(
             request.answers and request.answers[0] == message.number for request in tree.pulling.requests.values()
         ):
             self._answer(tree, message.number, message.part, message.first, message.last)
 
     def _on_pulled(self, message: Pulled) -> None:
-        tree = self.trees[message.tree]
+        tree = self.trees.by_name[message.tree]
         for request in tree.pulling.answered(message.number):
             if request.answers is not None:
                 self._answer(tree, *request.answers)
-        self._dirty.add(tree.name)
+        self.due.add(tree.name)
 
     def _on_release(self, message: Release) -> None:
-        tree = self.trees[message.tree]
+        tree = self.trees.by_name[message.tree]
         tree.evaluation.keep_from = max(tree.evaluation.keep_from, message.before)
         self._release(tree)
 
@@ -291,15 +288,15 @@ class Flow(Sources):
             tree.pulling.forget(before - 2 * evaluation.horizon)
             for name, child in tree.children.items():
                 if any(assigned.pull for assigned in child.program.parts):
-                    self._send(name, Release(tree.name, before))
+                    self.common.send(name, Release(tree.name, before))
 
     def _answer(self, tree: Tree, number: int, part: str, first: int, last: int) -> None:
         """Send what an awakening asks for, then say so."""
-        self._dirty.add(tree.name)
+        self.due.add(tree.name)
         each = tree.evaluation.filters.get(part)
         if each is not None:
             tree.evaluation.advance(tree.evaluation.done)
             tree.evaluation.pull(each, first, last)
-        self._flush_events()
+        self.flush()
         assert tree.father is not None
-        self._send(tree.father, Pulled(tree.name, number))
+        self.common.send(tree.father, Pulled(tree.name, number))

@@ -1,12 +1,17 @@
-"""A processor and its programs: versions that are installed and activated over a whole tree, the choice of masters."""
+"""Programs: versions that are installed and activated over a whole tree, the choice of masters."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
+from cepheus.core.schema import EventType
 from cepheus.core.time import MIN_TIME
+from cepheus.plan.partial import input_types
+from cepheus.rules.expressions import EventPattern
+from cepheus.rules.model import Pattern, Rule
+from cepheus.runtime.network.common import Common
 from cepheus.runtime.network.flow import Flow
 from cepheus.runtime.network.looking_back import reach_of_all
 from cepheus.runtime.network.masters import choose_masters, smoothed, top_masters
@@ -14,19 +19,73 @@ from cepheus.runtime.network.messages import (
     Activate,
     Install,
     Installed,
+    Ordered,
     Program,
     Rates,
     Settled,
 )
-from cepheus.runtime.network.sharing import Origin, share_out
+from cepheus.runtime.network.retained import Retained
+from cepheus.runtime.network.rulebook import Rulebook
+from cepheus.runtime.network.sharing import RELAY, Origin, order_of, share_out
+from cepheus.runtime.network.sinks import Sinks
+from cepheus.runtime.network.sources import Sources
 from cepheus.runtime.network.strategy import Masters
 from cepheus.runtime.network.tree import Tree, Wave
+from cepheus.runtime.network.trees import Trees
 
 
-class Programs(Flow):
-    """What a processor does for its father and leaves to its children, version by version."""
+@dataclass(slots=True)
+class Programs:
+    """What a processor does for its father and leaves to its children, version by version.
 
-    def _reconfigure(self, tree: Tree) -> None:
+    ``rates`` are the events of local sources per second, by type. If the processor ``adapts``, masters are chosen by
+    rates when ``next_choice`` has come, a time of the host in microseconds.
+    """
+
+    common: Common
+    rulebook: Rulebook
+    sources: Sources
+    retained: Retained
+    trees: Trees
+    sinks: Sinks
+    flow: Flow
+    rates: dict[str, float] = field(default_factory=dict)
+    next_choice: int | None = None
+    adapts: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.adapts = self.common.pulls and self.common.options.masters is Masters.ADAPTIVE
+
+    def wanted_rules(self) -> list[Ordered]:
+        """The rules that this processor's tree must evaluate; with many trees only those that a sink needs."""
+        rules = self.rulebook.rules
+        if not self.common.many_trees:
+            return list(rules.values())
+        wanted = self.sinks.wanted_types()
+        found: dict[str, Ordered] = {}
+        while True:
+            more = [o for n, o in rules.items() if n not in found and o.rule.composite.name in wanted]
+            if not more:
+                return sorted(found.values(), key=order_of)
+            for ordered in more:
+                found[str(ordered.rule.name)] = ordered
+                wanted |= input_types(ordered.rule)
+
+    def _wanted(self, tree: Tree) -> list[Ordered]:
+        """The rules for this processor's tree, with stand-ins for primitive events that sinks ask for."""
+        produced = tree.types(self.sources.types())
+        relays = [
+            Ordered(
+                Rule(EventType(RELAY + kind), Pattern(EventPattern(kind)), name=RELAY + kind),
+                MIN_TIME,
+                "",
+                0,
+            )
+            for kind in sorted(self.sinks.wanted_types() & produced)
+        ]
+        return [*relays, *self.wanted_rules()]
+
+    def reconfigure(self, tree: Tree) -> None:
         """At the root: install the present rules everywhere; one version after the other."""
         if not tree.complete or tree.advertised is None:  # what is produced must be known; then this is called again
             return
@@ -37,15 +96,16 @@ class Programs(Flow):
         tree.announcing, tree.settling = tree.settling, []
         rules = [
             replace(ordered, since=ordered.since if tree.renewed else tree.since_of(ordered.rule))
-            for ordered in self._wanted()
+            for ordered in self._wanted(tree)
         ]
-        self._install(tree, tree.version + 1, tree.serial, Program(tuple(rules)))
+        self.install(tree, tree.version + 1, tree.serial, Program(tuple(rules)))
 
-    def _install(self, tree: Tree, version: int, seen: int, program: Program) -> None:
+    def install(self, tree: Tree, version: int, seen: int, program: Program) -> None:
+        """Share a program out among this processor and its children."""
         tree.version = version
-        strategy = self.options.strategy
+        strategy = self.common.options.strategy
         choose = partial(self._choose, tree) if strategy.pulls else None
-        shared = share_out(program, tree.producers(self._local_types()), central=strategy.central, choose=choose)
+        shared = share_out(program, tree.producers(self.sources.types()), central=strategy.central, choose=choose)
         tree.evaluation.expect(shared.rules, shared.parts)
         tree.wave = Wave(version, seen, program, shared, set(tree.children))
         basis = tree.bases[seen]
@@ -53,55 +113,56 @@ class Programs(Flow):
             program_before, child.program = child.program, shared.children.get(name, Program())
             if program_before.parts and not child.program.parts:
                 child.lingers, child.lingers_until = True, None
-            self._send(name, Install(tree.name, version, basis.children.get(name, child.serial), child.program))
+            self.common.send(name, Install(tree.name, version, basis.children.get(name, child.serial), child.program))
         self._check_installed(tree)
 
     def _choose(self, tree: Tree, origins: Sequence[Origin]) -> Sequence[Origin]:
         """Decide which partial rules wait to be asked."""
-        if self.options.masters is Masters.TOP:
+        if self.common.options.masters is Masters.TOP:
             return top_masters(origins)
         pushed = frozenset(
             (child, assigned.part.pattern.terminator.type)
-            for other in self.trees.values()
+            for other in self.trees.by_name.values()
             if other is not tree
             for child, known in other.children.items()
             for assigned in known.program.parts
             if not assigned.pull
         )
-        return choose_masters(origins, tree.rates(self._local_rates), pushed)
+        return choose_masters(origins, tree.rates(self.rates), pushed)
 
-    def _on_rates(self, message: Rates, sender: str) -> None:
-        tree = self.trees[message.tree]
+    def on_rates(self, message: Rates, sender: str) -> None:
+        """Learn how often partial rules of a child matched."""
+        tree = self.trees.by_name[message.tree]
         before = tree.children[sender].rates
         tree.children[sender].rates = {
             name: smoothed(before.get(name), count / message.seconds) for name, count in message.counts
         }
 
-    def _adapt(self) -> None:
+    def adapt(self) -> None:
         """Once in a while tell the fathers how often partial rules matched, and at the root choose masters anew."""
-        every = self.options.adapt_every
-        if self._next_adaption is None:
-            self._next_adaption = self._now + every
-        if self._now < self._next_adaption:
+        every = self.common.options.adapt_every
+        if self.next_choice is None:
+            self.next_choice = self.common.now + every
+        if self.common.now < self.next_choice:
             return
-        seconds = (self._now - self._next_adaption + every) / 1_000_000
-        self._next_adaption = self._now + every
-        kinds = {*self._local_rates, *self._local_counts}
-        self._local_rates = {
-            kind: smoothed(self._local_rates.get(kind), self._local_counts.get(kind, 0) / seconds)
-            for kind in sorted(kinds)
+        seconds = (self.common.now - self.next_choice + every) / 1_000_000
+        self.next_choice = self.common.now + every
+        kinds = {*self.rates, *self.sources.counts}
+        self.rates = {
+            kind: smoothed(self.rates.get(kind), self.sources.counts.get(kind, 0) / seconds) for kind in sorted(kinds)
         }
-        self._local_counts.clear()
-        for tree in self.trees.values():
+        self.sources.counts.clear()
+        for tree in self.trees.by_name.values():
             counts = tree.evaluation.take_counts()
             if tree.father is not None:
                 if counts:
-                    self._send(tree.father, Rates(tree.name, seconds, counts))
+                    self.common.send(tree.father, Rates(tree.name, seconds, counts))
             else:
-                self._reconfigure(tree)
+                self.reconfigure(tree)
 
-    def _on_installed(self, message: Installed, sender: str) -> None:
-        tree = self.trees[message.tree]
+    def on_installed(self, message: Installed, sender: str) -> None:
+        """Learn that a child, and everybody below it, has the program."""
+        tree = self.trees.by_name[message.tree]
         if tree.wave is None or tree.wave.version != message.version:
             return
         tree.wave.ready = max(tree.wave.ready, message.ready)
@@ -114,7 +175,7 @@ class Programs(Flow):
         wave = tree.wave
         if wave is None or wave.waiting:
             return
-        self._dirty.add(tree.name)
+        self.flow.due.add(tree.name)
         wave.switched = True
         tree.was_active = tree.was_active or bool(wave.shared.parts)
         evaluation = tree.evaluation
@@ -122,27 +183,27 @@ class Programs(Flow):
         tree.pulling.adopt(wave.shared)
         evaluation.adopt(wave.shared.rules, wave.shared.parts)
         self._wake_again(tree)
-        self._slowest.pop(tree.name, None)
+        self.sources.slowest.pop(tree.name, None)
         ready = max(wave.ready, evaluation.done)
         for name in tree.bases[wave.seen].sources:
-            source = self._sources[name]
+            source = self.sources.by_name[name]
             if tree.name not in source.since:
                 source.since[tree.name] = evaluation.done
                 source.holding.add(tree.name)
         if tree.renewed:
-            ready = max(wave.ready, self._remembers_from)
-            self._feed_retained(tree)
+            ready = max(wave.ready, self.retained.complete_from)
+            self.flow.feed_retained(tree)
         else:
-            for source in self._sources.values():
+            for source in self.sources.by_name.values():
                 ready = max(ready, source.latest)
         if tree.father is None:
-            self._activate(tree, self._activation(tree, wave.program, ready + 1))
+            self.activate(tree, self._activation(tree, wave.program, ready + 1))
             return
-        self._take_sent(tree)
-        waits = self._has_inputs(tree) or evaluation.waits_for is not None
+        self.flow.take_sent(tree)
+        waits = self.flow.has_inputs(tree) or evaluation.waits_for is not None
         tree.promised = evaluation.done if waits else None
-        self._flush_events()
-        self._send(tree.father, Installed(tree.name, wave.version, ready, tree.promised))
+        self.flow.flush()
+        self.common.send(tree.father, Installed(tree.name, wave.version, ready, tree.promised))
 
     def _wake_again(self, tree: Tree) -> None:
         """Ask new slaves for what the master's events so far call for."""
@@ -150,7 +211,7 @@ class Programs(Flow):
         for kind in tree.pulling.masters:
             for record in tree.evaluation.remembered(kind, since):
                 for to, awaken in tree.pulling.wake(tree.name, record):
-                    self._send(to, awaken)
+                    self.common.send(to, awaken)
 
     def _settled(self, tree: Tree, since: int) -> tuple[Settled, ...]:
         done, tree.announcing = tree.announcing, []
@@ -163,38 +224,38 @@ class Programs(Flow):
             # younger rules see nothing of what was forgotten, and need not wait
             older = [ordered.rule for ordered in program.rules if ordered.since is None or ordered.since < since]
             message = replace(message, first=since + reach_of_all(older) if since > MIN_TIME + 1 else since)
-        if self.options.retain and not self._many:
+        if self.common.options.retain and not self.common.many_trees:
             known = {str(o.rule.name): since if o.since is None else o.since for o in program.rules}
-            rules = tuple(replace(o, since=known.get(name)) for name, o in self.rules.items())
-            message = replace(message, edition=self._edition, rules=rules, declarations=tuple(self._declared.values()))
+            rules = tuple(replace(o, since=known.get(name)) for name, o in self.rulebook.rules.items())
+            message = replace(
+                message, edition=self.rulebook.edition, rules=rules, declarations=tuple(self.rulebook.declared.values())
+            )
         return message
 
-    def _activate(self, tree: Tree, message: Activate) -> None:
+    def activate(self, tree: Tree, message: Activate) -> None:
+        """Begin with a program at the moment that holds for the whole tree."""
         wave = tree.wave
         assert wave is not None
         tree.wave = None
         tree.renewed = False
-        self._slowest.pop(tree.name, None)
-        if message.rules or message.edition > self._edition:
-            self._edition = message.edition
-            self._declared = {kind.name: kind for kind in message.declarations}
-            self.rules = {str(ordered.rule.name): ordered for ordered in message.rules}
+        self.sources.slowest.pop(tree.name, None)
+        self.rulebook.adopt(message)
         tree.evaluation.activate(message.since, message.first)
         tree.activated(wave.program, message.since)
         for child_state in tree.children.values():
             if child_state.lingers and child_state.lingers_until is None:
                 child_state.lingers_until = message.since
         for name in tree.bases[wave.seen].sources:
-            source = self._sources[name]
+            source = self.sources.by_name[name]
             if tree.name in source.holding:
                 source.holding.discard(tree.name)
                 source.since[tree.name] = message.since
-                self._admit(name, source, message.since)
+                self.sources.admit(name, source, message.since)
         tree.bases = {serial: basis for serial, basis in tree.bases.items() if serial >= wave.seen}
         for child in tree.children:
-            self._send(child, message)
+            self.common.send(child, message)
         for settled in message.settled:
-            self._settle(settled)
-        self._dirty.add(tree.name)
+            self.trees.reactions.settle(settled)
+        self.flow.due.add(tree.name)
         if tree.again:
-            self._reconfigure(tree)
+            self.reconfigure(tree)

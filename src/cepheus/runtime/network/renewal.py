@@ -1,4 +1,4 @@
-"""A processor when the network changes: trees are built anew without a neighbour that is gone, or with one found again.
+"""When the network changes: trees are built anew without a neighbour that is gone, or with one found again.
 
 Everybody starts an *epoch*: trees are dropped, a leader is elected, trees are created. What sources published in the
 last windows is remembered where it was published and evaluated again; sinks know what they were told and are told
@@ -7,24 +7,57 @@ nothing twice.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field
 
-from cepheus.core.time import MIN_TIME
+from cepheus.runtime.network.changes import Changes
+from cepheus.runtime.network.common import Common
 from cepheus.runtime.network.election import Election
-from cepheus.runtime.network.messages import Found, Lost, Message, Renew, Start
-from cepheus.runtime.network.programs import Programs
-from cepheus.runtime.network.sharing import order_of
-from cepheus.runtime.network.store import Record
+from cepheus.runtime.network.flow import Flow
+from cepheus.runtime.network.messages import Elect, Elected, Found, Lost, Message, Renew, Start
+from cepheus.runtime.network.retained import Retained
+from cepheus.runtime.network.rulebook import Rulebook
+from cepheus.runtime.network.sinks import Sinks
+from cepheus.runtime.network.sources import Sources
+from cepheus.runtime.network.trees import Trees
 
 
-class Renewal(Programs):
-    """Epochs: who is there, and what must be remembered from one epoch to the next."""
+@dataclass(slots=True)
+class Renewal:
+    """Epochs: who is there and who leads.
 
-    def _is_of_the_past(self, message: Message, sender: str) -> bool:
-        """Tell whether a neighbour sent this before it knew of the present epoch."""
-        return sender in self._behind and not isinstance(message, Renew)
+    ``absent`` are neighbours that were given up; those that are ``behind`` have not yet begun the present epoch.
+    """
 
-    def _on_change_of_network(self, message: Renew | Lost | Found, sender: str) -> None:
+    common: Common
+    rulebook: Rulebook
+    sources: Sources
+    retained: Retained
+    trees: Trees
+    sinks: Sinks
+    flow: Flow
+    changes: Changes
+    election: Election
+    rank: int = 0
+    absent: set[str] = field(default_factory=set)
+    behind: set[str] = field(default_factory=set)
+
+    def is_of_the_past(self, message: Message, sender: str) -> bool:
+        """Whether a neighbour sent this before it knew of the present epoch."""
+        return sender in self.behind and not isinstance(message, Renew)
+
+    def on_election(self, message: Start | Elect | Elected, sender: str) -> None:
+        """Take part in the election; the winner plants the tree, where there is but one."""
+        if isinstance(message, Start):
+            self.rank = message.rank
+        for to, answer in self.election.handle(message, sender):
+            self.common.send(to, answer)
+        if self.election.won and self.trees.leader is None:
+            self.trees.leader = self.common.name
+            if not self.common.many_trees:
+                self.trees.plant()
+
+    def on_change_of_network(self, message: Renew | Lost | Found, sender: str) -> None:
+        """Begin an epoch when a neighbour is lost or found, or has begun one itself."""
         match message:
             case Renew():
                 self._on_renew(message, sender)
@@ -34,80 +67,42 @@ class Renewal(Programs):
                 self._on_found(message)
 
     def _on_lost(self, message: Lost) -> None:
-        if message.neighbour in self.neighbours:
+        """Go on without a neighbour."""
+        neighbours = self.common.neighbours
+        if message.neighbour in neighbours:
             self.absent.add(message.neighbour)
-            self.neighbours = tuple(name for name in self.neighbours if name != message.neighbour)
-            self._begin_epoch(self.epoch + 1, "")
+            self.common.neighbours = tuple(name for name in neighbours if name != message.neighbour)
+            self._begin_epoch(self.common.epoch + 1, "")
 
     def _on_found(self, message: Found) -> None:
+        """Go on with a neighbour that had been given up."""
         if message.neighbour in self.absent:
             self.absent.discard(message.neighbour)
-            self.neighbours = tuple(sorted((*self.neighbours, message.neighbour)))
-            self._begin_epoch(self.epoch + 1, "")
+            self.common.neighbours = tuple(sorted((*self.common.neighbours, message.neighbour)))
+            self._begin_epoch(self.common.epoch + 1, "")
 
     def _on_renew(self, message: Renew, sender: str) -> None:
-        if self._learn(message) and message.epoch == self.epoch:
-            for neighbour in self.neighbours:
-                if neighbour != sender:
-                    self._send(neighbour, self._renewal())
-        if message.epoch > self.epoch:
+        """Learn the rules that a neighbour knows, and begin its epoch if that is later."""
+        if self.rulebook.learn(message) and message.epoch == self.common.epoch:
+            self.common.send_to_neighbours(self.rulebook.as_renewal(), but=sender)
+        if message.epoch > self.common.epoch:
             self._begin_epoch(message.epoch, sender)
-        elif message.epoch == self.epoch:
-            self._behind.discard(sender)
-
-    def _renewal(self) -> Renew:
-        return Renew(self.epoch, self._edition, tuple(self.rules.values()), tuple(self._declared.values()))
-
-    def _learn(self, message: Renew) -> bool:
-        """Take over rules that the sender knows and this processor does not; True if there are any."""
-        declared = {kind.name: kind for kind in message.declarations}
-        if self._many:
-            more = {str(o.rule.name): o for o in message.rules if str(o.rule.name) not in self.rules}
-            self._declared = declared | self._declared
-            self.rules = dict(sorted((self.rules | more).items(), key=lambda item: order_of(item[1])))
-            return bool(more)
-        if message.edition <= self._edition:
-            return False
-        self._edition, self._declared = message.edition, declared
-        self.rules = {str(ordered.rule.name): ordered for ordered in message.rules}
-        return True
+        elif message.epoch == self.common.epoch:
+            self.behind.discard(sender)
 
     def _begin_epoch(self, epoch: int, sender: str) -> None:
         """Drop all trees, remember what they need to be built anew, and elect a leader."""
-        self._remember()
-        self.epoch = epoch
-        self._renewed_at = self._now
-        self._awaited = (self._awaited | set(self.trees)) - self.absent if self._many else {""}
-        self.trees, self.leader = {}, None
-        self._dirty.clear()
-        self._behind = set(self.neighbours) - {sender}
-        self._changes = [] if self._many else list(self._open_changes.values())
-        self._slowest.clear()
-        for source in self._sources.values():
-            source.since, source.holding = {}, set()
-        for neighbour in self.neighbours:
-            self._send(neighbour, self._renewal())
-        self._election = Election(self.name, self.neighbours)
-        self._on_election(Start(self._rank), "")
-        if self._many and self._sinks and self.name not in self.trees:
-            self._plant()
-
-    def _remember(self) -> None:
-        """Keep the events of local sources, and from when on all of them are known; and since when rules hold."""
-        kept = {(record.source, record.counter): record for record in self._retained}
-        for tree in self.trees.values():
-            evaluation = tree.evaluation
-            if self._sources:  # a processor without any has nothing to remember
-                self._remembers_from = max(self._remembers_from, evaluation.forgotten)
-            for record in evaluation.all_records():
-                if record.source in self._sources and not record.key[3]:
-                    kept.setdefault((record.source, record.counter), record)
-            for name, (rule, since) in tree.active.items():
-                known = self.rules.get(name)
-                if tree.is_root and known is not None and known.rule == rule:
-                    self.rules[name] = replace(known, since=since)
-        self._retained = [
-            Record(record.event, record.source, record.counter)
-            for record in sorted(kept.values(), key=lambda record: record.key)
-            if record.time >= self._remembers_from or self._remembers_from == MIN_TIME
-        ]
+        trees = self.trees
+        self.retained.begin_epoch(trees.by_name, set(self.sources.by_name), self.absent)
+        self.rulebook.note_since(trees.by_name.values())
+        self.common.epoch = epoch
+        trees.by_name, trees.leader = {}, None
+        self.flow.due.clear()
+        self.behind = set(self.common.neighbours) - {sender}
+        self.changes.begin_epoch()
+        self.sources.begin_epoch()
+        self.common.send_to_neighbours(self.rulebook.as_renewal())
+        self.election = Election(self.common.name, self.common.neighbours)
+        self.on_election(Start(self.rank), "")
+        if self.common.many_trees and self.sinks.by_name and trees.own is None:
+            trees.plant()

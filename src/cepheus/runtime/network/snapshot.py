@@ -11,18 +11,15 @@ from dataclasses import fields
 from itertools import islice
 from typing import Any, get_type_hints
 
-from cepheus.core.schema import EventType
 from cepheus.engine.snapshot import pack, unpack
 from cepheus.plan.partial import PartialRule
-from cepheus.runtime.network.clients import Sink, Source
 from cepheus.runtime.network.codec import TEXT, from_plain, to_plain
 from cepheus.runtime.network.contents import Content
-from cepheus.runtime.network.election import Election
 from cepheus.runtime.network.evaluation import Evaluation, State
 from cepheus.runtime.network.event_codec import columns_from_json, columns_to_json
 from cepheus.runtime.network.filtering import Opening, PartialFilter
 from cepheus.runtime.network.link import LinkEnd
-from cepheus.runtime.network.messages import Ordered, RuleChange
+from cepheus.runtime.network.messages import Ordered
 from cepheus.runtime.network.processor import Processor
 from cepheus.runtime.network.pulling import Pulling, Request
 from cepheus.runtime.network.store import Record
@@ -32,48 +29,35 @@ from cepheus.runtime.network.tree import Tree
 _KIND = "network node"
 Json = Any
 
-_PARTS: dict[str, Any] = {
-    "rules": dict[str, Ordered],
-    "leader": str | None,
-    "_election": Election,
-    "_sources": dict[str, Source],
-    "_sinks": dict[str, Sink],
-    "_requests": dict[str, str],
-    "_changes": list[RuleChange],
-    "_known_changes": set[tuple[str, str]],
-    "_declared": dict[str, EventType],
-    "_now": int,
-    "_next_adaption": int | None,
-    "_local_counts": dict[str, int],
-    "_local_rates": dict[str, float],
-    "epoch": int,
-    "absent": set[str],
-    "_rank": int,
-    "_behind": set[str],
-    "_edition": tuple[int, int],
-    "_open_changes": dict[str, RuleChange],
-    "_awaited": set[str],
-    "_renewed_at": int,
-    "_remembers_from": int,
-    "_delivered": dict[str, dict[str, int]],
-    "_kept_told": dict[str, int],
-    "_told_past": dict[str, list[tuple[int, int]]],
+_KEPT: dict[str, tuple[str, ...]] = {
+    "common": ("now", "epoch"),
+    "rulebook": ("rules", "declared", "edition"),
+    "sources": ("by_name", "counts"),
+    "retained": ("awaited", "since", "complete_from"),
+    "trees": ("leader",),
+    "sinks": ("by_name", "told"),
+    "programs": ("rates", "next_choice"),
+    "changes": ("clients", "waiting", "unsettled", "seen"),
+    "renewal": ("election", "rank", "absent", "behind"),
 }
-"""The plain state of a processor; its trees are written separately."""
+"""Of each part of a processor, the plain fields; trees and the records that are retained are written separately."""
 
 _APART = ("evaluation", "pulling")
 
 
 def snapshot_node(processor: Processor, links: dict[str, LinkEnd]) -> bytes:
     """Give the state of a processor and of its links."""
-    processor.apply_ticks()
+    processor.sources.apply_ticks()
     header = {
         "name": processor.name,
         "neighbours": list(processor.neighbours),
         "options": to_plain(processor.options),
-        "state": {name: to_plain(getattr(processor, name)) for name in _PARTS},
-        "retained": _records_to_json(processor._retained),
-        "trees": [_tree_to_json(tree) for tree in processor.trees.values()],
+        "state": {
+            part: {name: to_plain(getattr(getattr(processor, part), name)) for name in names}
+            for part, names in _KEPT.items()
+        },
+        "retained": _records_to_json(processor.retained.records),
+        "trees": [_tree_to_json(tree) for tree in processor.trees.by_name.values()],
         "links": [_link_to_json(peer, end) for peer, end in links.items()],
     }
     return pack(_KIND, header)
@@ -84,12 +68,15 @@ def restore_node(data: bytes) -> tuple[Processor, dict[str, LinkEnd]]:
     header, _ = unpack(_KIND, data)
     options = from_plain(Options, header["options"])
     processor = Processor(header["name"], tuple(header["neighbours"]), options)
-    for name, kind in _PARTS.items():
-        setattr(processor, name, from_plain(kind, header["state"][name]))
-    processor._retained = _records_from_json(header["retained"])
+    for part, names in _KEPT.items():
+        owner = getattr(processor, part)
+        kinds = get_type_hints(type(owner))
+        for name in names:
+            setattr(owner, name, from_plain(kinds[name], header["state"][part][name]))
+    processor.retained.records = _records_from_json(header["retained"])
     for record in header["trees"]:
         tree = _tree_from_json(record)
-        processor.trees[tree.name] = tree
+        processor.trees.by_name[tree.name] = tree
     return processor, dict(map(_link_from_json, header["links"]))
 
 

@@ -1,63 +1,81 @@
-"""A processor and its sources: who is attached, which of their events count, how far they are."""
+"""The sources at a processor: who is attached, which of their events count, how far they are."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from cepheus.core.event import Event
 from cepheus.core.time import MAX_TIME, MIN_TIME
 from cepheus.runtime.network.clients import Source
 from cepheus.runtime.network.columns import EventColumns
-from cepheus.runtime.network.messages import Admitted, AttachSource, DetachSource, Publish
-from cepheus.runtime.network.rulebook import Rulebook
+from cepheus.runtime.network.common import Common
+from cepheus.runtime.network.messages import Admitted, AttachSource, Publish
 from cepheus.runtime.network.tree import Tree
 
+Accepted = list[tuple[int, Event]]
+"""Events of a source, each with its number."""
 
-class Sources(Rulebook):
-    """Sources at this processor; ticks promise for all of them, and are not written down with each."""
 
-    def _on_attach_source(self, message: AttachSource, sender: str) -> None:
+@dataclass(slots=True)
+class Sources:
+    """Sources by name; ticks promise for all of them, and are not written down with each.
+
+    ``counts`` says how many events of each type were published since it was last cleared. ``slowest`` holds, by tree,
+    how far the sources are but for ticks, where that is known.
+    """
+
+    common: Common
+    by_name: dict[str, Source] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    ticked: int = MIN_TIME
+    slowest: dict[str, int] = field(default_factory=dict)
+
+    def attach(self, message: AttachSource, client: str) -> Source:
+        """Add a source, or give one that was known before to a client."""
         self.apply_ticks()
-        self._ticked = MIN_TIME  # those so far were not for the new source
-        before = self._sources.get(message.source)
-        source = Source(sender, frozenset(message.types))
-        if self.options.retain:
-            for tree in self.trees.values():
-                tree.evaluation.retained_from = min(tree.evaluation.retained_from, tree.evaluation.forgotten)
+        self.ticked = MIN_TIME  # those so far were not for the new source
+        before = self.by_name.get(message.source)
+        source = Source(client, frozenset(message.types))
         if before is not None:
             source.counter = before.counter
             source.types |= before.types
             source.latest = before.latest
-        self._sources[message.source] = source
-        if self._many and not self.trees:
-            self._admit(message.source, source, MIN_TIME + 1)
-        for tree in self.trees.values():
-            if tree.complete:
-                self._advertise(tree)
+        self.by_name[message.source] = source
+        return source
 
-    def _on_detach_source(self, message: DetachSource) -> None:
-        source = self._sources.get(message.source)
-        if source is not None:
-            source.gone = True
-            self._slowest.clear()
-            self._dirty.update(self.trees)
+    def detach(self, name: str) -> bool:
+        """Wait no longer for a source; False if there is none of that name."""
+        source = self.by_name.get(name)
+        if source is None:
+            return False
+        source.gone = True
+        self.slowest.clear()
+        return True
 
-    def _admit(self, name: str, source: Source, since: int) -> None:
+    def types(self) -> frozenset[str]:
+        """The types that sources here publish."""
+        return frozenset[str]().union(*(source.types for source in self.by_name.values()))
+
+    def admit(self, name: str, source: Source, since: int) -> None:
+        """Let a source publish events from a time on."""
         if not source.admitted and not source.gone:
             source.admitted = True
             source.through = max(source.through, since - 1)
-            self._slowest.clear()
-            self._send(source.client, Admitted(name, since))
+            self.slowest.clear()
+            self.common.send(source.client, Admitted(name, since))
 
-    def _accept_events(self, source: Source, message: Publish) -> tuple[list[tuple[int, Event]], int]:
-        """Number the events of a source; give those that may matter here, and how many came too late."""
+    def accept(
+        self, source: Source, message: Publish, trees: Mapping[str, Tree], *, keep_all: bool
+    ) -> tuple[Accepted, int]:
+        """Number the events of a source; return those that may matter to a tree, and how many came too late."""
         if not isinstance(message.events, EventColumns):
             return self._accept_singly(source, message)
         columns = message.events
         rows: Sequence[int] = range(len(columns))
         if not source.admitted:
             return [], len(rows)
-        through = max(source.through, self._ticked)
+        through = max(source.through, self.ticked)
         foreign = {code for code, (kind, _) in enumerate(columns.shapes) if kind not in source.types}
         if foreign or (rows and min(columns.times) <= through):
             times, codes = columns.times, columns.codes
@@ -68,11 +86,11 @@ class Sources(Rulebook):
         source.counter += len(rows)
         source.latest = max(source.latest, *(columns.times[row] for row in rows))
         for kind, count in columns.counts(rows).items():
-            self._local_counts[kind] = self._local_counts.get(kind, 0) + count
-        trees = [tree for name, tree in self.trees.items() if name in source.since]
-        masks = [columns.wanted(tree.evaluation.contents) for tree in trees]
+            self.counts[kind] = self.counts.get(kind, 0) + count
+        concerned = [tree for name, tree in trees.items() if name in source.since]
+        masks = [columns.wanted(tree.evaluation.contents) for tree in concerned]
         wanted = [
-            (first + place, row) for place, row in enumerate(rows) if self._awaited or any(mask[row] for mask in masks)
+            (first + place, row) for place, row in enumerate(rows) if keep_all or any(mask[row] for mask in masks)
         ]
         events = columns.events(row for _, row in wanted)
         accepted = [
@@ -81,42 +99,63 @@ class Sources(Rulebook):
         ]
         return accepted, len(columns) - len(rows)
 
-    def _accept_singly(self, source: Source, message: Publish) -> tuple[list[tuple[int, Event]], int]:
+    def _accept_singly(self, source: Source, message: Publish) -> tuple[Accepted, int]:
         """Do the same for events that did not come in columns: in simulations mostly one at a time."""
         late = 0
-        accepted: list[tuple[int, Event]] = []
-        through = max(source.through, self._ticked)
+        accepted: Accepted = []
+        through = max(source.through, self.ticked)
         for event in message.events:
             if event.time <= through or not source.admitted or event.type not in source.types:
                 late += 1
                 continue
             source.counter += 1
             source.latest = max(source.latest, event.time)
-            self._local_counts[event.type] = self._local_counts.get(event.type, 0) + 1
+            self.counts[event.type] = self.counts.get(event.type, 0) + 1
             accepted.append((source.counter, _named(event, message.source, source.counter)))
         return accepted, late
 
-    def _sources_through(self, tree: Tree) -> int:
-        """Give the time up to which the sources here have published what they have."""
-        name = tree.name
-        slowest = self._slowest.get(name)
+    def promise(self, source: Source, through: int | None) -> None:
+        """Note that a source has published all it has up to a time."""
+        if through is not None and through > source.through:
+            if source.through in self.slowest.values():
+                self.slowest.clear()
+            source.through = through
+
+    def tick(self, through: int | None) -> None:
+        """Note the same for all sources."""
+        if through is not None and through > self.ticked:
+            self.ticked = through
+
+    def through(self, tree: str) -> int:
+        """The time up to which the sources here have published what they have for a tree."""
+        slowest = self.slowest.get(tree)
         if slowest is None:
-            ticked = self._ticked
-            sources = [source for source in self._sources.values() if name in source.since and not source.gone]
-            if not all(source.is_settled(name, ticked) for source in sources):
-                return min([source.bound(name, ticked) for source in sources])
-            slowest = self._slowest[name] = min([source.through for source in sources], default=MAX_TIME)
-        return slowest if slowest > self._ticked else self._ticked
+            ticked = self.ticked
+            sources = [source for source in self.by_name.values() if tree in source.since and not source.gone]
+            if not all(source.is_settled(tree, ticked) for source in sources):
+                return min([source.bound(tree, ticked) for source in sources])
+            slowest = self.slowest[tree] = min([source.through for source in sources], default=MAX_TIME)
+        return slowest if slowest > self.ticked else self.ticked
+
+    def any_for(self, tree: str) -> bool:
+        """Whether some source still publishes for a tree."""
+        return any(tree in source.since and not source.gone for source in self.by_name.values())
 
     def apply_ticks(self) -> None:
         """Write down with each source what ticks have promised for all of them."""
-        for source in self._sources.values():
-            source.through = max(source.through, self._ticked)
-        self._slowest.clear()
+        for source in self.by_name.values():
+            source.through = max(source.through, self.ticked)
+        self.slowest.clear()
+
+    def begin_epoch(self) -> None:
+        """Forget the trees for which sources publish."""
+        self.slowest.clear()
+        for source in self.by_name.values():
+            source.since, source.holding = {}, set()
 
 
 def _named(event: Event, source: str, counter: int) -> Event:
-    """Give an event an id that is its own in the whole network, if it has none."""
+    """The event with an id that is its own in the whole network, if it has none."""
     if event.id is not None:
         return event
     return Event(

@@ -261,7 +261,7 @@ def test_a_sink_that_does_not_keep_up_is_cut_off(tmp_path: Path) -> None:
                     await source.publish([Event("A", time_)], time_)
                 await source.close()
             server.host.sweep()
-            assert list(server.host.node.processor._sinks) == []
+            assert list(server.host.node.processor.sinks.by_name) == []
 
     run(check())
 

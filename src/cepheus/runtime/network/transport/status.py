@@ -24,7 +24,7 @@ def status_of(host: NodeHost, port: int) -> dict[str, Any]:
         "seconds": round(time.time() - host.started, 3),
         "rules": [str(name) for name in processor.rules],
         "types": host.types.known(processor).to_json(),
-        "trees": [_tree(tree) for tree in processor.trees.values()],
+        "trees": [_tree(tree) for tree in processor.trees.by_name.values()],
         "links": [_link(host, name) for name in host.neighbours],
         "clients": [_client(host, peer) for peer in host.node.links if peer.startswith(CLIENT_PREFIX)],
         "events": host.counts.events_in,
