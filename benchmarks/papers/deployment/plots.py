@@ -1,0 +1,68 @@
+"""Draws the figures: traffic and delay over what is varied, with confidence intervals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from benchmarks.papers.deployment.figures import FigurePlan
+from benchmarks.papers.deployment.summary import Curves, Estimate
+from cepheus.runtime.network.strategy import Strategy
+
+_COLOURS = {
+    Strategy.CENTR: "#64748b",
+    Strategy.ST: "#1d6fb8",
+    Strategy.ST_PP: "#60a5fa",
+    Strategy.MT: "#e2711d",
+    Strategy.MT_PP: "#fbbf24",
+}
+
+
+def draw_figure(plan: FigurePlan, curves: Curves, path: Path) -> Path:
+    """Draw a figure into an SVG file."""
+    drawing = Figure(figsize=(8.4, 3.2), layout="constrained")
+    left, right = drawing.subplots(1, 2)
+    _panel(left, plan, curves, curves.delay, "delay (ms)")
+    _panel(right, plan, curves, curves.traffic, "traffic (messages/s)")
+    if len(curves.xs) > 1:
+        right.legend(fontsize=8, frameon=False)
+    drawing.suptitle(f"{plan.title}", fontsize=10)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    drawing.savefig(path, metadata={"Date": None})
+    return path
+
+
+def _panel(
+    axes: Axes, plan: FigurePlan, curves: Curves, values: dict[tuple[Strategy, float], Estimate], label: str
+) -> None:
+    axes.set_ylabel(label)
+    axes.grid(visible=True, color="#e2e8f0")
+    axes.set_axisbelow(True)
+    if len(curves.xs) == 1:
+        (x,) = curves.xs
+        found = [(strategy, values[strategy, x]) for strategy in curves.strategies]
+        axes.bar(
+            [strategy.value for strategy, _ in found],
+            [estimate.mean for _, estimate in found],
+            yerr=[estimate.margin for _, estimate in found],
+            color=[_COLOURS[strategy] for strategy, _ in found],
+        )
+        return
+    for strategy in curves.strategies:
+        found_at = [values[strategy, x] for x in curves.xs]
+        axes.errorbar(
+            curves.xs,
+            [estimate.mean for estimate in found_at],
+            yerr=[estimate.margin for estimate in found_at],
+            color=_COLOURS[strategy],
+            label=strategy.value,
+            marker="o",
+            markersize=3,
+            capsize=2,
+        )
+    axes.set_xlabel(plan.axis)
+    axes.set_ylim(bottom=0)
+    if plan.logarithmic:
+        axes.set_xscale("log")
