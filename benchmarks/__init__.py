@@ -1,4 +1,4 @@
-"""Measurements: the papers' figures, peers on the same questions, and how cost grows with rules, events and windows.
+"""The laboratory: the papers' experiments, Cepheus beside others, and reports on them.
 
-Everything is drawn from seeds, so a run needs no data, and every answer is counted before its time is believed.
+It stands beside the package and is not installed with it; ``cepheus bench`` finds it in a clone.
 """

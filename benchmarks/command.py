@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from benchmarks.network.report import bench_network
-from benchmarks.papers.deployment.command import bench_deployment
 from cepheus.core.errors import OptionError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from benchmarks.reports.bars import Bar
-    from benchmarks.reports.report import Section, Table
-    from benchmarks.suite import Measured, Part
+    from benchmarks.reports.section import Bar, Section
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-_PIPE_WIDTH = 200
-_COLOURS = {"met": "green", "missed": "red"}
 
 
 class What(Enum):
@@ -66,10 +59,7 @@ def bench(
     spark: Annotated[bool, typer.Option("--spark", help="For deployment: run as a Spark job.")] = False,
 ) -> None:
     """Measure Cepheus beside DuckDB and Polars, as the papers did, and as rules, events, windows and networks grow."""
-    from rich.console import Console
-
-    from benchmarks.reports.report import bar_table, sections
-    from benchmarks.suite import UNCERTAINTY, Part
+    from benchmarks.reports.terminal import console_for_reports
 
     if workload and what is not What.PEERS:
         raise OptionError.of("workload", "--workload goes with peers", hint="cepheus bench peers --workload F-last")
@@ -79,64 +69,46 @@ def bench(
         raise OptionError.of(
             "file", f"there is no folder '{docs}'", hint="run this in the project's root, or name a folder with --docs"
         )
-    console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=_PIPE_WIDTH)
+    console = console_for_reports()
+    page = docs if write_docs else None
     if what is What.DEPLOYMENT:
-        page = docs if write_docs else None
+        from benchmarks.papers.deployment.command import bench_deployment
+
         bench_deployment(figure or [], seeds, duration, console, page, quick=quick, exact=exact, spark=spark)
-        return
-    if what is What.NETWORK:
+    elif what is What.NETWORK:
+        from benchmarks.network.line import bench_network
+
         bench_network(console, repeat=repeat, quick=quick)
-        return
-    if what is What.ALL:
-        parts = list(Part)
-    elif what is What.UNCERTAINTY:
-        parts = list(UNCERTAINTY)
     else:
-        parts = [Part(what.value)]
+        _bench_parts(what, workload or [], repeat, console, page, quick=quick)
+
+
+def _bench_parts(
+    what: What, workloads: list[str], repeat: int, console: Console, docs: Path | None, *, quick: bool
+) -> None:
+    """Measure parts one by one, so that an interruption loses only the part under way."""
+    from benchmarks.reports.section import UNCERTAINTY, Part, bar_table
+    from benchmarks.reports.terminal import show_section, show_table, telling
+    from benchmarks.suite import measure
+
+    if what is What.ALL:
+        parts = tuple(Part)
+    elif what is What.UNCERTAINTY:
+        parts = UNCERTAINTY
+    else:
+        parts = (Part(what.value),)
     bars: list[Bar] = []
-    for part in parts:  # one by one, so that an interruption loses only the part under way
-        measured = _measure(part, workload or [], repeat, quick=quick)
-        for section in sections(measured):
-            _show(section, console)
-            bars += section.bars
-            if write_docs:
-                _write(measured, section, docs, _command(what, repeat, quick=quick), console)
+    for part in parts:
+        with telling() as say:
+            section = measure(part, say, workloads=workloads, repeat=repeat, quick=quick)
+        show_section(section, console)
+        bars += section.bars
+        if docs is not None:
+            _write(section, docs, _command(what, repeat, quick=quick), console)
     if bars:
-        _show_table(bar_table(bars), console)
+        show_table(bar_table(bars), console)
     if quick:
         console.print("These were next to no events: what must be reached is judged without --quick.")
-
-
-def _measure(part: Part, workloads: list[str], repeat: int, *, quick: bool) -> Measured:
-    """Measure, and show on stderr what is under way."""
-    from benchmarks.suite import measure
-    from cepheus.cli.progress import telling
-
-    with telling() as say:
-        return measure(part, say, workloads=workloads, repeat=repeat, quick=quick)
-
-
-def _show(section: Section, console: Console) -> None:
-    console.print(f"[bold underline]{section.title}[/bold underline]")
-    for paragraph in section.text:
-        console.print(paragraph, markup=False)
-    console.print()
-    for table in section.tables:
-        _show_table(table, console)
-
-
-def _show_table(table: Table, console: Console) -> None:
-    from rich.markup import escape
-    from rich.table import Table as RichTable
-
-    drawn = RichTable(title=table.title, title_justify="left", title_style="bold")
-    for name in table.columns:
-        drawn.add_column(name.removeprefix("<"), justify="left" if name.startswith("<") else "right")
-    for row in table.rows:
-        cells = [f"[{_COLOURS[cell]}]{cell}[/]" if cell in _COLOURS else escape(cell) for cell in row]
-        drawn.add_row(*cells)
-    console.print(drawn)
-    console.print()
 
 
 def _command(what: What, repeat: int, *, quick: bool) -> str:
@@ -145,13 +117,13 @@ def _command(what: What, repeat: int, *, quick: bool) -> str:
     return f"cepheus bench{''.join(options)}{' --quick' if quick else ''} --write-docs"
 
 
-def _write(measured: Measured, section: Section, docs: Path, command: str, console: Console) -> None:
+def _write(section: Section, docs: Path, command: str, console: Console) -> None:
     from benchmarks.measuring.machine import this_machine
     from benchmarks.reports.page import write_page
-    from benchmarks.reports.plots import draw
+    from benchmarks.reports.pictures import draw_pictures
 
     try:
-        pictures = draw(measured, docs / "images")
+        pictures = draw_pictures(section, docs / "images")
         page = write_page(docs, [section], command, this_machine())
     except OSError as error:
         raise OptionError.of("file", f"'{docs}' cannot be written: {(error.strerror or 'it failed').lower()}") from None

@@ -8,12 +8,13 @@ from __future__ import annotations
 import gc
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
 from benchmarks.measuring.processes import lines_of, resident_bytes
+from benchmarks.measuring.timing import Say
 from benchmarks.workloads.sequences import chapter_rules, rule_text
 from benchmarks.workloads.streams import chapter
 from benchmarks.workloads.subject import Subject
@@ -23,7 +24,6 @@ ENGINE = "columns"
 _SLICE = 10_000
 _NEVER = "Never"
 _MODULE = "benchmarks.growth.footprint"
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.measuring.singly import feed_singly
-from benchmarks.measuring.timing import Spread, Timing, best, best_spread, spread, timed
+from benchmarks.measuring.timing import Say, Spread, Timing, best, best_spread, feed_singly, spread, timed
 from benchmarks.workloads.questions import WORKLOADS
 from benchmarks.workloads.sequences import (
     MAX_WINDOW,
@@ -32,8 +31,6 @@ from cepheus.runtime.embedded.session import Session
 ENGINE = "columns"
 CONCERNED = 10
 """How many rules an event concerns."""
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from benchmarks.measuring.timing import Say
 from benchmarks.workloads.sequences import chapter_rules, rule_text
 from cepheus.core.errors import CepheusError
-
-Say = Callable[[str], None]
 
 _PROGRAM = """
 import json, sys, time

@@ -1,1 +1,1 @@
-"""Measures a network of real processes on this machine."""
+"""Networks of processors: a line of real processes, random trials, what crosses links, the speed of the simulator."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from benchmarks.measuring.timing import Timing, best
+from benchmarks.measuring.timing import Say, Timing, best
 from benchmarks.peers.contender import BEST, OURS, Answer, Job, describe, formulations
 from benchmarks.peers.worker import Worker
 from benchmarks.workloads.questions import WORKLOADS, Requirement, Unit, Workload
@@ -16,8 +16,6 @@ from cepheus.core.errors import CepheusError, OptionError, did_you_mean
 BASELINES = ("polars", "duckdb")
 QUICK_RULES = 100
 _ROUNDS_OF_OTHERS = 2  # formulations that are not the best are slow, and nothing is judged by them
-Say = Callable[[str], None]
-"""Tells what is being measured."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.measuring.machine import Machine
-from benchmarks.reports.report import Section, Table, bar_table
-from benchmarks.suite import Part
+from benchmarks.reports.section import Part, Section, Table, bar_table
 from cepheus.core.errors import OptionError
 
 _NAME = "benchmarks.md"
@@ -50,7 +49,7 @@ def _split(text: str) -> dict[Part, str]:
 def _section(section: Section, command: str, machine: Machine) -> str:
     tables = ([bar_table(section.bars)] if section.bars else []) + list(section.tables)
     parts = [f"## {section.title}", *section.text]
-    parts += [f"![{words}](images/{name})" for name, words in section.pictures]
+    parts += [f"![{picture.words}](images/{picture.name})" for picture in section.pictures]
     parts += [f"### {table.title}\n\n{markdown(table)}" for table in tables]
     parts.append(f"*Measured with `{command}` on {machine}.*")
     return "\n\n".join(parts)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.measuring.timing import Say
 from cepheus.core.time import SECOND
 from cepheus.runtime.spark.detect import detect
 from cepheus.runtime.spark.session import spark_session
@@ -26,7 +27,6 @@ from cepheus.runtime.spark.session import spark_session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Say = Callable[[str], None]
 _SCHEMA = "type string, time timestamp, area long, value double"
 _VARIANTS = 8
 _START = 1_700_000_000 * SECOND

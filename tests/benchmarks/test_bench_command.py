@@ -9,36 +9,34 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.growth.footprint import Footprint
+from benchmarks.growth.report import footprint_bars, growth_section, scaling_bars, startup_bars
 from benchmarks.growth.scaling import Deployment, RuleScaling, Scaling
 from benchmarks.growth.startup import Startup
 from benchmarks.measuring.machine import Machine
 from benchmarks.measuring.timing import Spread, Timing
 from benchmarks.peers.compare import Baseline, PeerRow
-from benchmarks.reports.bars import Bar, footprint_bars, peer_bars, scaling_bars, startup_bars
+from benchmarks.peers.report import peer_bars, peer_section
 from benchmarks.reports.page import write_page
-from benchmarks.reports.plots import draw
-from benchmarks.reports.report import Section, Table, sections
-from benchmarks.suite import Growth, Measured, Part
+from benchmarks.reports.pictures import draw_pictures
+from benchmarks.reports.section import Bar, Part, Section, Table
 from benchmarks.workloads.questions import Requirement, Unit
 from benchmarks.workloads.streams import Coding
 from cepheus.cli import app
 from cepheus.core.errors import OptionError
 
 MACHINE = Machine("Some processor", 2, 8.0, "Linux x86_64", (("Python", "3.11.9"),))
-GROWTH = Growth(
-    Scaling(
-        (
-            RuleScaling("type", 1_000, 10_000, 1.0, 1.4, 3.0, 3.0),
-            RuleScaling("value", 1_000, 10_000, 1.0, 1.6, 3.0, 3.0),
-        ),
-        Deployment(1_000, Timing(0.1, 0.1), Timing(0.5, 0.5)),
-        Spread(mean=20.0, p50=10.0, p99=120.0, worst=500.0),
-        3.1,
-        (),
+SCALING = Scaling(
+    (
+        RuleScaling("type", 1_000, 10_000, 1.0, 1.4, 3.0, 3.0),
+        RuleScaling("value", 1_000, 10_000, 1.0, 1.6, 3.0, 3.0),
     ),
-    Footprint(((1_000_000, 100), (2_000_000, 120)), 5, 1_000, 60.0, 6.7),
-    Startup(1_000, 2.5, 0.1, 1.0, 1.0, 61.0),
+    Deployment(1_000, Timing(0.1, 0.1), Timing(0.5, 0.5)),
+    Spread(mean=20.0, p50=10.0, p99=120.0, worst=500.0),
+    3.1,
+    (),
 )
+FOOTPRINT = Footprint(((1_000_000, 100), (2_000_000, 120)), 5, 1_000, 60.0, 6.7)
+STARTUP = Startup(1_000, 2.5, 0.1, 1.0, 1.0, 61.0)
 PEER = PeerRow(
     "F-last",
     Coding.DICTIONARY,
@@ -97,9 +95,9 @@ def test_what_does_not_fit_together(arguments: list[str], words: str) -> None:
 def test_every_requirement_is_judged() -> None:
     bars = [
         *peer_bars([PEER]),
-        *scaling_bars(GROWTH.scaling),
-        *footprint_bars(GROWTH.footprint),
-        *startup_bars(GROWTH.startup),
+        *scaling_bars(SCALING),
+        *footprint_bars(FOOTPRINT),
+        *startup_bars(STARTUP),
     ]
     assert [(bar.measured, bar.verdict) for bar in bars] == [
         ("0.75x", "met"),
@@ -116,24 +114,25 @@ def test_every_requirement_is_judged() -> None:
 
 
 def test_the_peer_table_and_its_verdict() -> None:
-    (section,) = sections(Measured(peers=(PEER,)))
+    section = peer_section([PEER], judged=True)
     assert section.tables[0].rows == (
         ("F-last", "dictionary", "1,000,000", "99,937", "25.0M", "50.0M", "polars", "33.3M", "0.75", "0.7x", "met"),
     )
-    (unjudged,) = sections(Measured(peers=(PEER,), judged=False))
+    unjudged = peer_section([PEER], judged=False)
     assert unjudged.tables[0].rows[0][-1] == "not judged"
 
 
 def test_a_picture_of_each_part(tmp_path: Path) -> None:
-    assert [path.name for path in draw(Measured(peers=(PEER,)), tmp_path)] == ["bench-peers.svg"]
-    assert [path.name for path in draw(Measured(growth=GROWTH), tmp_path)] == ["bench-memory.svg"]
+    peers, growth = peer_section([PEER], judged=True), growth_section(SCALING, FOOTPRINT, STARTUP, judged=True)
+    assert [path.name for path in draw_pictures(peers, tmp_path)] == ["bench-peers.svg"]
+    assert [path.name for path in draw_pictures(growth, tmp_path)] == ["bench-memory.svg"]
     first = (tmp_path / "bench-peers.svg").read_bytes()
-    draw(Measured(peers=(PEER,)), tmp_path)
+    draw_pictures(peers, tmp_path)
     assert (tmp_path / "bench-peers.svg").read_bytes() == first
 
 
 def test_growth_in_tables() -> None:
-    (section,) = sections(Measured(growth=GROWTH))
+    section = growth_section(SCALING, FOOTPRINT, STARTUP, judged=True)
     rules, steps, memory, threads = section.tables
     assert rules.rows[1] == ("type", "10,000", "1.4", "3.00")
     assert ("fresh process that has to compile the kernel", "61.0 s") in steps.rows

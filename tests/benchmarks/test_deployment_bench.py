@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.papers.deployment.figures import FIGURES, QUICK, figure_of
-from benchmarks.papers.deployment.page import NAME, verdicts, write_page
-from benchmarks.papers.deployment.statements import STATEMENTS
-from benchmarks.papers.deployment.summary import Curves, curves
-from benchmarks.papers.deployment.sweep import jobs_of, run_jobs
+from benchmarks.papers.deployment.page import NAME, write_page
+from benchmarks.papers.deployment.statements import STATEMENTS, verdicts
+from benchmarks.papers.deployment.sweep import Curves, curves, jobs_of, run_jobs
 from cepheus.core.errors import OptionError
 
 

@@ -8,7 +8,7 @@ from benchmarks.measuring.timing import Spread
 from benchmarks.papers.overview import figure6, figure7
 from benchmarks.papers.overview.figure6 import Figure6Point, sequence_case
 from benchmarks.papers.overview.figure7 import Figure7Point, window_case
-from benchmarks.papers.overview.findings import figure6_findings, figure7_findings
+from benchmarks.papers.overview.report import figure6_findings, figure7_findings
 from benchmarks.workloads.subject import Subject
 from cepheus.core.batch import EventBatch
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.network.line import Load, Outcome, measure_line
-from benchmarks.network.report import verdict
+from benchmarks.network.line import Load, Outcome, measure_line, verdict
 
 SLOW, FAST = Load(5_000, 15.0, 0.1, 0.1), Load(60_000, 15.0, 0.1, 0.002)
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from benchmarks.measuring.timing import Spread
 from benchmarks.papers.uncertainty.bayes import QUICK, Figure12Point, enriched, figure12
-from benchmarks.reports.bars import network_bars
+from benchmarks.papers.uncertainty.report import network_bars
 from cepheus.cli import app
 
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.papers.deployment.figures import FIGURES, FULL, QUICK, figure_of
+from benchmarks.papers.deployment.statements import verdicts
+from benchmarks.papers.deployment.sweep import Curves, Job, Result, curves, jobs_of, run_jobs, run_on_spark
+from benchmarks.reports.terminal import telling
 from cepheus.core.errors import OptionError
 from cepheus.core.time import parse_duration
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rich.console import Console
-
-    from benchmarks.papers.deployment.summary import Curves
-    from benchmarks.papers.deployment.sweep import Job, Result
 
 
 def bench_deployment(
@@ -31,11 +31,6 @@ def bench_deployment(
     spark: bool,
 ) -> None:
     """Run figures of the papers again and print them; with ``docs`` also put them into the documentation."""
-    from benchmarks.papers.deployment.figures import FIGURES, FULL, QUICK, figure_of
-    from benchmarks.papers.deployment.page import write_page
-    from benchmarks.papers.deployment.summary import curves
-    from benchmarks.papers.deployment.sweep import jobs_of
-
     base = QUICK if quick else FULL
     if duration is not None:
         base = replace(base, duration=parse_duration(duration))
@@ -48,14 +43,13 @@ def bench_deployment(
         found = curves(results)
         _show(found, console)
         if docs is not None:
+            from benchmarks.papers.deployment.page import write_page  # Matplotlib takes a while to import
+
             for path in write_page(docs, [found], command):
                 console.print(f"written: {path}", markup=False)
 
 
 def _run(jobs: Sequence[Job], *, spark: bool) -> list[Result]:
-    from benchmarks.papers.deployment.sweep import run_jobs, run_on_spark
-    from cepheus.cli.progress import telling
-
     if spark:
         return run_on_spark(jobs, _session())
     with telling() as say:
@@ -71,11 +65,6 @@ def _session() -> Any:
 
 
 def _show(found: Curves, console: Console) -> None:
-    from rich.table import Table
-
-    from benchmarks.papers.deployment.figures import FIGURES
-    from benchmarks.papers.deployment.page import verdicts
-
     plan = FIGURES[found.figure]
     table = Table(title=f"Figure {found.figure}: {plan.title}", title_justify="left", title_style="bold")
     table.add_column(plan.axis or "scenario", justify="right")

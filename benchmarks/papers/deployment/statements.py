@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks.papers.deployment.summary import Curves
+from benchmarks.papers.deployment.sweep import Curves
 from cepheus.runtime.network.strategy import Strategy
 
 C, ST, MT, SP, MP = Strategy.CENTR, Strategy.ST, Strategy.MT, Strategy.ST_PP, Strategy.MT_PP
@@ -170,3 +170,13 @@ STATEMENTS: tuple[Statement, ...] = (
     Statement("rules", "Traffic grows faster in Centre strategies than in Tree ones.", _ratio_rises(C, ST)),
 )
 """Sentences of the two papers, in the order of the figures."""
+
+
+def verdicts(curves: Curves) -> list[tuple[str, bool, str]]:
+    """Give the papers' sentences on a figure, each with whether our curves confirm it and the figures it went by."""
+    found = []
+    for statement in STATEMENTS:
+        if statement.figure == curves.figure:
+            confirmed, words = statement.check(curves)
+            found.append((statement.words, confirmed, words))
+    return found

@@ -1,16 +1,20 @@
-"""The stock ticker in words and tables."""
+"""The stock ticker in words, tables and pictures."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from benchmarks.measuring.processes import MEBIBYTE
 from benchmarks.papers.etalis.stock_ticker import StockMeasured
-from benchmarks.reports.bars import Bar
-from benchmarks.reports.numbers import amount
+from benchmarks.reports.pictures import SERIES, axes_of, from_zero
+from benchmarks.reports.section import Bar, Part, Picture, Section, Table, amount, judge
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LEAST_RATE = 500_000.0
 MOST_GROWTH = 0.05
 _JUDGED = ("recent", 50_000)
-
 TEXT = (
     "Section 7 of the ETALIS paper: prices of two companies, and six rules of which four are made of the first two. "
     "The rules are those of the paper, with its printed condition; an event comes every second, and the window of ce4 "
@@ -21,6 +25,32 @@ TEXT = (
 )
 RATE_COLUMNS = ("<policy", "events", "events/s", "complex events/s", "<complex events", "goals that wait")
 MEMORY_COLUMNS = ("<policy", "events passed", "MiB")
+
+
+def stock_section(measured: StockMeasured, *, judged: bool) -> Section:
+    """Report on rates and memory."""
+    return Section(
+        Part.ETALIS,
+        "The stock ticker of the ETALIS paper",
+        TEXT,
+        (
+            Table("Rates, by CPU time", RATE_COLUMNS, rate_cells(measured)),
+            Table("Memory while events pass", MEMORY_COLUMNS, memory_cells(measured)),
+        ),
+        judge(stock_bars(measured), judged=judged),
+        (
+            Picture(
+                "bench-stock-rates.svg",
+                "Events per second against the length of the stream, by policy",
+                lambda: _draw_rates(measured),
+            ),
+            Picture(
+                "bench-stock-memory.svg",
+                "Memory against the events that have passed, by policy",
+                lambda: _draw_memory(measured),
+            ),
+        ),
+    )
 
 
 def rate_cells(measured: StockMeasured) -> tuple[tuple[str, ...], ...]:
@@ -69,3 +99,29 @@ def stock_bars(measured: StockMeasured) -> list[Bar]:
         for flow in measured.flows
     ]
     return bars
+
+
+def _draw_rates(measured: StockMeasured) -> Figure:
+    figure, axes = axes_of(7, 4)
+    for policy, colour in zip(dict.fromkeys(point.policy for point in measured.points), SERIES, strict=False):
+        line = [point for point in measured.points if point.policy == policy]
+        rates = [point.events / point.cpu / 1000 for point in line]
+        axes.plot([point.events for point in line], rates, color=colour, marker="o", ms=4, label=policy)
+    from_zero(axes)
+    axes.set_xlabel("events in the stream")
+    axes.set_ylabel("thousand events per second of CPU time")
+    axes.legend(frameon=False)
+    return figure
+
+
+def _draw_memory(measured: StockMeasured) -> Figure:
+    figure, axes = axes_of(7, 3.2)
+    for flow, colour in zip(measured.flows, SERIES, strict=False):
+        passed = [events / 1e6 for events, _ in flow.flow]
+        memory = [resident / MEBIBYTE for _, resident in flow.flow]
+        axes.plot(passed, memory, color=colour, marker="o", ms=4, label=flow.policy)
+    from_zero(axes)
+    axes.set_xlabel("million events passed")
+    axes.set_ylabel("MiB")
+    axes.legend(frameon=False)
+    return figure

@@ -10,7 +10,7 @@ import gc
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.measuring.processes import lines_of, resident_bytes
-from benchmarks.measuring.timing import best, timed
+from benchmarks.measuring.timing import Say, best, timed
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import CepheusError
 from cepheus.core.schema import Schema
@@ -52,8 +52,6 @@ ce6 <- (NOT(ce2).[ce1, ce1]){window}.
 _CHECKED = 400  # events on which the reference engine must give the same
 _SLICE = 10_000
 _MODULE = "benchmarks.papers.etalis.stock_ticker"
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,10 @@ so that each-within makes up to a few hundred composite events per event and not
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from benchmarks.measuring.singly import feed_singly
-from benchmarks.measuring.timing import Spread, best_spread, spread, timed
+from benchmarks.measuring.timing import Say, Spread, best_spread, feed_singly, spread, timed
 from benchmarks.workloads.sequences import balanced_rules, rule_text, types_of
 from benchmarks.workloads.streams import chapter
 from benchmarks.workloads.subject import Subject
@@ -21,7 +19,6 @@ from cepheus.core.errors import CepheusError
 
 ENGINES = ("columns", "automata")
 SELECTIONS = ("each", "last")
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)

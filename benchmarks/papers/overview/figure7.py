@@ -8,15 +8,13 @@ considering events, and each-within does not drown in composite events.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.measuring.singly import feed_singly
-from benchmarks.measuring.timing import Spread, best_spread, spread, timed
+from benchmarks.measuring.timing import Say, Spread, best_spread, feed_singly, spread, timed
 from benchmarks.workloads.sequences import SequenceRule
 from benchmarks.workloads.streams import Coding, type_column
 from benchmarks.workloads.subject import Subject
@@ -26,8 +24,6 @@ from cepheus.core.errors import CepheusError
 ENGINES = ("columns", "automata")
 FITTING = 2
 """How many events of a state fit, on average."""
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ another.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from benchmarks.measuring.timing import Say
 from benchmarks.workloads.subject import Subject
 from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import Distribution, Normal, Uniform
@@ -23,7 +23,6 @@ from cepheus.core.error_column import ErrorColumn
 from cepheus.core.time import SECOND
 from cepheus.core.values import ValueType
 
-Say = Callable[[str], None]
 Floats = NDArray[np.float64]
 
 _NORMAL, _UNIFORM = Normal(0.0, 1.0), Uniform(-1.0, 1.0)

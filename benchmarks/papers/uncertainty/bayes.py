@@ -8,7 +8,6 @@ causes, and has two or three states.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from time import thread_time_ns
@@ -16,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measuring.timing import Spread, spread
+from benchmarks.measuring.timing import Say, Spread, spread
 from cepheus.core.errors import OptionError
 from cepheus.language.tesla import parse
 from cepheus.rules.networks.model import EVENT_STATES, Chances, Network, Node, Row
@@ -36,8 +35,6 @@ REQUIRED_NODES = 20
 _SEED = 12
 _MOST_CAUSES = 3
 _STATES = ("HIGH", "MEDIUM", "LOW")
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter_ns
 
-from benchmarks.papers.uncertainty.overhead import ENGINE, OPERATORS, Say, Scale, rules, stream
+from benchmarks.measuring.timing import Say
+from benchmarks.papers.uncertainty.overhead import ENGINE, OPERATORS, Scale, rules, stream
 from benchmarks.workloads.subject import Subject
 from cepheus.core.batch import EventBatch
 from cepheus.core.event import Event

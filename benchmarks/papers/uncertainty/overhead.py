@@ -8,15 +8,14 @@ come out whatever the share, and the cost is that of probabilities, not of more 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import process_time_ns
 
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.measuring.singly import feed_singly
-from benchmarks.measuring.timing import Spread, best_spread, spread
+from benchmarks.measuring.timing import Say, Spread, best_spread, feed_singly, spread
 from benchmarks.workloads.subject import Subject
 from cepheus.core.batch import EventBatch
 from cepheus.core.error_column import ErrorColumn, ErrorKind
@@ -28,7 +27,6 @@ from cepheus.engine.columns.engine import ColumnsEngine
 ENGINE = "columns"
 _TYPES = 10
 _SLICE = 250
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,19 @@
-"""Figures 6 to 9 and 11 of the paper on uncertainty, drawn."""
+"""Figures 6 to 9, 11 and 12 of the paper on uncertainty, drawn."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from benchmarks.papers.uncertainty.accuracy import AccuracyCurve
+from benchmarks.papers.uncertainty.bayes import Figure12Point
 from benchmarks.papers.uncertainty.overhead import OverheadPoint
+from benchmarks.reports.pictures import COLOURS, axes_of, from_zero
 
-_COLOURS = ("#1d6fb8", "#e2711d", "#0f766e")
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_MIXTURES = ("#1d6fb8", "#e2711d", "#0f766e")
 
 
 def draw_costs(points: Sequence[OverheadPoint]) -> Figure:
@@ -28,12 +32,14 @@ def _by_operator(
     points: Sequence[OverheadPoint], label: str, lines: Mapping[str, Callable[[OverheadPoint], float]]
 ) -> Figure:
     """Draw a panel for each kind of rules, with lines, told apart by their styles, for each mixture of types."""
+    from matplotlib.figure import Figure
+
     names = list(dict.fromkeys(point.operator for point in points))
     figure = Figure(figsize=(9, 5.4), facecolor="white", layout="constrained")
     panels = figure.subplots(2, 3).ravel()
     for panel, name in zip(panels, names, strict=False):
         parts = dict.fromkeys(point.part for point in points if point.operator == name)
-        for part, colour in zip(parts, _COLOURS, strict=False):
+        for part, colour in zip(parts, _MIXTURES, strict=False):
             line = [point for point in points if (point.operator, point.part) == (name, part)]
             shares = [100 * point.share for point in line]
             for style, height in lines.items():
@@ -52,6 +58,8 @@ def _by_operator(
 
 def draw_accuracy(curves: Sequence[AccuracyCurve]) -> Figure:
     """Draw figure 11: accuracy against the threshold, and true against false positives."""
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(8, 2.6 * len(curves)), facecolor="white", layout="constrained")
     panels = figure.subplots(len(curves), 2, squeeze=False)
     for (left, right), curve in zip(panels, curves, strict=True):
@@ -66,4 +74,24 @@ def draw_accuracy(curves: Sequence[AccuracyCurve]) -> Figure:
         right.plot(*reversed(curve.plain_rates), "o", color="#64748b")
         right.set_xlabel("rate of false positives")
         right.set_ylabel("rate of true positives")
+    return figure
+
+
+def draw_networks(points: Sequence[Figure12Point]) -> Figure:
+    """Draw figure 12: the time to evaluate a network against the nodes added to it."""
+    figure, axes = axes_of(7, 3.6)
+    added = [point.added for point in points]
+    times = {
+        "one table edited, evaluation": ([point.evaluated.mean for point in points], "columns", "-"),
+        "the edit included": ([point.edited.mean for point in points], "columns", "--"),
+        "all tables changed": ([point.renewed.mean for point in points], "polars", "-"),
+    }
+    if all(point.pyagrum is not None for point in points):
+        times["pyAgrum"] = ([point.pyagrum.mean for point in points if point.pyagrum is not None], "automata", "-")
+    for label, (means, colour, line) in times.items():
+        axes.plot(added, [mean / 1000 for mean in means], line, color=COLOURS[colour], marker="o", ms=4, label=label)
+    from_zero(axes)
+    axes.set_xlabel("added nodes")
+    axes.set_ylabel("milliseconds")
+    axes.legend(frameon=False)
     return figure
