@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -61,6 +62,7 @@ def _session() -> Any:
         from pyspark.sql import SparkSession
     except ImportError:
         raise OptionError.of("spark", "PySpark is not installed", hint="pip install 'cepheus-cep[spark]'") from None
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     return SparkSession.builder.appName("cepheus bench deployment").getOrCreate()
 
 

@@ -7,7 +7,6 @@ for its help, from the source tree that this package itself lies in, or else fro
 from __future__ import annotations
 
 import sys
-import tomllib
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -53,6 +52,8 @@ def source_tree() -> Path | None:
 
 def _project(folder: Path) -> dict[str, Any]:
     """Give what a folder with a laboratory says of its project."""
+    import tomllib
+
     if not (folder / "benchmarks" / "command.py").is_file():
         return {}
     try:
