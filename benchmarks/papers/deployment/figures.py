@@ -105,7 +105,7 @@ QUICK = Scenario(processors=6, neighbours=2.5, types=12, rules=6, warm_up=2 * SE
 """Next to nothing, to see that it runs."""
 
 NETWORK = 906
-"""Of a thousand, the network in which many trees would do best without filters (``benchmarks/network/many_trees.py``)."""
+"""Of a thousand, the network in which many trees would do best without filters (``network/many_trees.py``)."""
 
 FULL = Scenario(Options(adapt_every=10 * SECOND), network=NETWORK, warm_up=100 * SECOND, duration=2 * MINUTE)
 """The default scenario; windows are full and masters were chosen several times before the measurement begins."""
