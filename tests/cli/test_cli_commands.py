@@ -171,13 +171,14 @@ def test_the_shell_completes_commands(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout.split()) == (0, ["detect", "demo", "deploy"])
 
 
-def test_the_version_needs_nothing_heavy(tmp_path: Path) -> None:
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_version_and_help_need_nothing_heavy(tmp_path: Path, option: str) -> None:
     code = (
-        "import sys; sys.argv = ['cepheus', '--version']\n"
+        f"import sys; sys.argv = ['cepheus', '{option}']\n"
         "from cepheus.cli import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
-        "print(sorted({'numpy', 'pyarrow', 'numba', 'matplotlib', 'pandas', 'lark'} & set(sys.modules)))"
+        "print(sorted({'numpy', 'pyarrow', 'numba', 'matplotlib', 'pandas', 'lark', 'benchmarks'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"

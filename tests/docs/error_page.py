@@ -61,7 +61,7 @@ def codes_in_source() -> set[str]:
     """Find the codes that the source uses: first arguments, in kebab case, of what makes a finding."""
     makers = {"of", "error", "warning", "Diagnostic", "_error", "LiteralError"}
     found: set[str] = set()
-    for path in (ROOT / "src").rglob("*.py"):
+    for path in (path for folder in ("src", "benchmarks") for path in (ROOT / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             match node:
                 case ast.Call(

@@ -11,6 +11,7 @@ import typer
 from blocks import PAGES, ROOT, Block, agrees, blocks, prepare, run, steps
 
 import cepheus
+from benchmarks.command import app as laboratory
 from cepheus.cli import app
 from cepheus.language import etalis
 from cepheus.language.tesla import parse
@@ -93,7 +94,7 @@ def test_every_command_and_option_is_documented() -> None:
     text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     group = typer.main.get_command(app)
     assert isinstance(group, typer.core.TyperGroup)
-    for name, command in group.commands.items():
+    for name, command in {**group.commands, "bench": typer.main.get_command(laboratory)}.items():
         assert f"## cepheus {name}" in text, name
         for parameter in command.params:
             for option in parameter.opts if parameter.param_type_name == "option" else []:

@@ -9,8 +9,8 @@ import random
 import pytest
 
 import cepheus
-from cepheus.bench.subject import Subject
-from cepheus.bench.uncertain_overhead import OPERATORS, Operator, rules, stream
+from benchmarks.papers.uncertainty.overhead import OPERATORS, Operator, rules, stream
+from benchmarks.workloads.subject import Subject
 from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import Normal
 from cepheus.core.errors import OptionError, UnsupportedError

@@ -16,7 +16,7 @@ import typer
 
 from cepheus import __version__
 from cepheus.cli.bayes import bayes
-from cepheus.cli.bench import bench
+from cepheus.cli.bench import HandedOver, bench
 from cepheus.cli.check import check
 from cepheus.cli.console import note, report
 from cepheus.cli.demo import demo
@@ -53,10 +53,10 @@ for command in (
     deploy,
     withdraw,
     status,
-    bench,
-    doctor,
 ):
     app.command()(command)
+app.command(cls=HandedOver, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench)
+app.command()(doctor)
 app.add_typer(bayes)
 
 

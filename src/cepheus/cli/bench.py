@@ -1,157 +1,77 @@
-"""``cepheus bench``: measure, and say whether it is fast enough."""
+"""``cepheus bench``: hands over to the laboratory, the package ``benchmarks`` of the source tree.
+
+The measurements are not part of what is installed. They are imported when the command is called, completed or asked
+for its help, from the source tree that this package itself lies in, or else from the one that the command is typed in.
+"""
 
 from __future__ import annotations
 
 import sys
-from enum import Enum
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Any
 
 import typer
+from typer.core import TyperCommand
 
-from cepheus.cli.bench_deployment import bench_deployment
-from cepheus.cli.bench_network import bench_network
+from cepheus import __version__
 from cepheus.core.errors import OptionError
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from cepheus.bench.bars import Bar
-    from cepheus.bench.report import Section, Table
-    from cepheus.bench.suite import Measured, Part
-
-_PIPE_WIDTH = 200
-_COLOURS = {"met": "green", "missed": "red"}
+_DISTRIBUTION = "cepheus-cep"
 
 
-class What(Enum):
-    """What to measure."""
+class HandedOver(TyperCommand):
+    """Stands for the laboratory's command: in a source tree that one takes the arguments, with options of its own."""
 
-    ALL = "all"
-    PEERS = "peers"
-    FIGURE6 = "figure6"
-    FIGURE7 = "figure7"
-    SCALING = "scaling"
-    CERTAIN = "certain"
-    UNCERTAIN = "uncertain"
-    ACCURACY = "accuracy"
-    BAYES = "bayes"
-    UNCERTAINTY = "uncertainty"
-    SPARK = "spark"
-    STREAMING = "streaming"
-    ETALIS = "etalis"
-    DEPLOYMENT = "deployment"
-    NETWORK = "network"
+    def make_context(self, *arguments: Any, **settings: Any) -> Any:
+        """Parse the command line, here or over there; what comes back runs the command."""
+        root = source_tree()
+        if root is None:
+            return super().make_context(*arguments, **settings)
+        return _laboratory(root).make_context(*arguments, **settings)
 
 
-def bench(
-    what: Annotated[What, typer.Argument(help="Which measurements to run.")] = What.ALL,
-    workload: Annotated[
-        list[str] | None, typer.Option(help="For peers: only this workload, such as F-last; may be repeated.")
-    ] = None,
-    repeat: Annotated[int, typer.Option(min=1, help="The best of so many runs counts.")] = 5,
-    quick: Annotated[bool, typer.Option("--quick", help="Next to nothing, to see that it runs.")] = False,
-    write_docs: Annotated[bool, typer.Option("--write-docs", help="Write benchmarks.md and its pictures.")] = False,
-    docs: Annotated[Path, typer.Option(help="The folder of the documentation.")] = Path("docs"),
-    figure: Annotated[
-        list[str] | None, typer.Option(help="For deployment: only this figure, 10 to 20 or rules; may be repeated.")
-    ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="For deployment: how many seeds a point is the mean of.")] = 3,
-    duration: Annotated[str | None, typer.Option(help="For deployment: simulated time of a run, such as 2min.")] = None,
-    exact: Annotated[
-        bool, typer.Option("--exact", help="For deployment: exact filters and order, not those of the papers.")
-    ] = False,
-    spark: Annotated[bool, typer.Option("--spark", help="For deployment: run as a Spark job.")] = False,
-) -> None:
-    """Measure Cepheus beside DuckDB and Polars, as the papers did, and as rules, events, windows and networks grow."""
-    from rich.console import Console
+def bench() -> None:
+    """Measure Cepheus beside DuckDB and Polars, as the papers did, and as rules, events, windows and networks grow.
 
-    from cepheus.bench.report import bar_table, sections
-    from cepheus.bench.suite import UNCERTAINTY, Part
-
-    if workload and what is not What.PEERS:
-        raise OptionError.of("workload", "--workload goes with peers", hint="cepheus bench peers --workload F-last")
-    if write_docs and workload:
-        raise OptionError.of("workload", "the documentation shows all workloads", hint="leave out --workload")
-    if write_docs and not docs.is_dir():
-        raise OptionError.of(
-            "file", f"there is no folder '{docs}'", hint="run this in the project's root, or name a folder with --docs"
-        )
-    console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=_PIPE_WIDTH)
-    if what is What.DEPLOYMENT:
-        page = docs if write_docs else None
-        bench_deployment(figure or [], seeds, duration, console, page, quick=quick, exact=exact, spark=spark)
-        return
-    if what is What.NETWORK:
-        bench_network(console, repeat=repeat, quick=quick)
-        return
-    if what is What.ALL:
-        parts = list(Part)
-    elif what is What.UNCERTAINTY:
-        parts = list(UNCERTAINTY)
-    else:
-        parts = [Part(what.value)]
-    bars: list[Bar] = []
-    for part in parts:  # one by one, so that an interruption loses only the part under way
-        measured = _measure(part, workload or [], repeat, quick=quick)
-        for section in sections(measured):
-            _show(section, console)
-            bars += section.bars
-            if write_docs:
-                _write(measured, section, docs, _command(what, repeat, quick=quick), console)
-    if bars:
-        _show_table(bar_table(bars), console)
-    if quick:
-        console.print("These were next to no events: what must be reached is judged without --quick.")
+    The measurements come with the source tree: run this in a clone of the repository.
+    """
+    raise OptionError.of(
+        "source-tree",
+        "the measurements come with the source tree of Cepheus, which is not here",
+        hint="clone the repository, run 'make setup' in it, and then '.venv/bin/cepheus bench' or 'make bench'",
+    )
 
 
-def _measure(part: Part, workloads: list[str], repeat: int, *, quick: bool) -> Measured:
-    """Measure, and show on stderr what is under way."""
-    from cepheus.bench.suite import measure
-    from cepheus.cli.progress import telling
-
-    with telling() as say:
-        return measure(part, say, workloads=workloads, repeat=repeat, quick=quick)
+def source_tree() -> Path | None:
+    """Find the source tree that this package lies in, or else the one around the current directory."""
+    here = Path.cwd()
+    places = (Path(__file__).resolve().parents[3], here, *here.parents)
+    return next((place for place in places if _project(place).get("name") == _DISTRIBUTION), None)
 
 
-def _show(section: Section, console: Console) -> None:
-    console.print(f"[bold underline]{section.title}[/bold underline]")
-    for paragraph in section.text:
-        console.print(paragraph, markup=False)
-    console.print()
-    for table in section.tables:
-        _show_table(table, console)
+def _project(folder: Path) -> dict[str, Any]:
+    """Give what a folder with a laboratory says of its project."""
+    import tomllib
 
-
-def _show_table(table: Table, console: Console) -> None:
-    from rich.markup import escape
-    from rich.table import Table as RichTable
-
-    drawn = RichTable(title=table.title, title_justify="left", title_style="bold")
-    for name in table.columns:
-        drawn.add_column(name.removeprefix("<"), justify="left" if name.startswith("<") else "right")
-    for row in table.rows:
-        cells = [f"[{_COLOURS[cell]}]{cell}[/]" if cell in _COLOURS else escape(cell) for cell in row]
-        drawn.add_row(*cells)
-    console.print(drawn)
-    console.print()
-
-
-def _command(what: What, repeat: int, *, quick: bool) -> str:
-    """Give the command that was typed, in its plain form."""
-    options = ["" if what is What.ALL else f" {what.value}", "" if repeat == 5 else f" --repeat {repeat}"]
-    return f"cepheus bench{''.join(options)}{' --quick' if quick else ''} --write-docs"
-
-
-def _write(measured: Measured, section: Section, docs: Path, command: str, console: Console) -> None:
-    from cepheus.bench.machine import this_machine
-    from cepheus.bench.page import write_page
-    from cepheus.bench.plots import draw
-
+    if not (folder / "benchmarks" / "command.py").is_file():
+        return {}
     try:
-        pictures = draw(measured, docs / "images")
-        page = write_page(docs, [section], command, this_machine())
-    except OSError as error:
-        raise OptionError.of("file", f"'{docs}' cannot be written: {(error.strerror or 'it failed').lower()}") from None
-    for path in (page, *pictures):
-        console.print(f"written: {path}", markup=False)
+        project: dict[str, Any] = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    except (OSError, ValueError, KeyError):
+        return {}
+    return project
+
+
+def _laboratory(root: Path) -> Any:
+    """Import the laboratory and give its command."""
+    version = _project(root).get("version")
+    if version != __version__:
+        raise OptionError.of(
+            "source-tree",
+            f"the source tree in '{root}' is Cepheus {version}, and {__version__} is installed",
+            hint="run 'make setup' there, and then '.venv/bin/cepheus bench'",
+        )
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    return typer.main.get_command(import_module("benchmarks.command").app)

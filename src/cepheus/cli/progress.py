@@ -1,22 +1,13 @@
-"""What is under way: a bar for long input, words for long work."""
+"""What is under way: a bar for long input."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    SpinnerColumn,
-    TaskProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from cepheus.core.formats.read import EventFile
 
@@ -48,16 +39,3 @@ class ProgressBar:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._bar.stop()
-
-
-@contextmanager
-def telling() -> Iterator[Callable[[str], None]]:
-    """Give a function that tells on stderr what is under way: in one line of a terminal, elsewhere a line each time."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda words: console.print(words, markup=False)
-        return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("starting")
-        yield lambda words: progress.update(task, description=words)

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from minimal_model import minimal_model
+
 from cepheus.core.batch import EventBatch
 from cepheus.core.event import Event
 from cepheus.core.formats.intervals import argument_name
@@ -14,7 +16,6 @@ from cepheus.core.time import MAX_TIME, SECOND, TimeUnit
 from cepheus.core.values import Value
 from cepheus.engine.interface import Engine
 from cepheus.engine.intervals.engine import IntervalReferenceEngine
-from cepheus.engine.intervals.figure2 import minimal_model
 from cepheus.language.etalis import parse
 from cepheus.rules.check import Checked, check
 from cepheus.rules.interval.matches import Instance

@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 from interval_runs import Found, checked, deployed, event, found, in_order, run, run_batches
+from minimal_model import minimal_model
 
 from cepheus.core import lists
 from cepheus.core.batch import EventBatch
@@ -18,7 +19,6 @@ from cepheus.engine.goals.engine import GoalsEngine
 from cepheus.engine.goals.layout import At
 from cepheus.engine.interface import Engine
 from cepheus.engine.intervals.engine import IntervalReferenceEngine
-from cepheus.engine.intervals.figure2 import minimal_model
 from cepheus.rules.check import Checked
 from cepheus.rules.interval.matches import Instance
 from strategies.interval_programs import POLICIES

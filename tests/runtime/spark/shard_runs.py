@@ -9,6 +9,7 @@ from random import Random
 
 import numpy as np
 import pyarrow as pa
+from memory_store import MemoryStore
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.event import Event
@@ -21,7 +22,6 @@ from cepheus.rules.interval.reach import points
 from cepheus.runtime.spark.state_live import LiveShards, ShardWork
 from cepheus.runtime.spark.state_machine import ShardMachine
 from cepheus.runtime.spark.state_memory import memory
-from cepheus.runtime.spark.state_store import MemoryStore
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 
 

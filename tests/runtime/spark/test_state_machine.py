@@ -8,6 +8,7 @@ from random import Random
 
 import pyarrow as pa
 import pytest
+from memory_store import MemoryStore
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import LimitError, RuleError, SnapshotError
@@ -19,7 +20,6 @@ from cepheus.runtime.spark import state_machine
 from cepheus.runtime.spark.state_live import LiveShards
 from cepheus.runtime.spark.state_machine import ShardMachine
 from cepheus.runtime.spark.state_memory import memory
-from cepheus.runtime.spark.state_store import MemoryStore
 
 sys.path.append(str(Path(__file__).parents[2] / "engine"))
 

@@ -55,15 +55,6 @@ _MANY = 1 << 14
 """Compiled code is worth its loading from so many rows on."""
 
 
-def bool_array(array: pa.Array) -> BoolArray:
-    """Give truth values without nulls as a NumPy array.
-
-    >>> bool_array(pa.array([True, False, True])[1:]).tolist()
-    [False, True]
-    """
-    return _bits(array.buffers()[1], array.offset, len(array))
-
-
 def validity(array: pa.Array) -> BoolArray:
     """Tell for each row of an array whether it has a value.
 

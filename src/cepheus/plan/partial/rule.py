@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cepheus.plan.partial.anatomy import anatomy, consumed_types
-from cepheus.rules.model import Pattern, Policy, Rule, Selection
+from cepheus.rules.model import Pattern, Rule, Selection
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +36,6 @@ class PartialRule:
     def keeps_all(self) -> bool:
         """Whether every event at the root must be sent, because the choice of several needs to count them."""
         return self.selection is not None and self.selection.count not in (None, 1)
-
-    @property
-    def chooses_one(self) -> bool:
-        """Whether an event at the root that leads nowhere can hide another one that leads somewhere."""
-        return self.selection is not None and self.selection.policy is not Policy.EACH
 
     @property
     def joined(self) -> bool:

@@ -9,7 +9,7 @@ from itertools import islice, tee
 from cepheus.core.collector import collector_at_rest
 from cepheus.runtime.network.faults import Faults, FaultyNetwork
 from cepheus.runtime.network.feed import Feed, feed_faulty, publications, set_up, set_up_faulty
-from cepheus.runtime.network.scenario import Plan, Scenario, draw
+from cepheus.runtime.network.scenario import Plan
 from cepheus.runtime.network.simulation import Network
 from cepheus.runtime.network.traffic import Traffic
 
@@ -41,11 +41,6 @@ class Run:
     plan: Plan
     network: Network | FaultyNetwork
     outcome: Outcome
-
-
-def run_scenario(scenario: Scenario, seed: int) -> Run:
-    """Draw a scenario and simulate it."""
-    return run_plan(draw(scenario, seed))
 
 
 def run_plan(plan: Plan) -> Run:

@@ -41,11 +41,6 @@ def tied_rows(batch: EventBatch) -> NDArray[np.int64] | None:
     return rows
 
 
-def total_order(batch: EventBatch) -> NDArray[np.int64]:
-    """Give the rows of a batch, in whatever order, in total order."""
-    return np.lexsort(_keys(batch))
-
-
 def _keys(batch: EventBatch) -> list[NDArray[np.generic]]:
     """Give what events are sorted by, the first criterion last."""
     keys: list[NDArray[np.generic]] = [batch.times]

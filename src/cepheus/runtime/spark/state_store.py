@@ -51,36 +51,3 @@ def remove_blob(store: ShardStore, number: int, parts: int) -> None:
 def _cut(data: bytes) -> Iterator[bytes]:
     for start in range(0, max(len(data), 1), PART):
         yield data[start : start + PART]
-
-
-class MemoryStore:
-    """A store in memory, for tests and for trying rules out.
-
-    >>> store = MemoryStore()
-    >>> write_blob(store, 3, b"abc"), read_blob(store, 3, 1)
-    (1, b'abc')
-    """
-
-    def __init__(self) -> None:
-        self._head: bytes | None = None
-        self.parts: dict[tuple[int, int], bytes] = {}
-
-    def head(self) -> bytes | None:
-        """Give the head."""
-        return self._head
-
-    def set_head(self, data: bytes) -> None:
-        """Write the head."""
-        self._head = data
-
-    def part(self, number: int, part: int) -> bytes:
-        """Give a part of a blob."""
-        return self.parts[number, part]
-
-    def set_part(self, number: int, part: int, data: bytes) -> None:
-        """Write a part of a blob."""
-        self.parts[number, part] = data
-
-    def remove_part(self, number: int, part: int) -> None:
-        """Forget a part of a blob."""
-        del self.parts[number, part]

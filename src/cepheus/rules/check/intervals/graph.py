@@ -47,19 +47,3 @@ def _taken_until(name: str, waiting: dict[str, None]) -> list[str]:
     while taken[-1] != name:
         taken.append(waiting.popitem()[0])
     return taken
-
-
-def on_cycle(name: str, edges: Mapping[str, Sequence[str]]) -> bool:
-    """Tell whether a name depends on itself."""
-    return name in _reachable(name, edges)
-
-
-def _reachable(start: str, edges: Mapping[str, Sequence[str]]) -> set[str]:
-    found: set[str] = set()
-    work = [start]
-    while work:
-        for successor in edges[work.pop()]:
-            if successor in edges and successor not in found:
-                found.add(successor)
-                work.append(successor)
-    return found

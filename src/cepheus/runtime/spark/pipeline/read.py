@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
@@ -186,7 +186,3 @@ class _Reader:
         ways = [*(at[:end] for end in range(len(at), 0, -1)), (at[0], 0)]
         line = next((self._lines[way] for way in ways if way in self._lines), None)
         self.findings.append(Diagnostic("pipeline", message, hint=hint, place=Place(str(self._path), line)))
-
-
-def _other(name: str, known: Sequence[str]) -> str:
-    return did_you_mean(name, known) or f"it has {', '.join(known)}"

@@ -1,0 +1,1 @@
+"""How cost grows with rules, events and time."""

@@ -1,0 +1,78 @@
+"""From nothing to the first answer: a fresh process imports, compiles rules and takes an event, as a user's would."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from benchmarks.measuring.timing import Say
+from benchmarks.workloads.sequences import chapter_rules, rule_text
+from cepheus.core.errors import CepheusError
+
+_PROGRAM = """
+import json, sys, time
+begin = time.perf_counter()
+import cepheus
+imported = time.perf_counter()
+program = cepheus.compile(sys.stdin.read())
+compiled = time.perf_counter()
+with program.start(engine="columns") as session:
+    session.feed({"type": "T0", "time": 1, "value": 1.0})
+    answered = time.perf_counter()
+print(json.dumps([imported - begin, compiled - imported, answered - compiled]))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Startup:
+    """Seconds on the wall clock; ``whole`` is from starting the process to its end.
+
+    ``first_ever`` is the whole of a process that finds no compiled kernel and has to make one.
+    """
+
+    rules: int
+    whole: float
+    imports: float
+    rules_compiled: float
+    first_event: float
+    first_ever: float | None
+
+
+def startup(repeat: int, say: Say, *, quick: bool = False) -> Startup:
+    """Start processes with a warm kernel cache, and unless ``quick`` one with an empty cache."""
+    rules = 50 if quick else 1_000
+    text = rule_text(chapter_rules(rules), "last")
+    say("start-up with a warm cache")
+    _start(text, {})
+    runs = [_start(text, {}) for _ in range(repeat)]
+    first_ever = None
+    if not quick:
+        say("start-up without a compiled kernel")
+        with tempfile.TemporaryDirectory() as folder:
+            first_ever = _start(text, {"CEPHEUS_CACHE_DIR": folder})[0]
+    whole, imports, compiled, first = (min(column) for column in zip(*runs, strict=True))
+    return Startup(rules, whole, imports, compiled, first, first_ever)
+
+
+def _start(text: str, settings: Mapping[str, str]) -> tuple[float, float, float, float]:
+    begin = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **settings},
+    )
+    whole = time.perf_counter() - begin
+    if done.returncode:
+        reason = (done.stderr.strip().splitlines() or ["it gave no reason"])[-1]
+        raise CepheusError.of("measurement", f"the process that was to be measured failed: {reason}")
+    imports, compiled, first = json.loads(done.stdout)
+    return whole, imports, compiled, first

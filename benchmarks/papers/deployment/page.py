@@ -1,0 +1,108 @@
+"""Writes the page of the experiments: each figure, our curves drawn, and the papers' sentences beside them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from benchmarks.papers.deployment.figures import FIGURES, FigurePlan
+from benchmarks.papers.deployment.statements import verdicts
+from benchmarks.papers.deployment.sweep import Curves, Estimate
+from cepheus.core.errors import OptionError
+from cepheus.runtime.network.strategy import Strategy
+
+NAME = "network-experiments.md"
+_MARK = "<!-- figure: {} -->"
+_BEGIN = "<!-- figures -->"
+_COLOURS = {
+    Strategy.CENTR: "#64748b",
+    Strategy.ST: "#1d6fb8",
+    Strategy.ST_PP: "#60a5fa",
+    Strategy.MT: "#e2711d",
+    Strategy.MT_PP: "#fbbf24",
+}
+
+
+def write_page(docs: Path, results: Sequence[Curves], command: str) -> list[Path]:
+    """Put figures into the page, in place of earlier runs of the same; give the files written."""
+    page = docs / NAME
+    if not page.exists():
+        raise OptionError.of("file", f"there is no '{page}'", hint="name the folder of the documentation with --docs")
+    head, _, body = page.read_text(encoding="utf-8").partition(_BEGIN)
+    pieces = re.split(r"<!-- figure: (\w+) -->\n", body)[1:]
+    sections = dict(zip(pieces[::2], pieces[1::2], strict=True))
+    written = []
+    for curves in results:
+        picture = draw_figure(FIGURES[curves.figure], curves, docs / "images" / f"deployment-{curves.figure}.svg")
+        written.append(picture)
+        sections[curves.figure] = _section(curves, command)
+    ordered = [f"{_MARK.format(name)}\n{sections[name].strip()}\n" for name in FIGURES if name in sections]
+    page.write_text("\n".join([f"{head}{_BEGIN}\n", *ordered]), encoding="utf-8")
+    return [page, *written]
+
+
+def _section(curves: Curves, command: str) -> str:
+    plan = FIGURES[curves.figure]
+    title = plan.title if curves.figure == "rules" else f"Figure {curves.figure}: {plan.title.lower()}"
+    names = [strategy.value for strategy in curves.strategies]
+    lines = [f"## {title}", "", f"![{plan.title}: delay and traffic](images/deployment-{curves.figure}.svg)", ""]
+    lines += [f"| {plan.axis or 'traffic, delay'} | {' | '.join(names)} |", f"|--:|{'--:|' * len(names)}"]
+    for x in curves.xs:
+        cells = [f"{curves.traffic[s, x]}/s, {curves.delay[s, x]} ms" for s in curves.strategies]
+        lines.append(f"| {f'{x:g}' if plan.axis else ''} | {' | '.join(cells)} |")
+    lines += ["", "| the paper says | ours | |", "|:--|:--|:--|"]
+    for words, confirmed, figures in verdicts(curves):
+        lines.append(f"| {words} | {'confirmed' if confirmed else '**not confirmed**'} | {figures} |")
+    return "\n".join([*lines, "", f"*Run with `{command}`.*"])
+
+
+def draw_figure(plan: FigurePlan, curves: Curves, path: Path) -> Path:
+    """Draw a figure into an SVG file."""
+    drawing = Figure(figsize=(8.4, 3.2), layout="constrained")
+    left, right = drawing.subplots(1, 2)
+    _panel(left, plan, curves, curves.delay, "delay (ms)")
+    _panel(right, plan, curves, curves.traffic, "traffic (messages/s)")
+    if len(curves.xs) > 1:
+        right.legend(fontsize=8, frameon=False)
+    drawing.suptitle(f"{plan.title}", fontsize=10)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    drawing.savefig(path, metadata={"Date": None})
+    return path
+
+
+def _panel(
+    axes: Axes, plan: FigurePlan, curves: Curves, values: dict[tuple[Strategy, float], Estimate], label: str
+) -> None:
+    axes.set_ylabel(label)
+    axes.grid(visible=True, color="#e2e8f0")
+    axes.set_axisbelow(True)
+    if len(curves.xs) == 1:
+        (x,) = curves.xs
+        found = [(strategy, values[strategy, x]) for strategy in curves.strategies]
+        axes.bar(
+            [strategy.value for strategy, _ in found],
+            [estimate.mean for _, estimate in found],
+            yerr=[estimate.margin for _, estimate in found],
+            color=[_COLOURS[strategy] for strategy, _ in found],
+        )
+        return
+    for strategy in curves.strategies:
+        found_at = [values[strategy, x] for x in curves.xs]
+        axes.errorbar(
+            curves.xs,
+            [estimate.mean for estimate in found_at],
+            yerr=[estimate.margin for estimate in found_at],
+            color=_COLOURS[strategy],
+            label=strategy.value,
+            marker="o",
+            markersize=3,
+            capsize=2,
+        )
+    axes.set_xlabel(plan.axis)
+    axes.set_ylim(bottom=0)
+    if plan.logarithmic:
+        axes.set_xscale("log")

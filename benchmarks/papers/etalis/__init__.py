@@ -1,0 +1,1 @@
+"""The ETALIS paper: its stock ticker."""

@@ -1,0 +1,1 @@
+"""The overview chapter: figures 6 and 7."""

@@ -1,0 +1,1 @@
+"""The paper on uncertainty: figures 6 to 12."""

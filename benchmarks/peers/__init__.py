@@ -1,0 +1,1 @@
+"""Cepheus beside DuckDB and Polars on the same questions."""

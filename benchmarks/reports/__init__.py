@@ -1,0 +1,1 @@
+"""Tables, requirements, pictures and the page of the documentation."""

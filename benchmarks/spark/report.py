@@ -1,0 +1,158 @@
+"""What was measured on Spark: tables, and what must be reached by the wall clock, as all cores are there for it."""
+
+from __future__ import annotations
+
+from benchmarks.measuring.processes import MEBIBYTE
+from benchmarks.measuring.timing import Timing
+from benchmarks.reports.section import Bar, Part, Section, Table, amount, judge, seconds
+from benchmarks.spark.measure import SparkMeasured
+from benchmarks.spark.stream import StreamMeasured
+
+MOST_OVER_IDENTITY = 2.0
+LEAST_OF_BEST = 1.0
+LEAST_OF_NATURAL = 5.0
+MOST_START = 5.0
+LEAST_SHARE = 0.99
+MOST_LAG = 10.0
+MOST_BATCH = 5.0
+MOST_STATE_GROWTH = 1.1
+
+SPARK_TEXT = (
+    "Spark in local mode on two cores reads Parquet files and throws the result away. The natural query runs on fewer "
+    "events, as it compares every event with every other of its area; ours beside it has the same. Rows through Python "
+    "are the rows that our engine gets, chosen, pruned and dealt out in the same way, sent through an identity "
+    "mapInArrow. Numbers of composite events are compared. Times are on the wall clock, the best after a warm-up; CPU "
+    "time is of Spark and all its Python workers."
+)
+SPARK_COLUMNS = ("<question", "<who", "events", "composite events", "events/s", "wall", "CPU")
+STREAM_TEXT = (
+    "Spark in local mode. Every second a Parquet file arrives with a second's worth of events, ready or not; the rule "
+    "is F-last, the state is kept in RocksDB, the result is thrown away. The load runs in the same process and on the "
+    "same cores. What came in the first part of the run is not counted."
+)
+STREAM_COLUMNS = ("<what", "measured")
+
+
+def spark_section(measured: SparkMeasured, *, judged: bool) -> Section:
+    """Report on batches, beside Spark SQL."""
+    return Section(
+        Part.SPARK,
+        "On Spark, beside Spark SQL",
+        (SPARK_TEXT,),
+        (Table("Ours and Spark's own", SPARK_COLUMNS, spark_cells(measured)),),
+        judge(spark_bars(measured), judged=judged),
+    )
+
+
+def stream_section(measured: StreamMeasured, *, judged: bool) -> Section:
+    """Report on a stream."""
+    return Section(
+        Part.STREAMING,
+        "A streaming query on Spark under load",
+        (STREAM_TEXT,),
+        (Table("A steady stream", STREAM_COLUMNS, stream_cells(measured)),),
+        judge(stream_bars(measured), judged=judged),
+    )
+
+
+def spark_cells(measured: SparkMeasured) -> tuple[tuple[str, ...], ...]:
+    """Give a line for each question and contender."""
+    cells: list[tuple[str, ...]] = []
+    for row in measured.rows:
+        whole = (f"{row.composites:,}",)
+        cells += [
+            _line(row.name, "ours", row.events, whole, row.ours),
+            _line(row.name, "rows through Python", row.events, ("",), row.identity),
+            _line(row.name, f"Spark SQL: {row.how}", row.events, whole, row.best),
+            _line(row.name, "ours", row.small, ("",), row.ours_small),
+            _line(row.name, "Spark SQL, as it comes to mind", row.small, ("",), row.natural),
+        ]
+    return tuple(cells)
+
+
+def _line(name: str, who: str, events: int, composites: tuple[str, ...], timing: Timing) -> tuple[str, ...]:
+    return (
+        name,
+        who,
+        f"{events:,}",
+        *composites,
+        amount(events / timing.wall),
+        seconds(timing.wall),
+        seconds(timing.cpu),
+    )
+
+
+def spark_bars(measured: SparkMeasured) -> list[Bar]:
+    """Judge every question, and what a first query costs beyond plain Spark."""
+    bars = []
+    for row in measured.rows:
+        over = row.ours.wall / row.identity.wall
+        expert = row.best.wall / row.ours.wall
+        natural = row.natural.wall / row.ours_small.wall
+        bars += [
+            Bar(
+                f"{row.name}, rows through Python",
+                f"at most {MOST_OVER_IDENTITY:g}x the time",
+                f"{over:.2f}x",
+                over <= MOST_OVER_IDENTITY,
+            ),
+            Bar(
+                f"{row.name}, the best Spark SQL",
+                f"at least {LEAST_OF_BEST:g}x as fast",
+                f"{expert:.2f}x",
+                expert >= LEAST_OF_BEST,
+            ),
+            Bar(
+                f"{row.name}, natural Spark SQL, {row.small:,} events",
+                f"at least {LEAST_OF_NATURAL:g}x as fast",
+                f"{natural:.1f}x",
+                natural >= LEAST_OF_NATURAL,
+            ),
+        ]
+    extra = measured.first - measured.first_plain
+    bars.append(
+        Bar(
+            "first query, beyond plain Spark",
+            f"under {seconds(MOST_START)}",
+            seconds(max(extra, 0)),
+            extra < MOST_START,
+        )
+    )
+    return bars
+
+
+def stream_cells(measured: StreamMeasured) -> tuple[tuple[str, str], ...]:
+    """Give the lines of the table."""
+    scale = measured.scale
+    return (
+        ("events offered", f"{amount(measured.offered)} events/s for {scale.seconds - scale.warm_up} s"),
+        ("keys, window", f"{scale.keys:,}, {seconds(scale.window)}"),
+        ("events processed", f"{amount(measured.taken)} events/s"),
+        ("events that waited at the end", f"those of {seconds(max(measured.lag, 0.0))}"),
+        ("micro-batches", f"{len(measured.batches):,}"),
+        ("micro-batch, p50", seconds(measured.batch_seconds(0.5))),
+        ("micro-batch, p99", seconds(measured.batch_seconds(0.99))),
+        ("state, at the end", f"{(measured.state[-1] if measured.state else 0) / MEBIBYTE:.1f} MiB"),
+        ("composite events, late events", f"{measured.composites:,}, {measured.late:,}"),
+    )
+
+
+def stream_bars(measured: StreamMeasured) -> list[Bar]:
+    """Judge whether the query keeps up, in short steps, without growing."""
+    share = measured.taken / measured.offered
+    slowest = measured.batch_seconds(0.99)
+    return [
+        Bar(
+            f"streaming, {amount(measured.offered)} events/s offered",
+            f"at least {LEAST_SHARE:.0%} processed, at most {seconds(MOST_LAG)} behind",
+            f"{share:.1%}, {seconds(max(measured.lag, 0.0))} behind",
+            share >= LEAST_SHARE and measured.lag <= MOST_LAG,
+        ),
+        Bar("streaming, micro-batch p99", f"under {seconds(MOST_BATCH)}", seconds(slowest), slowest < MOST_BATCH),
+        Bar(
+            "streaming, state of the last third of the run",
+            f"at most {MOST_STATE_GROWTH:g}x the third before",
+            f"{measured.growth:.2f}x",
+            measured.growth <= MOST_STATE_GROWTH,
+        ),
+    ]

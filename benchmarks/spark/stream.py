@@ -1,0 +1,181 @@
+"""Measures a streaming query under a steady load: does it keep up, how long do micro-batches take, does its state grow?
+
+Every second a file with a second's worth of events arrives, whether or not the query is ready for it. Event time is
+the time of arrival, so the window of five minutes holds what five minutes bring, and the state is full only after
+that; a run is longer than that, and the first part of it is not counted.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.measuring.timing import Say
+from cepheus.core.time import SECOND
+from cepheus.runtime.spark.detect import detect
+from cepheus.runtime.spark.session import spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SCHEMA = "type string, time timestamp, area long, value double"
+_VARIANTS = 8
+_START = 1_700_000_000 * SECOND
+
+
+@dataclass(frozen=True, slots=True)
+class StreamScale:
+    """How much is measured: events a second, keys, the window and the run in seconds, how much of it is not counted."""
+
+    rate: int = 100_000
+    keys: int = 1_000
+    window: int = 300
+    seconds: int = 480
+    warm_up: int = 120
+    cores: int = 2
+
+
+STREAM_FULL = StreamScale()
+STREAM_QUICK = StreamScale(rate=2_000, keys=50, window=5, seconds=12, warm_up=4)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamMeasured:
+    """What a run showed after its warm-up.
+
+    ``offered`` and ``taken`` are events a second, ``lag`` the seconds of events that waited at the end, ``batches`` the
+    seconds of each micro-batch, ``state`` the bytes of state after each of them.
+    """
+
+    scale: StreamScale
+    offered: float
+    taken: float
+    lag: float
+    batches: tuple[float, ...]
+    state: tuple[int, ...]
+    composites: int
+    late: int
+
+    def batch_seconds(self, share: float) -> float:
+        """Give how long micro-batches take: a share of them is not longer."""
+        return float(np.quantile(self.batches, share)) if self.batches else float("nan")
+
+    @property
+    def growth(self) -> float:
+        """How the largest state of the last third of the run compares with that of the third before."""
+        third = max(len(self.state) // 3, 1)
+        before, last = self.state[-2 * third : -third] or self.state, self.state[-third:]
+        return max(last, default=0) / max(*before, 1)
+
+
+def stream(say: Say, scale: StreamScale) -> StreamMeasured:
+    """Run a streaming query under load."""
+    options = {"spark.sql.streaming.numRecentProgressUpdates": "100000"}
+    say("starting Spark")
+    spark = spark_session(f"local[{scale.cores}]", name="cepheus bench streaming", options=options)
+    try:
+        with tempfile.TemporaryDirectory(prefix="cepheus-bench-") as name:
+            return _measure(spark, Path(name), say, scale)
+    finally:
+        spark.stop()
+
+
+def _measure(spark: SparkSession, folder: Path, say: Say, scale: StreamScale) -> StreamMeasured:
+    arriving = folder / "arriving"
+    arriving.mkdir()
+    events = spark.readStream.schema(_SCHEMA).parquet(str(arriving))
+    rule = (
+        "define Fire(area: int, temp: double) from Smoke(area=$a) and "
+        f"last Temp(area=$a and value>45) within {scale.window} s from Smoke "
+        "where area = Smoke.area and temp = Temp.value"
+    )
+    found = detect(rule, events, watermark="1 second", shards=scale.cores)
+    seconds = _seconds(scale)
+    _arrive(seconds, arriving, 0)  # a first file, so that compiling and starting workers is not part of the load
+    query = found.dataframe.writeStream.format("noop").option("checkpointLocation", str(folder / "checkpoint")).start()
+    query.processAllAvailable()
+    load = _Load(seconds, arriving, scale.seconds)
+    load.start()
+    while load.is_alive():
+        load.join(5)
+        say(f"streaming query under load, {load.arrived} of {scale.seconds} s")
+    arrived = load.arrived
+    progress = [each for each in query.recentProgress if each["numInputRows"]]
+    query.stop()
+    return _judged(scale, progress, arrived)
+
+
+def _judged(scale: StreamScale, progress: Sequence[Any], arrived: int) -> StreamMeasured:
+    """Count what came after the warm-up; the first file came before the load."""
+    taken = np.cumsum([each["numInputRows"] for each in progress]) / scale.rate - 1
+    counted = [each for each, seconds in zip(progress, taken.tolist(), strict=True) if seconds > scale.warm_up]
+    rows = sum(each["numInputRows"] for each in counted)
+    span = arrived - scale.warm_up
+    metrics = [each["observedMetrics"]["cepheus"] for each in counted]
+    lag = arrived - float(taken[-1])
+    return StreamMeasured(
+        scale,
+        offered=scale.rate,
+        taken=rows / span,
+        lag=lag,
+        batches=tuple(each["durationMs"]["triggerExecution"] / 1000 for each in counted),
+        state=tuple(metric["state_bytes"] for metric in metrics),
+        composites=sum(metric["composites"] for metric in metrics),
+        late=sum(metric["late"] for metric in metrics),
+    )
+
+
+def _seconds(scale: StreamScale) -> list[pa.Table]:
+    """Give some seconds' worth of events, with times from 0 to a second."""
+    random = np.random.default_rng(7)
+    tables = []
+    for _ in range(_VARIANTS):
+        smoke = random.random(scale.rate) < 0.1
+        tables.append(
+            pa.table(
+                {
+                    "type": pa.array(np.where(smoke, "Smoke", "Temp")),
+                    "time": pa.array(np.sort(random.integers(0, SECOND, scale.rate))),
+                    "area": pa.array(random.integers(0, scale.keys, scale.rate)),
+                    "value": pa.array(np.round(100 * random.random(scale.rate), 3), mask=smoke),
+                }
+            )
+        )
+    return tables
+
+
+def _arrive(seconds: Sequence[pa.Table], folder: Path, number: int) -> None:
+    """Let the events of a second appear at once."""
+    table = seconds[number % len(seconds)]
+    times = pa.array(table.column("time").to_numpy() + _START + number * SECOND).cast(pa.timestamp("us", tz="UTC"))
+    hidden = folder / f"_{number:06}.parquet"
+    pq.write_table(table.set_column(1, "time", times), hidden, compression="snappy")
+    hidden.rename(folder / f"{number:06}.parquet")
+
+
+class _Load(threading.Thread):
+    """Lets a file arrive every second, whatever the query does."""
+
+    def __init__(self, seconds: Sequence[pa.Table], folder: Path, count: int) -> None:
+        super().__init__(name="load", daemon=True)
+        self._seconds = seconds
+        self._folder = folder
+        self._count = count
+        self.arrived = 0
+
+    def run(self) -> None:
+        """Write the files."""
+        begin = time.monotonic()
+        for number in range(1, self._count + 1):
+            time.sleep(max(0.0, begin + number - time.monotonic()))
+            _arrive(self._seconds, self._folder, number)
+            self.arrived = number

@@ -1,0 +1,65 @@
+"""Everything that can be measured and reported, in parts that can be asked for one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchmarks.growth import footprint, scaling, startup
+from benchmarks.growth.report import growth_section
+from benchmarks.measuring.timing import Say
+from benchmarks.papers.etalis import stock_ticker
+from benchmarks.papers.etalis.report import stock_section
+from benchmarks.papers.overview import figure6, figure7
+from benchmarks.papers.overview.report import figure6_section, figure7_section
+from benchmarks.papers.uncertainty import accuracy, bayes, certain, overhead
+from benchmarks.papers.uncertainty.report import accuracy_section, bayes_section, certain_section, uncertain_section
+from benchmarks.peers.compare import peers
+from benchmarks.peers.report import peer_section
+from benchmarks.reports.section import Part, Section
+from benchmarks.spark import measure as on_spark
+from benchmarks.spark import stream as under_load
+from benchmarks.spark.report import spark_section, stream_section
+
+_MOST_REPEATS = 3  # of what takes long; its times are of many events, and so already even
+
+
+def measure(part: Part, say: Say, *, workloads: Sequence[str] = (), repeat: int = 5, quick: bool = False) -> Section:
+    """Measure a part and report on it; ``say`` is told what is under way.
+
+    ``quick`` measures next to nothing, to try it out; nothing is judged by that.
+    """
+    some = min(repeat, _MOST_REPEATS)
+    judged = not quick
+    match part:
+        case Part.PEERS:
+            return peer_section(peers(workloads, repeat, say, quick=quick), judged=judged)
+        case Part.FIGURE6:
+            return figure6_section(figure6.figure6(some, say, figure6.QUICK if quick else figure6.FULL))
+        case Part.FIGURE7:
+            return figure7_section(figure7.figure7(some, say, figure7.QUICK if quick else figure7.FULL))
+        case Part.SCALING:
+            return growth_section(
+                scaling.scaling(some, say, scaling.QUICK if quick else scaling.FULL),
+                footprint.footprint(say, footprint.QUICK if quick else footprint.FULL),
+                startup.startup(some, say, quick=quick),
+                judged=judged,
+            )
+        case Part.CERTAIN:
+            plain = certain.plainness(repeat, say, overhead.QUICK if quick else overhead.FULL)
+            return certain_section(plain, judged=judged)
+        case Part.UNCERTAIN:
+            costs = overhead.overhead(some, say, overhead.QUICK if quick else overhead.FULL)
+            return uncertain_section(costs, judged=judged)
+        case Part.ACCURACY:
+            return accuracy_section(accuracy.accuracy(say, *((600, 11) if quick else ())), judged=judged)
+        case Part.BAYES:
+            return bayes_section(bayes.figure12(say, bayes.QUICK if quick else bayes.FULL), judged=judged)
+        case Part.SPARK:
+            queries = on_spark.measure_spark(some, say, on_spark.SPARK_QUICK if quick else on_spark.SPARK_FULL)
+            return spark_section(queries, judged=judged)
+        case Part.STREAMING:
+            steady = under_load.stream(say, under_load.STREAM_QUICK if quick else under_load.STREAM_FULL)
+            return stream_section(steady, judged=judged)
+        case Part.ETALIS:
+            stock = stock_ticker.stock_ticker(some, say, stock_ticker.QUICK if quick else stock_ticker.FULL)
+            return stock_section(stock, judged=judged)

@@ -1,0 +1,1 @@
+"""The questions: streams of events and sets of rules, drawn from seeds."""

@@ -1,1 +1,0 @@
-"""Measures a network of real processes on this machine."""
