@@ -82,11 +82,12 @@ def _show(found: Curves, console: Console) -> None:
     for strategy in found.strategies:
         table.add_column(strategy.value, justify="right")
     for x in found.xs:
-        cells = [f"{found.traffic[s, x]}/s\n{found.delay[s, x]} ms" for s in found.strategies]
+        cells = [f"{found.traffic[s, x]}/s\n{found.delay_words(s, x)}" for s in found.strategies]
         table.add_row(f"{x:g}" if plan.axis else "default", *cells)
     console.print(table)
+    marks = {True: "[green]confirmed[/]", False: "[red]not confirmed[/]", None: "[yellow]not judged[/]"}
     for words, confirmed, figures in verdicts(found):
-        mark = "[green]confirmed[/]" if confirmed else "[red]not confirmed[/]"
+        mark = marks[confirmed]
         console.print(f"  {mark}: {words} [dim]{figures}[/]")
     speeds = ", ".join(f"{strategy.value} {speed:.0f}x" for strategy, speed in found.speed.items())
     console.print(f"  [dim]faster than real time, per core: {speeds}[/]\n")

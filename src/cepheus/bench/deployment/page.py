@@ -15,10 +15,14 @@ from cepheus.core.errors import OptionError
 NAME = "network-experiments.md"
 _MARK = "<!-- figure: {} -->"
 _BEGIN = "<!-- figures -->"
+_JUDGED = {True: "confirmed", False: "**not confirmed**", None: "not judged"}
 
 
-def verdicts(curves: Curves) -> list[tuple[str, bool, str]]:
-    """Give the papers' sentences on a figure, each with whether our curves confirm it and the figures it went by."""
+def verdicts(curves: Curves) -> list[tuple[str, bool | None, str]]:
+    """Give the papers' sentences on a figure, each with whether our curves confirm it and the figures it went by.
+
+    None stands for a sentence on delays that cannot be judged, because there are none.
+    """
     found = []
     for statement in STATEMENTS:
         if statement.figure == curves.figure:
@@ -52,9 +56,9 @@ def _section(curves: Curves, command: str) -> str:
     lines = [f"## {title}", "", f"![{plan.title}: delay and traffic](images/deployment-{curves.figure}.svg)", ""]
     lines += [f"| {plan.axis or 'traffic, delay'} | {' | '.join(names)} |", f"|--:|{'--:|' * len(names)}"]
     for x in curves.xs:
-        cells = [f"{curves.traffic[s, x]}/s, {curves.delay[s, x]} ms" for s in curves.strategies]
+        cells = [f"{curves.traffic[s, x]}/s, {curves.delay_words(s, x)}" for s in curves.strategies]
         lines.append(f"| {f'{x:g}' if plan.axis else ''} | {' | '.join(cells)} |")
     lines += ["", "| the paper says | ours | |", "|:--|:--|:--|"]
     for words, confirmed, figures in verdicts(curves):
-        lines.append(f"| {words} | {'confirmed' if confirmed else '**not confirmed**'} | {figures} |")
+        lines.append(f"| {words} | {_JUDGED[confirmed]} | {figures} |")
     return "\n".join([*lines, "", f"*Run with `{command}`.*"])

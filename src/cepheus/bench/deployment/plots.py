@@ -1,4 +1,7 @@
-"""Draws the figures: traffic and delay over what is varied, with confidence intervals."""
+"""Draws the figures: traffic and delay over what is varied, with confidence intervals.
+
+A point is hollow if it stands for fewer runs than there are seeds, and missing if it stands for none.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,8 @@ def draw_figure(plan: FigurePlan, curves: Curves, path: Path) -> Path:
     _panel(left, plan, curves, curves.delay, "delay (ms)")
     _panel(right, plan, curves, curves.traffic, "traffic (messages/s)")
     if len(curves.xs) > 1:
-        right.legend(fontsize=8, frameon=False)
-    drawing.suptitle(f"{plan.title}", fontsize=10)
+        right.legend(frameon=False)
+    drawing.suptitle(f"{plan.title}", fontsize=12)
     path.parent.mkdir(parents=True, exist_ok=True)
     drawing.savefig(path, metadata={"Date": None})
     return path
@@ -42,7 +45,7 @@ def _panel(
     axes.set_axisbelow(True)
     if len(curves.xs) == 1:
         (x,) = curves.xs
-        found = [(strategy, values[strategy, x]) for strategy in curves.strategies]
+        found = [(strategy, values[strategy, x]) for strategy in curves.strategies if (strategy, x) in values]
         axes.bar(
             [strategy.value for strategy, _ in found],
             [estimate.mean for _, estimate in found],
@@ -51,17 +54,20 @@ def _panel(
         )
         return
     for strategy in curves.strategies:
-        found_at = [values[strategy, x] for x in curves.xs]
+        found_at = {x: values[strategy, x] for x in curves.xs if (strategy, x) in values}
         axes.errorbar(
-            curves.xs,
-            [estimate.mean for estimate in found_at],
-            yerr=[estimate.margin for estimate in found_at],
+            list(found_at),
+            [estimate.mean for estimate in found_at.values()],
+            yerr=[estimate.margin for estimate in found_at.values()],
             color=_COLOURS[strategy],
             label=strategy.value,
             marker="o",
             markersize=3,
             capsize=2,
         )
+        few = {x: at.mean for x, at in found_at.items() if at.runs < curves.traffic[strategy, x].runs}
+        colour = _COLOURS[strategy]
+        axes.plot([*few], [*few.values()], "o", color=colour, markerfacecolor="white", markersize=5, zorder=3)
     axes.set_xlabel(plan.axis)
     axes.set_ylim(bottom=0)
     if plan.logarithmic:
