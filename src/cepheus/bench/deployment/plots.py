@@ -6,7 +6,9 @@ A point is hollow if it stands for fewer runs than there are seeds, and missing 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -14,6 +16,13 @@ from cepheus.bench.deployment.figures import FigurePlan
 from cepheus.bench.deployment.summary import Curves, Estimate
 from cepheus.runtime.network.strategy import Strategy
 
+if TYPE_CHECKING:
+    from matplotlib.typing import RcKeyType  # newer than the oldest Matplotlib that will do
+
+_STYLE: dict[RcKeyType, object] = {
+    "font.size": 12,  # to be read on a phone, too
+    "svg.hashsalt": "cepheus",  # the same picture gives the same file
+}
 _COLOURS = {
     Strategy.CENTR: "#64748b",
     Strategy.ST: "#1d6fb8",
@@ -25,15 +34,17 @@ _COLOURS = {
 
 def draw_figure(plan: FigurePlan, curves: Curves, path: Path) -> Path:
     """Draw a figure into an SVG file."""
-    drawing = Figure(figsize=(8.4, 3.2), layout="constrained")
-    left, right = drawing.subplots(1, 2)
-    _panel(left, plan, curves, curves.delay, "delay (ms)")
-    _panel(right, plan, curves, curves.traffic, "traffic (messages/s)")
-    if len(curves.xs) > 1:
-        right.legend(frameon=False)
-    drawing.suptitle(f"{plan.title}", fontsize=12)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    drawing.savefig(path, metadata={"Date": None})
+    with mpl.rc_context(_STYLE):
+        drawing = Figure(figsize=(8.4, 3.9), layout="constrained")
+        left, right = drawing.subplots(1, 2)
+        _panel(left, plan, curves, curves.delay, "delay (ms)")
+        _panel(right, plan, curves, curves.traffic, "traffic (messages/s)")
+        if len(curves.xs) > 1:
+            lines, names = right.get_legend_handles_labels()
+            drawing.legend(lines, names, loc="outside lower center", ncols=len(names), frameon=False)
+        drawing.suptitle(f"{plan.title}", fontsize=13)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        drawing.savefig(path, metadata={"Date": None})
     return path
 
 

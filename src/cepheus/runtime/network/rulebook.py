@@ -112,7 +112,7 @@ class Rulebook(Sinks):
         if settled.since is None:
             self._send(client, Refused(settled.request, settled.reason))
         else:
-            self._send(client, Deployed(settled.request, settled.since))
+            self._send(client, Deployed(settled.request, None if self._many else settled.since))
 
     def _wanted_types(self) -> set[str]:
         if self._many:
