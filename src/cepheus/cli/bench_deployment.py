@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cepheus.core.errors import OptionError
+from cepheus.core.extras import how_to_install
 from cepheus.core.time import parse_duration
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def _session() -> Any:
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        raise OptionError.of("spark", "PySpark is not installed", hint="pip install 'cepheus-cep[spark]'") from None
+        raise OptionError.of("spark", "PySpark is not installed", hint=how_to_install("spark")) from None
     return SparkSession.builder.appName("cepheus bench deployment").getOrCreate()
 
 
