@@ -43,4 +43,4 @@ def on_startup(**_: object) -> None:
     LEXERS["EtalisLexer"] = ("etalis_lexer", EtalisLexer.name, EtalisLexer.aliases, ("*.etalis",), ())
 
 
-__all__ = ["EtalisLexer", "on_startup"]
+__all__ = ["EtalisLexer"]  # Pygments takes every name in it for a lexer

@@ -46,4 +46,4 @@ def on_startup(**_: object) -> None:
     LEXERS["TeslaLexer"] = ("tesla_lexer", TeslaLexer.name, TeslaLexer.aliases, ("*.tesla",), ())
 
 
-__all__ = ["TeslaLexer", "on_startup"]
+__all__ = ["TeslaLexer"]  # Pygments takes every name in it for a lexer

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -25,8 +26,13 @@ NODE = 'name = "p1"\nlisten = "127.0.0.1:0"\nstate = "state"\n'
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A node that serves while the commands run; gives its address."""
-    folder = tmp_path_factory.mktemp("node")
-    (folder / "node.toml").write_text(NODE)
+    with _served(tmp_path_factory.mktemp("node"), NODE) as address:
+        yield address
+
+
+@contextmanager
+def _served(folder: Path, text: str) -> Iterator[str]:
+    (folder / "node.toml").write_text(text)
     started, address = threading.Event(), []
     loop = asyncio.new_event_loop()
     stop = asyncio.Event()
@@ -42,10 +48,27 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     thread = threading.Thread(target=lambda: loop.run_until_complete(serve()))
     thread.start()
     started.wait()
-    yield address[0]
-    loop.call_soon_threadsafe(stop.set)
-    thread.join()
-    loop.close()
+    try:
+        yield address[0]
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join()
+        loop.close()
+
+
+def test_with_many_trees_no_moment_is_named(tmp_path: Path) -> None:
+    rules = tmp_path / "fire.tesla"
+    rules.write_text("define Fire() from Smoke()")
+    with _served(tmp_path, f'{NODE}strategy = "MT"\n') as node:
+        said = _run("deploy", str(rules), "--to", node)
+        assert said == "deployed: Fire; with many trees, in each from the moment on at which its root hears of it\n"
+        assert _run("withdraw", "Fire", "--to", node).startswith("withdrawn: Fire; with many trees, in each from")
+
+
+def test_subscriptions_that_nothing_can_meet_are_warned_of_once(node: str) -> None:
+    said = _subscribe(node, *(f"{kind}(area = 'A{n}')" for kind in ("Flood", "Storm", "Quake") for n in range(4)))
+    assert said.count("warning") == 1
+    assert "no rule makes events of types 'Flood', 'Storm' and 'Quake'" in said
 
 
 def test_from_deploying_to_withdrawing(node: str, tmp_path: Path) -> None:
@@ -149,11 +172,14 @@ def test_what_a_command_waits_for_is_said() -> None:
     assert "nobody listens there" in nobody.stderr
 
 
-def _subscribe(node: str, pattern: str) -> str:
+def _subscribe(node: str, *patterns: str) -> str:
     """Subscribe for a moment; give what was noted meanwhile."""
     command = [sys.executable, "-m", "cepheus"]
     done = subprocess.run(
-        [*command, "subscribe", pattern, "--to", node, "--timeout", "0.1s"], capture_output=True, text=True, check=True
+        [*command, "subscribe", *patterns, "--to", node, "--timeout", "0.1s"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return done.stderr
 

@@ -38,6 +38,15 @@ def test_random_scenarios(run: Command, tmp_path: Path) -> None:
     assert (tmp_path / "network.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
+def test_where_no_sink_receives_anything_there_is_no_delay(run: Command, tmp_path: Path) -> None:
+    (tmp_path / "nobody.toml").write_text(_SMALL.replace("subscriptions = 2", "subscriptions = 0"), encoding="utf-8")
+    result = run("simulate", "nobody.toml", "--strategy", "ST")
+    rows = {
+        cells[1].strip(): cells[2].strip() for line in result.out.splitlines() if len(cells := line.split("│")) == 4
+    }
+    assert (rows["events received by sinks"], rows["mean delay"], rows["longest delay"]) == ("0", "n/a", "n/a")
+
+
 def test_all_rules_may_select_each_event(tmp_path: Path) -> None:
     (tmp_path / "each.toml").write_text(_SMALL + "each_share = 1\n", encoding="utf-8")
     assert read_plan(tmp_path / "each.toml").scenario.each_share == 1.0

@@ -17,6 +17,7 @@ from benchmarks.papers.deployment.statements import verdicts
 from benchmarks.papers.deployment.sweep import Curves, Job, Result, curves, jobs_of, run_jobs, run_on_spark
 from benchmarks.reports.terminal import telling
 from cepheus.core.errors import OptionError
+from cepheus.core.extras import how_to_install
 from cepheus.core.time import parse_duration
 
 
@@ -61,7 +62,7 @@ def _session() -> Any:
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        raise OptionError.of("spark", "PySpark is not installed", hint="pip install 'cepheus-cep[spark]'") from None
+        raise OptionError.of("spark", "PySpark is not installed", hint=how_to_install("spark")) from None
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     return SparkSession.builder.appName("cepheus bench deployment").getOrCreate()
 
@@ -73,11 +74,12 @@ def _show(found: Curves, console: Console) -> None:
     for strategy in found.strategies:
         table.add_column(strategy.value, justify="right")
     for x in found.xs:
-        cells = [f"{found.traffic[s, x]}/s\n{found.delay[s, x]} ms" for s in found.strategies]
+        cells = [f"{found.traffic[s, x]}/s\n{found.delay_words(s, x)}" for s in found.strategies]
         table.add_row(f"{x:g}" if plan.axis else "default", *cells)
     console.print(table)
+    marks = {True: "[green]confirmed[/]", False: "[red]not confirmed[/]", None: "[yellow]not judged[/]"}
     for words, confirmed, figures in verdicts(found):
-        mark = "[green]confirmed[/]" if confirmed else "[red]not confirmed[/]"
+        mark = marks[confirmed]
         console.print(f"  {mark}: {words} [dim]{figures}[/]")
     speeds = ", ".join(f"{strategy.value} {speed:.0f}x" for strategy, speed in found.speed.items())
     console.print(f"  [dim]faster than real time, per core: {speeds}[/]\n")

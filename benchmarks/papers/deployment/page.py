@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -15,9 +17,17 @@ from benchmarks.papers.deployment.sweep import Curves, Estimate
 from cepheus.core.errors import OptionError
 from cepheus.runtime.network.strategy import Strategy
 
+if TYPE_CHECKING:
+    from matplotlib.typing import RcKeyType  # newer than the oldest Matplotlib that will do
+
 NAME = "network-experiments.md"
 _MARK = "<!-- figure: {} -->"
 _BEGIN = "<!-- figures -->"
+_JUDGED = {True: "confirmed", False: "**not confirmed**", None: "not judged"}
+_STYLE: dict[RcKeyType, object] = {
+    "font.size": 12,  # to be read on a phone, too
+    "svg.hashsalt": "cepheus",  # the same picture gives the same file
+}
 _COLOURS = {
     Strategy.CENTR: "#64748b",
     Strategy.ST: "#1d6fb8",
@@ -52,25 +62,30 @@ def _section(curves: Curves, command: str) -> str:
     lines = [f"## {title}", "", f"![{plan.title}: delay and traffic](images/deployment-{curves.figure}.svg)", ""]
     lines += [f"| {plan.axis or 'traffic, delay'} | {' | '.join(names)} |", f"|--:|{'--:|' * len(names)}"]
     for x in curves.xs:
-        cells = [f"{curves.traffic[s, x]}/s, {curves.delay[s, x]} ms" for s in curves.strategies]
+        cells = [f"{curves.traffic[s, x]}/s, {curves.delay_words(s, x)}" for s in curves.strategies]
         lines.append(f"| {f'{x:g}' if plan.axis else ''} | {' | '.join(cells)} |")
     lines += ["", "| the paper says | ours | |", "|:--|:--|:--|"]
     for words, confirmed, figures in verdicts(curves):
-        lines.append(f"| {words} | {'confirmed' if confirmed else '**not confirmed**'} | {figures} |")
+        lines.append(f"| {words} | {_JUDGED[confirmed]} | {figures} |")
     return "\n".join([*lines, "", f"*Run with `{command}`.*"])
 
 
 def draw_figure(plan: FigurePlan, curves: Curves, path: Path) -> Path:
-    """Draw a figure into an SVG file."""
-    drawing = Figure(figsize=(8.4, 3.2), layout="constrained")
-    left, right = drawing.subplots(1, 2)
-    _panel(left, plan, curves, curves.delay, "delay (ms)")
-    _panel(right, plan, curves, curves.traffic, "traffic (messages/s)")
-    if len(curves.xs) > 1:
-        right.legend(fontsize=8, frameon=False)
-    drawing.suptitle(f"{plan.title}", fontsize=10)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    drawing.savefig(path, metadata={"Date": None})
+    """Draw a figure into an SVG file: traffic and delay over what is varied, with confidence intervals.
+
+    A point is hollow if it stands for fewer runs than there are seeds, and missing if it stands for none.
+    """
+    with mpl.rc_context(_STYLE):
+        drawing = Figure(figsize=(8.4, 3.9), layout="constrained")
+        left, right = drawing.subplots(1, 2)
+        _panel(left, plan, curves, curves.delay, "delay (ms)")
+        _panel(right, plan, curves, curves.traffic, "traffic (messages/s)")
+        if len(curves.xs) > 1:
+            lines, names = right.get_legend_handles_labels()
+            drawing.legend(lines, names, loc="outside lower center", ncols=len(names), frameon=False)
+        drawing.suptitle(f"{plan.title}", fontsize=13)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        drawing.savefig(path, metadata={"Date": None})
     return path
 
 
@@ -82,7 +97,7 @@ def _panel(
     axes.set_axisbelow(True)
     if len(curves.xs) == 1:
         (x,) = curves.xs
-        found = [(strategy, values[strategy, x]) for strategy in curves.strategies]
+        found = [(strategy, values[strategy, x]) for strategy in curves.strategies if (strategy, x) in values]
         axes.bar(
             [strategy.value for strategy, _ in found],
             [estimate.mean for _, estimate in found],
@@ -91,17 +106,20 @@ def _panel(
         )
         return
     for strategy in curves.strategies:
-        found_at = [values[strategy, x] for x in curves.xs]
+        found_at = {x: values[strategy, x] for x in curves.xs if (strategy, x) in values}
         axes.errorbar(
-            curves.xs,
-            [estimate.mean for estimate in found_at],
-            yerr=[estimate.margin for estimate in found_at],
+            list(found_at),
+            [estimate.mean for estimate in found_at.values()],
+            yerr=[estimate.margin for estimate in found_at.values()],
             color=_COLOURS[strategy],
             label=strategy.value,
             marker="o",
             markersize=3,
             capsize=2,
         )
+        few = {x: at.mean for x, at in found_at.items() if at.runs < curves.traffic[strategy, x].runs}
+        colour = _COLOURS[strategy]
+        axes.plot([*few], [*few.values()], "o", color=colour, markerfacecolor="white", markersize=5, zorder=3)
     axes.set_xlabel(plan.axis)
     axes.set_ylim(bottom=0)
     if plan.logarithmic:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import mean
 
 from benchmarks.papers.deployment.sweep import Curves
 from cepheus.runtime.network.strategy import Strategy
@@ -11,13 +12,17 @@ from cepheus.runtime.network.strategy import Strategy
 C, ST, MT, SP, MP = Strategy.CENTR, Strategy.ST, Strategy.MT, Strategy.ST_PP, Strategy.MT_PP
 
 
+Check = Callable[[Curves], tuple[bool | None, str]]
+"""Gives whether our curves confirm a sentence, None if it cannot be judged, and the figures it went by."""
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence of a paper; ``check`` gives whether our curves confirm it, and the figures it went by."""
+    """A sentence of a paper, and how it is judged."""
 
     figure: str
     words: str
-    check: Callable[[Curves], tuple[bool, str]]
+    check: Check
 
 
 def _compared(curves: Curves, one: Strategy, other: Strategy) -> tuple[float, str]:
@@ -26,7 +31,7 @@ def _compared(curves: Curves, one: Strategy, other: Strategy) -> tuple[float, st
     return a / b, f"{one.value} {a:.0f}/s, {other.value} {b:.0f}/s ({a / b - 1:+.0%})"
 
 
-def _below(one: Strategy, other: Strategy) -> Callable[[Curves], tuple[bool, str]]:
+def _below(one: Strategy, other: Strategy) -> Check:
     def check(curves: Curves) -> tuple[bool, str]:
         ratio, words = _compared(curves, one, other)
         return ratio < 1, words
@@ -34,23 +39,43 @@ def _below(one: Strategy, other: Strategy) -> Callable[[Curves], tuple[bool, str
     return check
 
 
-def _faster(one: Strategy, other: Strategy) -> Callable[[Curves], tuple[bool, str]]:
-    def check(curves: Curves) -> tuple[bool, str]:
-        a, b = curves.delay_of(one), curves.delay_of(other)
-        return a < b, f"{one.value} {a:.1f} ms, {other.value} {b:.1f} ms"
+def _faster(one: Strategy, other: Strategy) -> Check:
+    def check(curves: Curves) -> tuple[bool | None, str]:
+        found, words = _delays(curves, one, other)
+        return None if found is None else found[0] < found[1], words
 
     return check
 
 
-def _alike(one: Strategy, other: Strategy, share: float) -> Callable[[Curves], tuple[bool, str]]:
-    def check(curves: Curves) -> tuple[bool, str]:
-        a, b = curves.delay_of(one), curves.delay_of(other)
-        return abs(a - b) <= share * b, f"{one.value} {a:.1f} ms, {other.value} {b:.1f} ms"
+def _alike(one: Strategy, other: Strategy, share: float) -> Check:
+    def check(curves: Curves) -> tuple[bool | None, str]:
+        found, words = _delays(curves, one, other)
+        return None if found is None else abs(found[0] - found[1]) <= share * found[1], words
 
     return check
 
 
-def _grows(strategy: Strategy) -> Callable[[Curves], tuple[bool, str]]:
+def _delays(curves: Curves, one: Strategy, other: Strategy) -> tuple[tuple[float, float] | None, str]:
+    """Give the mean delays of two strategies over the points at which both have one, and in words."""
+    found = curves.delays_of(one, other)
+    if not found:
+        return None, _no_delay(curves, one, other)
+    a, b = (mean(each[place] for each in found) for place in (0, 1))
+    return (a, b), f"{one.value} {a:.1f} ms, {other.value} {b:.1f} ms{_points(curves, len(found))}"
+
+
+def _no_delay(curves: Curves, *strategies: Strategy) -> str:
+    without = [strategy.value for strategy in strategies if not curves.delays_of(strategy)]
+    who = " and ".join(without) or " or ".join(strategy.value for strategy in strategies)
+    return f"no delay to compare: {who} had no composite event"
+
+
+def _points(curves: Curves, count: int) -> str:
+    """Say at how many points of a figure there is a delay, if not at all of them."""
+    return "" if count == len(curves.xs) else f" ({count} of {len(curves.xs)} points)"
+
+
+def _grows(strategy: Strategy) -> Check:
     def check(curves: Curves) -> tuple[bool, str]:
         a, b = curves.of(strategy, curves.xs[0]), curves.of(strategy, curves.xs[-1])
         return b > a, f"{strategy.value} from {a:.0f}/s to {b:.0f}/s"
@@ -58,23 +83,26 @@ def _grows(strategy: Strategy) -> Callable[[Curves], tuple[bool, str]]:
     return check
 
 
-def _falls(strategy: Strategy) -> Callable[[Curves], tuple[bool, str]]:
+def _falls(strategy: Strategy) -> Check:
     def check(curves: Curves) -> tuple[bool, str]:
-        grows, words = _grows(strategy)(curves)
-        return not grows, words
+        a, b = curves.of(strategy, curves.xs[0]), curves.of(strategy, curves.xs[-1])
+        return b <= a, f"{strategy.value} from {a:.0f}/s to {b:.0f}/s"
 
     return check
 
 
-def _steady(strategy: Strategy) -> Callable[[Curves], tuple[bool, str]]:
-    def check(curves: Curves) -> tuple[bool, str]:
-        delays = [curves.delay[strategy, x].mean for x in curves.xs]
-        return max(delays) <= 1.35 * min(delays), f"{strategy.value} {min(delays):.1f} to {max(delays):.1f} ms"
+def _steady(strategy: Strategy) -> Check:
+    def check(curves: Curves) -> tuple[bool | None, str]:
+        delays = [delay for (delay,) in curves.delays_of(strategy)]
+        if not delays:
+            return None, _no_delay(curves, strategy)
+        words = f"{strategy.value} {min(delays):.1f} to {max(delays):.1f} ms{_points(curves, len(delays))}"
+        return max(delays) <= 1.35 * min(delays) if len(delays) > 1 else None, words
 
     return check
 
 
-def _ratio_rises(one: Strategy, other: Strategy, *, rises: bool = True) -> Callable[[Curves], tuple[bool, str]]:
+def _ratio_rises(one: Strategy, other: Strategy, *, rises: bool = True) -> Check:
     """Compare traffic of one to the other at the first and the last x; less than a twentieth may be chance."""
 
     def check(curves: Curves) -> tuple[bool, str]:
@@ -85,7 +113,7 @@ def _ratio_rises(one: Strategy, other: Strategy, *, rises: bool = True) -> Calla
     return check
 
 
-def _near(one: Strategy, other: Strategy, share: float) -> Callable[[Curves], tuple[bool, str]]:
+def _near(one: Strategy, other: Strategy, share: float) -> Check:
     def check(curves: Curves) -> tuple[bool, str]:
         ratio, words = _compared(curves, one, other)
         return abs(ratio - 1) <= share, words
@@ -93,7 +121,7 @@ def _near(one: Strategy, other: Strategy, share: float) -> Callable[[Curves], tu
     return check
 
 
-def _ratio_steady(one: Strategy, other: Strategy) -> Callable[[Curves], tuple[bool, str]]:
+def _ratio_steady(one: Strategy, other: Strategy) -> Check:
     """Compare traffic of one to the other over all x."""
 
     def check(curves: Curves) -> tuple[bool, str]:
@@ -114,7 +142,7 @@ def _crosses(curves: Curves) -> tuple[bool, str]:
     return low < 1 < high, f"MT/ST {low:.2f} at {curves.xs[0]:g}, {high:.2f} at {curves.xs[-1]:g} subscriptions"
 
 
-def _saves(one: Strategy, other: Strategy, share: float) -> Callable[[Curves], tuple[bool, str]]:
+def _saves(one: Strategy, other: Strategy, share: float) -> Check:
     def check(curves: Curves) -> tuple[bool, str]:
         ratio, words = _compared(curves, one, other)
         return ratio <= 1 - share, words
@@ -172,8 +200,11 @@ STATEMENTS: tuple[Statement, ...] = (
 """Sentences of the two papers, in the order of the figures."""
 
 
-def verdicts(curves: Curves) -> list[tuple[str, bool, str]]:
-    """Give the papers' sentences on a figure, each with whether our curves confirm it and the figures it went by."""
+def verdicts(curves: Curves) -> list[tuple[str, bool | None, str]]:
+    """Give the papers' sentences on a figure, each with whether our curves confirm it and the figures it went by.
+
+    None stands for a sentence on delays that cannot be judged, because there are none.
+    """
     found = []
     for statement in STATEMENTS:
         if statement.figure == curves.figure:

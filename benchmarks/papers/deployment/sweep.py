@@ -94,10 +94,11 @@ def _words(job: Job, number: int, total: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean over seeds and half the width of its 95% confidence interval (0 with a single seed)."""
+    """A mean over so many runs, one a seed, and half the width of its 95% confidence interval (0 with a single run)."""
 
     mean: float
     margin: float
+    runs: int
 
     def __str__(self) -> str:
         return f"{self.mean:.1f}" if not self.margin else f"{self.mean:.1f} ± {self.margin:.1f}"
@@ -105,7 +106,10 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """What a figure shows: for each strategy and x the traffic (notifications, awakenings per second) and the delay."""
+    """What a figure shows: for each strategy and x the traffic (notifications, awakenings per second) and the delay.
+
+    A delay is estimated from the runs in which composite events arose; where there was none in any, there is no delay.
+    """
 
     figure: str
     xs: tuple[float, ...]
@@ -120,9 +124,17 @@ class Curves:
             return self.traffic[strategy, x].mean
         return mean(self.traffic[strategy, each].mean for each in self.xs)
 
-    def delay_of(self, strategy: Strategy) -> float:
-        """Give the mean delay of a strategy over all x."""
-        return mean(self.delay[strategy, x].mean for x in self.xs)
+    def delays_of(self, *strategies: Strategy) -> list[tuple[float, ...]]:
+        """Give the mean delays of some strategies at each x at which all of them have one."""
+        found = [[self.delay.get((strategy, x)) for strategy in strategies] for x in self.xs]
+        return [tuple(each.mean for each in at_x if each is not None) for at_x in found if None not in at_x]
+
+    def delay_words(self, strategy: Strategy, x: float) -> str:
+        """Write the delay of a strategy at an x, and over how many runs it is taken if some had none."""
+        delay, runs = self.delay.get((strategy, x)), self.traffic[strategy, x].runs
+        if delay is None:
+            return "n/a"
+        return f"{delay} ms" if delay.runs == runs else f"{delay} ms ({delay.runs} of {runs} runs)"
 
 
 def estimate(values: Sequence[float]) -> Estimate:
@@ -132,18 +144,20 @@ def estimate(values: Sequence[float]) -> Estimate:
     '12.0 ± 5.0'
     """
     if len(values) < 2:
-        return Estimate(values[0], 0.0)
+        return Estimate(values[0], 0.0, 1)
     quantile = _QUANTILES[len(values) - 2] if len(values) - 2 < len(_QUANTILES) else 1.96
-    return Estimate(mean(values), quantile * stdev(values) / math.sqrt(len(values)))
+    return Estimate(mean(values), quantile * stdev(values) / math.sqrt(len(values)), len(values))
 
 
 def curves(results: Sequence[Result]) -> Curves:
     """Put the results of one figure together."""
 
-    def over_seeds(what: Callable[[Outcome], float]) -> dict[tuple[Strategy, float], Estimate]:
+    def over_seeds(what: Callable[[Outcome], float | None]) -> dict[tuple[Strategy, float], Estimate]:
         found: dict[tuple[Strategy, float], list[float]] = {}
         for result in results:
-            found.setdefault((result.job.strategy, result.job.x), []).append(what(result.outcome))
+            value = what(result.outcome)
+            if value is not None:
+                found.setdefault((result.job.strategy, result.job.x), []).append(value)
         return {key: estimate(values) for key, values in found.items()}
 
     strategies = tuple(dict.fromkeys(result.job.strategy for result in results))

@@ -27,7 +27,10 @@ def deploy(
     *,
     reach: Reach,
 ) -> None:
-    """Deploy rules in a network: they are split over its processors, and hold everywhere from one moment on."""
+    """Deploy rules in a network: they are split over its processors.
+
+    They hold everywhere from one moment on; with many trees (MT, MT_PP) in each tree from a moment of its own.
+    """
     from cepheus.rules.check import check
 
     given = reach(to)
@@ -57,17 +60,19 @@ def withdraw(
     note(f"withdrawn: {', '.join(names)}; {_from(since)}")
 
 
-def _at(given: Access, action: Callable[[AsyncClient], Awaitable[int]]) -> int:
+def _at(given: Access, action: Callable[[AsyncClient], Awaitable[int | None]]) -> int | None:
     """Connect, do something, and leave."""
 
-    async def act() -> int:
+    async def act() -> int | None:
         async with await connected(given) as client:
             return await announced(action(client), "the network to change its rules everywhere: are all nodes running?")
 
     return asyncio.run(act())
 
 
-def _from(since: int) -> str:
+def _from(since: int | None) -> str:
     from cepheus.core.time import format_time
 
+    if since is None:
+        return "with many trees, in each from the moment on at which its root hears of it"
     return "for all events" if since < 0 else f"for events from {format_time(since)} on"

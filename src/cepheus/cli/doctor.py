@@ -15,6 +15,7 @@ import typer
 
 from cepheus import __version__
 from cepheus.cli.console import is_coloured
+from cepheus.core.extras import how_to_install
 
 _REQUIRED = ("lark", "matplotlib", "numba", "numpy", "pyarrow", "rich", "typer")
 _OPTIONAL = {"pandas": "feeding pandas frames", "polars": "feeding Polars frames"}
@@ -62,6 +63,7 @@ def _findings() -> Iterator[Finding]:
     yield from _engines()
     yield from _spark()
     yield from _uncertainty()
+    yield from _network()
     yield _cache()
     yield Finding("cores", str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()))
     yield Finding("memory", _memory())
@@ -84,10 +86,10 @@ def _spark() -> Iterator[Finding]:
     """Tell whether Spark can run here, and on which Java."""
     from cepheus.runtime.spark.java import OLDEST, find_java
 
-    yield _package("pyspark", required=False, remedy="needed only for Spark: pip install 'cepheus-cep[spark]'")
+    yield _package("pyspark", required=False, remedy=f"needed only for Spark: {how_to_install('spark')}")
     java = find_java()
     if java is None:
-        remedy = f"Spark needs Java {OLDEST} or newer: install one, or pip install 'cepheus-cep[java]'"
+        remedy = f"Spark needs Java {OLDEST} or newer: install one, or {how_to_install('java')}"
         yield Finding("java", "not found", remedy, required=False)
     else:
         yield Finding("java", f"{java.version} ({java.origin})")
@@ -95,9 +97,17 @@ def _spark() -> Iterator[Finding]:
 
 def _uncertainty() -> Iterator[Finding]:
     """Tell whether what few uses of uncertainty need is there."""
-    install = "pip install 'cepheus-cep[uncertainty]'"
-    yield _package("scipy", required=False, remedy=f"needed only for distributions of SciPy: {install}")
+    install = how_to_install("uncertainty")
+    yield _package("scipy", required=False, remedy=f"needed only for distributions and integrals of SciPy: {install}")
     yield _package("pyagrum", required=False, remedy=f"needed only for networks in BIF files: {install}")
+
+
+def _network() -> Iterator[Finding]:
+    """Tell whether what networks of processors need is there."""
+    install = how_to_install("network")
+    yield _package("grpcio", required=False, remedy=f"needed only for networks of processors: {install}")
+    yield _package("networkx", required=False, remedy=f"needed only to simulate random networks: {install}")
+    yield _package("prometheus-client", required=False, remedy=f"needed only for metrics of nodes: {install}")
 
 
 def _cache() -> Finding:

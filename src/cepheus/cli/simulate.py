@@ -79,12 +79,17 @@ def _summary(runs: list[Run]) -> Table:
         ("bytes per second", lambda o: f"{o.bytes:.0f}"),
         ("awakenings per second", lambda o: f"{o.awakenings:.1f}"),
         ("heartbeats per second", lambda o: f"{o.heartbeats:.1f}"),
-        ("mean delay", lambda o: f"{o.delay:.1f} ms"),
-        ("longest delay", lambda o: f"{o.worst_delay:.1f} ms"),
+        ("mean delay", lambda o: _milliseconds(o.delay)),
+        ("longest delay", lambda o: _milliseconds(o.worst_delay)),
     )
     for words, show in rows:
         table.add_row(words, *(show(run.outcome) for run in runs))
     return table
+
+
+def _milliseconds(delay: float | None) -> str:
+    """Write a delay; where no sink received anything there is none."""
+    return "n/a" if delay is None else f"{delay:.1f} ms"
 
 
 def _links(run: Run) -> Table:

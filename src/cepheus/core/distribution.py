@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from cepheus.core.errors import EventError
+from cepheus.core.extras import how_to_install
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ class Frozen:
         try:
             from scipy import stats
         except ModuleNotFoundError:
-            raise _error(f"{self} needs SciPy", "install cepheus-cep[uncertainty]") from None
+            raise _error(f"{self} needs SciPy", how_to_install("uncertainty")) from None
         family = getattr(stats, self.name, None) if self.name.isidentifier() else None
         if not isinstance(family, stats.rv_continuous | stats.rv_discrete):
             raise _error(f"SciPy has no distribution '{self.name}'", "name one of scipy.stats, such as gamma or t")

@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Callable
 
+from cepheus.core.extras import missing
 from cepheus.uncertainty.closed_forms import normal_density
 from cepheus.uncertainty.estimate import Estimate, Method
 from cepheus.uncertainty.laws import Component, Foreign, Law, Spreads
@@ -46,7 +47,10 @@ def _over(component: Component, function: Callable[[float], float]) -> tuple[flo
 
 
 def _integrate(function: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
-    from scipy.integrate import IntegrationWarning, quad
+    try:
+        from scipy.integrate import IntegrationWarning, quad
+    except ModuleNotFoundError:
+        raise missing("scipy", "a constraint that ties several uncertain values together") from None
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IntegrationWarning)  # kinks cost digits, which the error estimate tells

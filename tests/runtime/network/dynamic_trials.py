@@ -42,7 +42,7 @@ def check_dynamic_trial(seed: int, strategy: Strategy) -> None:
     admitted: dict[str, int] = {}
 
     def told(_: str, message: Message) -> None:
-        if isinstance(message, Deployed):
+        if isinstance(message, Deployed) and message.since is not None:
             settled[message.request] = message.since
         elif isinstance(message, Admitted):
             admitted[message.source] = message.since

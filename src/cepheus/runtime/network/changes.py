@@ -87,7 +87,7 @@ class Changes:
         if settled.since is None:
             self.common.send(client, Refused(settled.request, settled.reason))
         else:
-            self.common.send(client, Deployed(settled.request, settled.since))
+            self.common.send(client, Deployed(settled.request, None if self.common.many_trees else settled.since))
 
     def begin_epoch(self) -> None:
         """Ask again for what the root of an earlier epoch may not have settled."""

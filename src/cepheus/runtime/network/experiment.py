@@ -18,15 +18,16 @@ from cepheus.runtime.network.traffic import Traffic
 class Outcome:
     """What was measured: per second of simulated time, and in milliseconds.
 
-    ``delay`` is the mean time from the occurrence of a composite event to its receipt by a sink. ``speed`` is how many
-    seconds of simulated time passed in a second of computing.
+    ``delay`` is the mean time from the occurrence of a composite event to its receipt by a sink, ``worst_delay`` the
+    longest; a run in which no sink received any has neither. ``speed`` is how many seconds of simulated time passed in
+    a second of computing.
     """
 
     seed: int
     traffic: float
     bytes: float
-    delay: float
-    worst_delay: float
+    delay: float | None
+    worst_delay: float | None
     published: int
     composites: int
     awakenings: float
@@ -91,8 +92,8 @@ def _outcome(plan: Plan, network: Network | FaultyNetwork, published: int, spent
         seed=plan.seed,
         traffic=traffic.total / seconds,
         bytes=traffic.bytes.total() / seconds,
-        delay=sum(delays) / len(delays) / 1000 if delays else 0.0,
-        worst_delay=max(delays, default=0) / 1000,
+        delay=sum(delays) / len(delays) / 1000 if delays else None,
+        worst_delay=max(delays) / 1000 if delays else None,
         published=published,
         composites=len(delays),
         awakenings=traffic.awakenings / seconds,

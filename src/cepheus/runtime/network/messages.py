@@ -141,10 +141,13 @@ class LateEvents:
 
 @dataclass(frozen=True, slots=True)
 class Deployed:
-    """To whoever deployed or withdrew rules: the change holds for events from ``since`` on."""
+    """To whoever deployed or withdrew rules: the change holds for events from ``since`` on.
+
+    With many trees each changes at a moment of its own, and none can be named: ``since`` is None.
+    """
 
     request: str
-    since: int
+    since: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 
 from cepheus.core.errors import OptionError, Place
+from cepheus.core.extras import require
 from cepheus.core.time import MILLISECOND, parse_duration
 from cepheus.runtime.network.simulation import Link
 
@@ -23,6 +24,7 @@ def random_topology(kind: str, processors: int, neighbours: float, delay: int, r
     ``waxman``: processors are points of the plane, near ones are likelier to be linked. ``barabasi-albert``: a new
     processor is linked to those that have many links. In both, delays are proportional to distance.
     """
+    require("networkx", "a network that is drawn at random")
     import networkx
 
     if kind not in KINDS:

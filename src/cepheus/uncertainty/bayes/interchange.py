@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from cepheus.core.errors import OptionError, Place, did_you_mean
+from cepheus.core.extras import how_to_install
 from cepheus.rules.networks.model import Node
 from cepheus.uncertainty.bayes.file_nodes import SAME, bif_text, node_from_file
 from cepheus.uncertainty.bayes.network import RuleNetwork
@@ -135,7 +136,7 @@ def quiet_pyagrum() -> Iterator[Any]:
         try:
             import pyagrum
         except ModuleNotFoundError:
-            hint = "pip install cepheus-cep[uncertainty]"
+            hint = how_to_install("uncertainty")
             raise OptionError.of(
                 "network-file", "network files are read by pyAgrum, which is not there", hint=hint
             ) from None

@@ -25,7 +25,9 @@ def test_a_plain_program_publishes_subscribes_and_deploys(tmp_path: Path) -> Non
     node.start()
     try:
         with Client(Access(node.address)) as client:
-            assert client.deploy(RULES) < 0
+            since = client.deploy(RULES)
+            assert since is not None
+            assert since < 0
             fires = client.subscribe("Fire(n > 1)")
             assert fires.take(timeout=0.05) == ()
             with client.source("s", ["Smoke", "Temp"]) as source:
@@ -47,6 +49,35 @@ def test_a_plain_program_publishes_subscribes_and_deploys(tmp_path: Path) -> Non
         node.kill()
     with pytest.raises(NetworkError, match="no connection"):
         Client(Access(node.address, patience=0.1))
+
+
+@pytest.mark.parametrize("strategy", ["ST", "MT"])
+def test_a_moment_is_named_only_where_rules_hold_from_one_moment_on(tmp_path: Path, strategy: str) -> None:
+    """With many trees each takes rules up at a moment of its own: events of long ago count, whatever the clock says."""
+
+    async def check() -> tuple[int | None, list[int], int | None]:
+        settings = config(tmp_path, f'strategy = "{strategy}"\n')
+        async with serving(settings) as server, await AsyncClient.connect(access(server)) as client:
+            alarms = await client.subscribe("Alarm")
+            source = await client.source("s", ["Smoke"])
+            await source.publish([Event("Smoke", 5)], 5)
+            since = await client.deploy("define Alarm() from Smoke()")
+            await client.deploy("define Other() from Alarm()")  # the first change is through once this one is
+            await source.publish([Event("Smoke", 9)], 9)
+            found = [alarm.time for alarm in await alarms.take(10)]
+            gone = await client.withdraw(["Alarm"])
+            await source.close()
+            return since, found, gone
+
+    since, found, gone = run(check())
+    assert found == [9]
+    if strategy == "ST":
+        assert since is not None
+        assert 5 < since <= 9
+        assert gone is not None
+        assert gone > 9
+    else:
+        assert (since, gone) == (None, None)
 
 
 def test_figures_for_prometheus(tmp_path: Path) -> None:

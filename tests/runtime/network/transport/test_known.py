@@ -98,6 +98,24 @@ def test_rules_that_do_not_fit_together_leave_what_is_known(tmp_path: Path) -> N
     run(work())
 
 
+def test_what_nobody_knows_is_said_once_and_together(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    async def work() -> None:
+        async with serving(config(tmp_path)) as server, await AsyncClient.connect(access(server)) as client:
+            await client.deploy("define Fire(area: string) from Smoke() where area=Smoke.area")
+            for _ in range(3):
+                await client.subscribe("Flood", "Storm(level > 3)", "Storm(level > 5)", "Fier", "Fire(are = 'A1')")
+            await client.subscribe("Quake", "Flood")
+
+    run(work())
+    said = [record.getMessage() for record in caplog.records if "network-types" in record.getMessage()]
+    assert len(said) == 2, said
+    assert said[0].count("warning[network-types]") == 2
+    assert "no rule makes events of types 'Flood', 'Storm' and 'Fier'" in said[0]
+    assert "did you mean 'Fire' instead of 'Fier'?" in said[0]
+    assert "'Fire' has no attribute 'are'" in said[0]
+    assert "no rule makes events of type 'Quake'" in said[1]
+
+
 def test_a_source_learns_that_rules_have_changed(tmp_path: Path) -> None:
     async def work() -> None:
         async with serving(config(tmp_path)) as server, await AsyncClient.connect(access(server)) as client:

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from cepheus.core.extras import require
 from cepheus.runtime.network.transport.config import TlsConfig
 from cepheus.runtime.network.transport.diagnosis import diagnose
 from cepheus.runtime.network.transport.hello import NetworkError
@@ -31,11 +32,13 @@ class Access:
 
     def dialler(self) -> Dialler:
         """Give what opens connections."""
+        require("grpc", "a network")
         return Dialler(self.address, channel_credentials(self.tls), self.token, self.server_name)
 
 
 async def status(access: Access, dialler: Dialler | None = None, timeout: float = 10.0) -> dict[str, Any]:
     """Ask a node how it is."""
+    require("grpc", "a network")
     import grpc
 
     used = dialler or access.dialler()

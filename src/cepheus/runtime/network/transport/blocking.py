@@ -36,12 +36,15 @@ class Client:
         """Subscribe to events of types, or of types and content such as ``Fire(area = 'A1')``."""
         return Events(self, wait(self._client.subscribe(*patterns)))
 
-    def deploy(self, rules: str | RuleSet) -> int:
-        """Deploy rules; gives the time, in microseconds, from which they hold. RuleError if they are refused."""
+    def deploy(self, rules: str | RuleSet) -> int | None:
+        """Deploy rules; gives the time, in microseconds, from which they hold. RuleError if they are refused.
+
+        None where there is no such time: with many trees each takes the rules up at a moment of its own.
+        """
         return wait(self._client.deploy(rules))
 
-    def withdraw(self, names: Iterable[str]) -> int:
-        """Withdraw rules by name; gives the time from which they no longer hold."""
+    def withdraw(self, names: Iterable[str]) -> int | None:
+        """Withdraw rules by name; gives the time from which they no longer hold, None if each tree has its own."""
         return wait(self._client.withdraw(names))
 
     def status(self) -> dict[str, Any]:

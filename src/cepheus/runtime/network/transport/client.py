@@ -16,7 +16,7 @@ import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from cepheus.core.errors import CepheusError, RuleError, render
 from cepheus.language.tesla import parse, parse_event_pattern
@@ -48,13 +48,15 @@ from cepheus.runtime.network.transport.hello import (
     encode_hello,
     resume,
 )
-from cepheus.runtime.network.transport.known import KnownTypes, doubts
+from cepheus.runtime.network.transport.known import Doubted, KnownTypes, doubts
 from cepheus.runtime.network.transport.pieces import LONGEST
 from cepheus.runtime.network.transport.source import AsyncSource
 from cepheus.runtime.network.transport.streams import ClientStream
 from cepheus.runtime.network.transport.subscription import Subscription
 
 log = logging.getLogger("cepheus.network")
+
+T = TypeVar("T")
 
 _WINDOW, _WINDOW_BYTES = 64, 8 << 20
 """How many messages, and how much of them, may be under way before those who say more have to wait."""
@@ -93,8 +95,9 @@ class AsyncClient:
         self._changed = asyncio.Condition()
         self._failure: CepheusError | None = None
         self._admitted: dict[str, asyncio.Future[int]] = {}
-        self._answers: dict[str, asyncio.Future[int]] = {}
+        self._answers: dict[str, asyncio.Future[int | None]] = {}
         self._subscriptions: dict[str, Subscription] = {}
+        self._doubted: set[Doubted] = set()
         self.late: dict[str, int] = {}
         self._greeted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._task = asyncio.ensure_future(self._keep_connected())
@@ -133,8 +136,8 @@ class AsyncClient:
     async def subscribe(self, *patterns: str, buffer: int = 1000) -> Subscription:
         """Subscribe to events of types, or of types and content such as ``Fire(area = 'A1')``.
 
-        ``buffer`` is how many deliveries may wait to be taken before the node has to wait. A warning is logged for
-        types and attributes that the network does not know: a rule that makes such events may be deployed later.
+        ``buffer`` is how many deliveries may wait to be taken before the node has to wait. A warning is logged, once,
+        for types and attributes that the network does not know: a rule that makes such events may be deployed later.
         """
         parsed = [parse_event_pattern(pattern) for pattern in patterns]
         sink = f"{uuid.uuid4().hex}@{self.node}"
@@ -143,8 +146,9 @@ class AsyncClient:
         for pattern in parsed:
             await self.say(AttachSink(sink, pattern))
         await self.drained()
-        for doubt in doubts(parsed, await self.known_types()):
-            log.warning(render([doubt]))
+        found = doubts(parsed, await self.known_types(), self._doubted)
+        if found:
+            log.warning(render(found))
         return subscription
 
     def taken_up(self, sink: str, buffer: int = 1000) -> Subscription:
@@ -166,14 +170,17 @@ class AsyncClient:
     def _acknowledges(self) -> int:
         return self._link.received if self._confirmed is None else self._confirmed
 
-    async def deploy(self, rules: str | RuleSet) -> int:
-        """Deploy rules; gives the time, in microseconds, from which they hold. RuleError if they are refused."""
+    async def deploy(self, rules: str | RuleSet) -> int | None:
+        """Deploy rules; gives the time, in microseconds, from which they hold. RuleError if they are refused.
+
+        None where there is no such time: with many trees each takes the rules up at a moment of its own.
+        """
         checked = check(parse(rules) if isinstance(rules, str) else rules, closed=False).rules
         check_supported(checked)
         return await self._request(lambda request: DeployRules(request, checked.rules, checked.declarations))
 
-    async def withdraw(self, names: Iterable[str]) -> int:
-        """Withdraw rules by name; gives the time from which they no longer hold."""
+    async def withdraw(self, names: Iterable[str]) -> int | None:
+        """Withdraw rules by name; gives the time from which they no longer hold, None if each tree has its own."""
         given = tuple(names)
         return await self._request(lambda request: WithdrawRules(request, given))
 
@@ -209,7 +216,7 @@ class AsyncClient:
         await asyncio.gather(self._task, return_exceptions=True)
         await self._dialler.close()
 
-    async def _request(self, make: Callable[[str], Message]) -> int:
+    async def _request(self, make: Callable[[str], Message]) -> int | None:
         request = uuid.uuid4().hex
         answer = self._answers[request] = asyncio.get_running_loop().create_future()
         await self.say(make(request))
@@ -238,7 +245,7 @@ class AsyncClient:
         if self._failure is not None:
             raise self._failure
 
-    async def _outcome(self, answer: asyncio.Future[int]) -> int:
+    async def _outcome(self, answer: asyncio.Future[T]) -> T:
         waiting: list[asyncio.Future[Any]] = [answer, self._task]
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         if not answer.done():
@@ -347,6 +354,6 @@ class AsyncClient:
             await self.say(DetachSink(subscription.sink))
 
 
-def _settle(answer: asyncio.Future[int] | None, value: int) -> None:
+def _settle(answer: asyncio.Future[T] | None, value: T) -> None:
     if answer is not None and not answer.done():
         answer.set_result(value)

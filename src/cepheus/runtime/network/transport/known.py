@@ -20,6 +20,9 @@ from cepheus.runtime.network.columns import EventColumns
 from cepheus.runtime.network.processor import Processor
 from cepheus.runtime.network.transport.carried import SCALARS, check_carried, check_certain, scalar_type
 
+Doubted = tuple[str, str | None]
+"""A type that nobody knows, or one and an attribute that it does not have."""
+
 _NO_ATTRIBUTES: Mapping[str, str | None] = {}
 _HOLDS: Mapping[str, tuple[type, ...]] = {
     ValueType.BOOL.value: (bool,),
@@ -99,28 +102,43 @@ def _said(declarations: tuple[EventType, ...], rules: tuple[Rule, ...]) -> Known
     return KnownTypes(found, frozenset(kind.name for kind in (*declarations, *composites)))
 
 
-def doubts(patterns: Iterable[EventPattern], known: KnownTypes) -> list[Diagnostic]:
+def doubts(patterns: Iterable[EventPattern], known: KnownTypes, told: set[Doubted] | None = None) -> list[Diagnostic]:
     """Say which subscriptions nothing can meet as things are: of types or attributes that nobody knows.
+
+    All unknown types are one finding. What is in ``told`` has been said before and is left out; what is said is added.
 
     >>> from cepheus.language.tesla import parse_event_pattern
     >>> known = KnownTypes({"Fire": {"area": "string"}}, frozenset({"Fire"}), rules_known=True)
     >>> [doubt.hint for doubt in doubts([parse_event_pattern("Fier(area = 'A1')")], known)]
     ["did you mean 'Fire'?"]
     """
+    told = set() if told is None else told
+    types: list[str] = []
     found = []
     for pattern in patterns:
         attributes = known.attributes.get(pattern.type)
         if attributes is None:
-            if known.rules_known:
-                later = "they come once a rule makes them, or if a source elsewhere in the network publishes them"
-                message = f"no rule makes events of type '{pattern.type}', and no source near this node publishes them"
-                found.append(_doubt(message, did_you_mean(pattern.type, known.attributes) or later))
+            if known.rules_known and (pattern.type, None) not in told:
+                told.add((pattern.type, None))
+                types.append(pattern.type)
             continue
-        for name in dict.fromkeys(_attributes(pattern)):
-            if pattern.type in known.declared and name not in attributes:
+        for name in _attributes(pattern):
+            if pattern.type in known.declared and name not in attributes and (pattern.type, name) not in told:
+                told.add((pattern.type, name))
                 hint = did_you_mean(name, attributes) or f"it has {', '.join(attributes) or 'none'}"
                 found.append(_doubt(f"'{pattern.type}' has no attribute '{name}': no event will meet this", hint))
-    return found
+    return [_unknown(types, known), *found] if types else found
+
+
+def _unknown(types: Sequence[str], known: KnownTypes) -> Diagnostic:
+    """Say that nobody knows some types, all at once."""
+    *first, last = (f"'{name}'" for name in types)
+    names = f"types {', '.join(first)} and {last}" if first else f"type {last}"
+    hints = {name: hint for name in types if (hint := did_you_mean(name, known.attributes)) is not None}
+    likely = [hint if len(types) == 1 else f"{hint[:-1]} instead of '{name}'?" for name, hint in hints.items()]
+    later = "they come once a rule makes them, or if a source elsewhere in the network publishes them"
+    message = f"no rule makes events of {names}, and no source near this node publishes them"
+    return _doubt(message, "; ".join(likely) or later)
 
 
 def check_events(events: Iterable[Event], known: KnownTypes) -> None:

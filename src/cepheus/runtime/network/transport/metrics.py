@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from cepheus.core.errors import OptionError
+from cepheus.core.extras import require
 from cepheus.runtime.network.transport.status import status_of
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def serve_metrics(server: NodeServer) -> Iterator[None]:
     if address is None:
         yield
         return
+    require("prometheus_client", "'metrics' of a node")
     from prometheus_client import CollectorRegistry, start_http_server
 
     registry = CollectorRegistry()

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from cepheus.core.errors import CepheusError, OptionError
+from cepheus.core.extras import require
 from cepheus.runtime.network.transport.config import NeighbourConfig, NodeConfig
 from cepheus.runtime.network.transport.connection import Connection, Stream
 from cepheus.runtime.network.transport.diagnosis import diagnose
@@ -60,6 +61,7 @@ class NodeServer:
     """A node that serves until it is stopped."""
 
     def __init__(self, config: NodeConfig, place: Path = Path()) -> None:
+        require("grpc", "a network")
         check_safety(config, place)
         self._gate = Gate(config)
         self._credentials = server_credentials(config.tls)

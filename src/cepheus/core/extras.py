@@ -1,0 +1,41 @@
+"""Packages that only some uses need: which extra brings them, and what is said where they are missing."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from cepheus.core.errors import OptionError
+
+_PACKAGES = {
+    "grpc": ("grpcio", "network"),
+    "networkx": ("networkx", "network"),
+    "prometheus_client": ("prometheus-client", "network"),
+    "scipy": ("scipy", "uncertainty"),
+}
+
+
+def how_to_install(extra: str) -> str:
+    """Say how an extra is installed; there is no release yet, so from a clone.
+
+    >>> how_to_install("network")
+    "pip install '.[network]' in a clone of Cepheus"
+    """
+    return f"pip install '.[{extra}]' in a clone of Cepheus"
+
+
+def missing(module: str, use: str) -> OptionError:
+    """Say that a use needs a package which is not installed, and which extra brings it.
+
+    >>> print(missing("grpc", "a network"))
+    error[missing-package]: a network needs the package 'grpcio', which is not there
+      hint: pip install '.[network]' in a clone of Cepheus
+    """
+    package, extra = _PACKAGES[module]
+    message = f"{use} needs the package '{package}', which is not there"
+    return OptionError.of("missing-package", message, hint=how_to_install(extra))
+
+
+def require(module: str, use: str) -> None:
+    """Refuse a use whose package is not installed."""
+    if find_spec(module) is None:
+        raise missing(module, use)

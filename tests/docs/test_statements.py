@@ -1,0 +1,75 @@
+"""Sentences of the pages that no block on them runs: what they say is looked up, or tried."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from blocks import ROOT, prepare
+from typer.testing import CliRunner
+
+import cepheus
+from cepheus.cli import app
+
+SOURCES = ROOT / "src" / "cepheus"
+_COMMAND = re.compile(r"`\.\./\.venv/bin/cepheus ([^`]+)`")
+
+
+def _page(name: str) -> str:
+    return " ".join((ROOT / name).read_text(encoding="utf-8").split())
+
+
+def test_processors_of_a_network_have_a_matcher_of_their_own() -> None:
+    """As docs/engine.md says: nothing of theirs imports an engine; of that package only how snapshots are packed."""
+    imported = set()
+    for path in (SOURCES / "runtime" / "network").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.ImportFrom(module=str(module)):
+                    imported.add(module)
+                case ast.Import(names=names):
+                    imported |= {name.name for name in names}
+    assert {module for module in imported if module.startswith("cepheus.engine")} == {"cepheus.engine.snapshot"}
+    assert "cepheus.runtime.network.matching" in imported
+    assert "Processors of a network have a matcher of their own, too (`runtime/network/matching.py`)" in _page(
+        "docs/engine.md"
+    )
+
+
+def test_there_is_one_thread_unless_one_asks_for_more() -> None:
+    """As the README says, and docs/engine.md with what two threads were worth when it was measured."""
+    assert inspect.signature(cepheus.Program.detect).parameters["threads"].default == 1
+    assert inspect.signature(cepheus.Program.start).parameters["threads"].default == 1
+    assert "on one thread unless you ask for more" in _page("README.md")
+    measured = re.findall(
+        r"^\| \S+ \| 2 \| .* \| ([\d.]+)x \|$", (ROOT / "docs/benchmarks.md").read_text("utf-8"), re.M
+    )
+    worth = sorted(map(float, measured))
+    assert f"two threads were {worth[0]:.2f} to {worth[-1]:.2f} times as fast as one" in _page("docs/engine.md")
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/index.md"])
+def test_every_extra_is_told_of(name: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    text = (ROOT / name).read_text(encoding="utf-8")
+    section = text[text.index("## Install") :].split("\n## ")[0]
+    assert set(re.findall(r"^\| `(\w+)` \|", section, re.M)) == set(project["optional-dependencies"])
+    named = {extra for found in re.findall(r"pip install '\S*\[([\w,]+)\]'", section) for extra in found.split(",")}
+    assert named <= set(project["optional-dependencies"])
+    assert project["requires-python"] == ">=3.11"
+    assert "Python 3.11 or newer" in section
+
+
+def test_the_commands_of_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepare(tmp_path)
+    monkeypatch.chdir(tmp_path / "examples")
+    commands = _COMMAND.findall((ROOT / "examples" / "README.md").read_text(encoding="utf-8"))
+    assert len(commands) >= 5
+    for command in commands:
+        quick = command.replace("run ", "run --check ")  # Spark takes its time, and other tests run it
+        done = CliRunner().invoke(app, quick.split(), catch_exceptions=False, standalone_mode=False)
+        assert done.exit_code == 0, f"{command}\n{done.output}"
