@@ -8,13 +8,12 @@ from random import Random
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.event import Event
-from cepheus.core.schema import TIME_ATTRIBUTE, Schema
+from cepheus.core.schema import HOME_ATTRIBUTE, TIME_ATTRIBUTE, Schema
 from cepheus.core.time import MAX_TIME
 from cepheus.core.values import Value
 from cepheus.engine.interface import Engine
 from cepheus.engine.registry import create
 from cepheus.plan.split import ByBand, ByKey, BySlice, RuleGroup, Split, WayName, Whole, split
-from cepheus.runtime.spark.homes import HOME_ATTRIBUTE
 from cepheus.runtime.spark.shard import GroupJob
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 from strategies.split_cases import SplitCase
