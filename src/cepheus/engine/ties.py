@@ -64,12 +64,10 @@ class TieCounts:
         >>> TieCounts(5, 3).since(TieCounts(2, 3))
         TieCounts(decided=3, passed_over=0, at_least=False, uncounted=())
         """
-        return TieCounts(
-            _difference(self.decided, earlier.decided),
-            _difference(self.passed_over, earlier.passed_over),
-            self.at_least and not earlier.at_least,
-            self.uncounted,
-        )
+        decided = _difference(self.decided, earlier.decided)
+        passed_over = _difference(self.passed_over, earlier.passed_over)
+        more = bool(decided or passed_over) or not earlier.at_least
+        return TieCounts(decided, passed_over, self.at_least and more, self.uncounted)
 
     def to_dict(self) -> dict[str, Any]:
         """Give the counts as they stand in JSON."""
