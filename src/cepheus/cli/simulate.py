@@ -81,6 +81,7 @@ def _summary(runs: list[Run]) -> Table:
         ("heartbeats per second", lambda o: f"{o.heartbeats:.1f}"),
         ("mean delay", lambda o: f"{o.delay:.1f} ms"),
         ("longest delay", lambda o: f"{o.worst_delay:.1f} ms"),
+        ("choices among simultaneous events", lambda _: "not counted"),
     )
     for words, show in rows:
         table.add_row(words, *(show(run.outcome) for run in runs))

@@ -79,12 +79,12 @@ def check_one(spark: SparkSession, split: Any, shards: int, seed: int) -> None:
 def test_simultaneous_events_are_counted_in_every_split(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ties, "_PATIENCE", 0.5)
     rule = """
-    define Hot(km: double, v: double) from Smoke(km=$k) and last Temp($k - 2 < km < $k + 2) within 1 min from Smoke
+    define Hot(km: double, v: double) from Warning(km=$k) and last Temp($k - 2 < km < $k + 2) within 1 min from Warning
     where km=$k and v=Temp.v
     """
     readings = [("Temp", 1 + n // 3, n // 4 + 0.25 * (n % 3), float(n)) for n in range(60)]
-    smoke = [("Smoke", 1 + n // 2, n / 3, 0.0) for n in range(40)]
-    events = spark.createDataFrame([*readings, *smoke], "type string, time long, km double, v double").repartition(3)
+    warnings = [("Warning", 1 + n // 2, n / 3, 0.0) for n in range(40)]
+    events = spark.createDataFrame([*readings, *warnings], "type string, time long, km double, v double").repartition(3)
     counts = set()
     for split in ("whole", "bands", "slices"):
         found = cepheus.spark.detect(rule, events, shards=4, split=split, time_unit="s")

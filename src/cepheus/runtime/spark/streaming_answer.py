@@ -16,12 +16,14 @@ import pyarrow as pa
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.values import ValueType
+from cepheus.engine.ties import TieCounts
 from cepheus.runtime.spark.layout import CompositeLayout
 from cepheus.runtime.spark.state_machine import Outcome
 from cepheus.runtime.spark.ties import fields_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
 
 METRICS = "cepheus"
 """The name of the observed metrics in the progress of a streaming query."""
@@ -82,6 +84,19 @@ def finished(answers: DataFrame, layout: CompositeLayout, *, late: bool) -> Data
     events = answers.observe(METRICS, *counts).where("c0 is not null")
     named = events.select(*columns, f.col("late_event").alias(_LATE))
     return named.select(*layout.shown(), *([f.col(_LATE).alias(LATE)] if late else []))
+
+
+def ties_of(query: StreamingQuery) -> dict[int, TieCounts]:
+    """Give what the micro-batches in a query's progress counted of simultaneous events, by their numbers."""
+    found: dict[int, TieCounts] = {}
+    for progress in query.recentProgress:
+        observed = progress["observedMetrics"].get(METRICS, ())
+        metrics = dict(zip((*_COUNTS, *_TIES), observed, strict=False))  # by place: Connect does not tell the names
+        if metrics.get("events") is not None:  # else no shard had anything to do
+            decided, passed_over, at_least = (metrics[name] for name in _TIES)
+            uncounted = ("an engine",) if decided is None else ()
+            found[progress["batchId"]] = TieCounts(decided, passed_over, bool(at_least), uncounted)
+    return found
 
 
 def _row(layout: CompositeLayout) -> pa.RecordBatch:
