@@ -131,10 +131,10 @@ def told(ties: TieCounts, *, order: str, remedy: str | None) -> list[str]:
         if remedy is not None:
             lines[-1] += f"; {remedy}"
     if ties.passed_over:
-        what = "was" if ties.passed_over == 1 else "were"
+        were, they = ("was", "it") if ties.passed_over == 1 else ("were", "they")
         lines.append(
-            f"simultaneous events: {least}{ties.passed_over} {what} passed over, "
-            "at the very time of an event that they would have to precede or follow"
+            f"simultaneous events: {least}{ties.passed_over} {were} passed over, "
+            f"at the very time of an event that {they} would have to precede or follow"
         )
     return lines
 
