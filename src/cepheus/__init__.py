@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from cepheus.core.event import Event
     from cepheus.core.schema import Attribute, EventType, Schema
     from cepheus.core.values import ValueType
+    from cepheus.engine.ties import TieCounts
+    from cepheus.runtime.embedded.detect import Detected
     from cepheus.runtime.embedded.session import Counts, Session
     from cepheus.runtime.embedded.subscriptions import Subscription
     from cepheus.uncertainty.bayes.network import RuleNetwork
@@ -35,6 +37,7 @@ __all__ = [
     "Attribute",
     "CepheusError",
     "Counts",
+    "Detected",
     "Diagnostic",
     "Event",
     "EventBatch",
@@ -49,6 +52,7 @@ __all__ = [
     "Session",
     "SnapshotError",
     "Subscription",
+    "TieCounts",
     "UnsupportedError",
     "ValueType",
     "__version__",
@@ -71,6 +75,8 @@ _HOMES = {
     "cepheus.core.event": ("Event",),
     "cepheus.core.schema": ("Attribute", "EventType", "Schema"),
     "cepheus.core.values": ("ValueType",),
+    "cepheus.engine.ties": ("TieCounts",),
+    "cepheus.runtime.embedded.detect": ("Detected",),
     "cepheus.runtime.embedded.session": ("Counts", "Session"),
     "cepheus.runtime.embedded.subscriptions": ("Subscription",),
     "cepheus.uncertainty.bayes.network": ("RuleNetwork",),

@@ -24,7 +24,7 @@ from cepheus.rules.model import RuleSet
 from cepheus.runtime.embedded.admission import ArrowTable, Record
 from cepheus.runtime.embedded.background import Rows, read_knowledge
 from cepheus.runtime.embedded.catalog import Catalog
-from cepheus.runtime.embedded.detect import Tally, detect_in_files, late_event, place_of_late
+from cepheus.runtime.embedded.detect import Detected, Tally, detect_in_files, late_event, place_of_late
 from cepheus.runtime.embedded.session import Session
 from cepheus.runtime.embedded.sources import RuleSource, read_rules
 from cepheus.runtime.embedded.subscriptions import Callback
@@ -125,8 +125,8 @@ class Program:
         uncertain: Companions | None = None,
         calculus: Calculus = DEFAULT_CALCULUS,
         threads: int = 1,
-    ) -> EventBatch:
-        """Give the composite events in a finite input.
+    ) -> Detected:
+        """Give the composite events in a finite input, an EventBatch of them.
 
         ``events`` are Events, dicts, an EventBatch, an Arrow table, a pandas or Polars frame, a file or a list of
         files. Integer times are in ``time_unit``, except in an Event or EventBatch, whose times are in microseconds.
@@ -135,7 +135,7 @@ class Program:
         rule over intervals in which more than that wait for a partner in one place, is a LimitError. ``uncertain``
         names, by attribute, the columns that have its error (see ``cepheus.companions``), and ``calculus`` says how
         probabilities are worked out. The work is spread over so many ``threads``; the answer is the same, in the same
-        order.
+        order. In ``ties`` the answer has what was counted of simultaneous events (``cepheus.TieCounts``).
 
         >>> rule = "define Fire(temp: double) from Smoke() and last Temp(value > 45) within 5 min from Smoke"
         >>> program = compile(rule + " where temp = Temp.value")
@@ -185,7 +185,7 @@ class Program:
             raise OptionError.of("why", f"there is no composite event '{composite}' in these events", hint=hint)
         return told[composite]
 
-    def _detect(self, events: Input, options: _Options) -> EventBatch:
+    def _detect(self, events: Input, options: _Options) -> Detected:
         delay, unit = _microseconds(options.lateness), _time_unit(options.time_unit)
         sequence = options.sequence
         catalog = Catalog.of(self.checked, self.schema)
@@ -209,10 +209,9 @@ class Program:
                 threads=options.threads,
             )
             files = open_files([Path(path) for path in paths], intake)
-            found = detect_in_files(
-                files, running, Tally(self.checked.equal_types), lateness=delay, sequenced=sequence is not None
-            )
-            return EventBatch.concat(list(found))
+            tally = Tally(self.checked.equal_types)
+            found = detect_in_files(files, running, tally, lateness=delay, sequenced=sequence is not None)
+            return Detected.of(EventBatch.concat(list(found)), tally.ties)
         late: list[Event] = []
         session = Session(
             catalog,
@@ -232,7 +231,8 @@ class Program:
         composites = session.feed(cast("EventBatch | ArrowTable | Iterable[Event | Record]", events))
         if late:
             raise late_event(late[0].type, late[0].time, delay, place_of_late(late[0], events))
-        return EventBatch.concat([composites, session.close()])
+        composites = EventBatch.concat([composites, session.close()])
+        return Detected.of(composites, session.counts.ties)
 
     def start(
         self,

@@ -231,3 +231,40 @@ def test_threads_find_the_same(cepheus: Command) -> None:
     refused = cepheus(*options, "--engine", "reference")
     assert refused.code != 0
     assert "the engine reference runs on one thread" in refused.err
+
+
+LOGIN = '{"type": "Login", "time": 7, "user": "root"}\n'
+LOGINS = "define Attack() from Login(user=$u) and 10 < Count(Login(user=$u) within 1 min from Login)\n"
+
+
+def test_simultaneous_events_that_are_passed_over_are_told(cepheus: Command) -> None:
+    Path("login.tesla").write_text(LOGINS)
+    Path("e.jsonl").write_text(12 * LOGIN)
+    done = cepheus("detect", "login.tesla", "--events", "e.jsonl", "--time-unit", "s")
+    assert done.code == 0
+    assert without_speed(done.err).splitlines()[-2:] == [
+        "12 events read, 0 skipped, 0 late; 0 composite events; N events/s",
+        "simultaneous events: 66 were passed over, "
+        "at the very time of an event that they would have to precede or follow",
+    ]
+
+
+def test_choices_among_simultaneous_events_are_told_with_the_remedy(cepheus: Command) -> None:
+    Path("e.jsonl").write_text(TEMP + TEMP.replace("50.5", "51.5") + SMOKE)
+    done = cepheus("detect", "fire.tesla", "--events", "e.jsonl", "--time-unit", "s")
+    assert done.err.splitlines()[1:] == [
+        "simultaneous events: 1 choice was decided by the order of their arrival; "
+        "--sequence COLUMN names a column that orders them"
+    ]
+    numbered = [TEMP.replace("}", f', "n": {n}}}').replace("50.5", str(value)) for n, value in ((2, 50.5), (1, 51.5))]
+    Path("e.jsonl").write_text("".join(numbered) + SMOKE.replace("}", ', "n": 3}'))
+    done = cepheus("detect", "fire.tesla", "--events", "e.jsonl", "--time-unit", "s", "--sequence", "n")
+    assert done.err.splitlines()[1:] == ["simultaneous events: 1 choice was decided by 'n'"]
+
+
+def test_an_engine_that_does_not_count_says_so(cepheus: Command) -> None:
+    Path("e.jsonl").write_text(TEMP + TEMP + SMOKE)
+    done = cepheus("detect", "fire.tesla", "--events", "e.jsonl", "--time-unit", "s", "--engine", "automata")
+    assert done.err.splitlines()[1:] == [
+        "simultaneous events: 1 have the time of another; automata counts nothing of it"
+    ]

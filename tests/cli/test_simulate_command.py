@@ -35,6 +35,8 @@ def test_random_scenarios(run: Command, tmp_path: Path) -> None:
     result = run("simulate", "small.toml", "--strategy", "ST", "--strategy", "MT", "--svg", "network.svg")
     assert result.code == 0, result.err
     assert "4 processors, 3 rules, 6 sources" in result.out
+    (line,) = [line for line in result.out.splitlines() if "choices among simultaneous events" in line]
+    assert line.count("not counted") == 2
     assert (tmp_path / "network.svg").read_text(encoding="utf-8").startswith("<svg")
 
 

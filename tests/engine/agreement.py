@@ -1,4 +1,4 @@
-"""Run random cases on an engine and compare every composite event with the reference engine's, in order.
+"""Run random cases on an engine and compare every composite event with the reference engine's, and the counts of ties.
 
 ``python tests/engine/agreement.py --cases 100000`` runs many and reports; a failure prints its seed.
 """
@@ -22,6 +22,7 @@ from cepheus.core.schema import Schema
 from cepheus.core.values import Value, ValueType, type_of
 from cepheus.engine.interface import Engine
 from cepheus.engine.registry import create
+from cepheus.engine.ties import TieCounts
 
 LIMIT = 2000
 """Composite events per event; a case that goes beyond must do so on both engines."""
@@ -31,12 +32,18 @@ MODES = ("whole", "cut", "single", "snapshot", "mixed")
 
 def find(case: Case, name: str, mode: str, threads: int = 1) -> list[Event]:
     """Run a case on the engine of that name, fed in one of the modes."""
+    return run(case, name, mode, threads)[0]
+
+
+def run(case: Case, name: str, mode: str, threads: int = 1) -> tuple[list[Event], TieCounts]:
+    """Run a case, and give also what was counted of simultaneous events, by all engines that took their turn."""
     random = Random(case.seed)
     schema = Schema([*case.checked.inputs.values(), *case.checked.composites.values()])
     engine = create(name, limit=LIMIT, threads=threads)
     rules = case.checked.rules.rules
     withdrawn = -1 if case.withdrawn_at is None else case.withdrawn_at
     found: list[Event] = []
+    ties = TieCounts.none()
     events = [Event(e.type, e.time, e.attributes, id=n if e.id is None else e.id) for n, e in enumerate(case.events)]
     stops = sorted({0, *case.deployed_at, withdrawn, len(events)} - {-1})
     gone: set[str] = set()
@@ -47,17 +54,20 @@ def find(case: Case, name: str, mode: str, threads: int = 1) -> list[Event]:
         if begin == withdrawn and str(rules[0].name) not in gone:
             engine.withdraw(str(rules[0].name))
             gone.add(str(rules[0].name))
-        engine = _feed(engine, events[begin:end], mode, random, found, threads)
-    return found
+        engine, counted = _feed(engine, events[begin:end], mode, random, found, threads)
+        ties += counted
+    return found, ties + engine.ties
 
 
 def _feed(
     engine: Engine, events: Sequence[Event], mode: str, random: Random, found: list[Event], threads: int
-) -> Engine:
+) -> tuple[Engine, TieCounts]:
+    """Feed events; give the engine at the end, and what those before it have counted."""
+    ties = TieCounts.none()
     if mode == "single":
         for event in events:
             found += engine.feed_event(event)
-        return engine
+        return engine, ties
     size = len(events) if mode == "whole" else random.randint(1, 7)
     for begin in range(0, len(events), max(1, size)):
         piece = events[begin : begin + max(1, size)]
@@ -68,11 +78,12 @@ def _feed(
             found += engine.feed(to_batch(piece)).to_events()
         if mode == "snapshot":
             saved = engine.snapshot()
+            ties += engine.ties
             engine = create(engine.name, limit=LIMIT, threads=random.choice((1, threads)))
             engine.restore(saved)
         elif random.random() < 0.3 and events:
             engine.advance(events[min(begin + size, len(events)) - 1].time)
-    return engine
+    return engine, ties
 
 
 def to_batch(events: Sequence[Event]) -> EventBatch:
@@ -111,25 +122,35 @@ def normal(events: Sequence[Event]) -> list[tuple[object, ...]]:
 
 
 def compare(
-    seed: int, name: str, mode: str, *, while_running: bool = False, undeclared: bool = False, threads: int = 1
+    seed: int,
+    name: str,
+    mode: str,
+    *,
+    while_running: bool = False,
+    undeclared: bool = False,
+    threads: int = 1,
+    coarse: int = 1,
 ) -> int:
     """Compare one case; give the number of composite events, or raise AssertionError with all there is to know."""
     try:
-        case = make_case(seed, while_running=while_running, undeclared=undeclared)
+        case = make_case(seed, while_running=while_running, undeclared=undeclared, coarse=coarse)
     except RuleError:
         return -1
     try:
-        expected = normal(find(case, "reference", "single"))
+        wanted, expected_ties = run(case, "reference", "single")
     except LimitError:
         return -3
     try:
-        actual = normal(find(case, name, mode, threads))
+        made, ties = run(case, name, mode, threads)
     except UnsupportedError:
         return -2
     except OptionError:
         if threads == 1:
             raise
         return -2  # a rule that comes late and links what runs in different threads
+    expected, actual = normal(wanted), normal(made)
+    if expected == actual and not ties.uncounted and ties != expected_ties:
+        expected, actual = [*expected, (expected_ties,)], [*actual, (ties,)]
     if expected != actual:
         first = next(
             (n for n, (a, b) in enumerate(zip(expected, actual, strict=False)) if a != b),
@@ -137,7 +158,7 @@ def compare(
         )
         raise AssertionError(
             f"seed {seed}, {name}, {mode}, {threads} threads, while_running={while_running}, "
-            f"undeclared={undeclared}: {len(expected)} expected, "
+            f"undeclared={undeclared}, coarse={coarse}: {len(expected)} expected, "
             f"{len(actual)} found; first difference at {first}:\n  expected {expected[first : first + 1]}\n  found    "
             f"{actual[first : first + 1]}\n{case.text}\n"
             + "\n".join(f"{n}: {e.type}@{e.time} {dict(e.attributes)} id={e.id}" for n, e in enumerate(case.events))
@@ -152,6 +173,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--engine", default="columns")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--coarse", type=int, default=1, help="microseconds that times are multiples of")
     parser.add_argument("--keep-going", action="store_true")
     options = parser.parse_args()
     begin = time.perf_counter()
@@ -166,6 +188,7 @@ def main() -> int:
                 while_running=seed % 3 == 0,
                 undeclared=seed % 7 == 0,
                 threads=options.threads,
+                coarse=options.coarse,
             )
         except AssertionError as failure:
             print(failure)

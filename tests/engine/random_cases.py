@@ -47,11 +47,14 @@ class Case:
     withdrawn_at: int | None
 
 
-def make_case(seed: int, *, while_running: bool = False, undeclared: bool = False, events: int = 30) -> Case:
+def make_case(
+    seed: int, *, while_running: bool = False, undeclared: bool = False, events: int = 30, coarse: int = 1
+) -> Case:
     """Make the case of a seed.
 
     With ``while_running``, rules come and go in mid-stream. With ``undeclared``, no event type is declared: what the
-    rules do not tell of its attributes, the data does.
+    rules do not tell of its attributes, the data does. Times are multiples of ``coarse``: the coarser they are, the
+    more events are simultaneous.
     """
     random = Random(seed)
     count = random.choice((1, 1, 2, 3))
@@ -64,6 +67,7 @@ def make_case(seed: int, *, while_running: bool = False, undeclared: bool = Fals
     if while_running:
         places = sorted(random.randint(0, len(stream)) for _ in range(count))
         withdrawn = random.randint(places[0], len(stream))
+    stream = tuple(replace(event, time=event.time // coarse * coarse) for event in stream)
     checked = check(parse(text, f"seed {seed}"))
     if undeclared:
         stream = _as_expected(stream, checked, random)

@@ -124,6 +124,7 @@ def detect(
     seconds = time.perf_counter() - started
     report(_never_seen(expected.met, checked, tally))
     _summary(files, bad, tally, seconds)
+    _tell_ties(tally, sequence)
 
 
 def _on_spark(checked: Checked, gathered: Gatherer, tally: Tally, master: str, engine: str, limit: int) -> EventBatch:
@@ -137,6 +138,7 @@ def _on_spark(checked: Checked, gathered: Gatherer, tally: Tally, master: str, e
         with plain_failures():
             found = detect_gathered(spark, checked, gathered.batches, tally.settled, engine=engine, limit=limit)
             composites = composites_of(found, gathered.batches, checked.rules)
+            tally.ties = found.ties()
     finally:
         spark.stop()
     tally.count(composites)
@@ -219,6 +221,19 @@ def _summary(files: list[EventFile], bad: BadEvents, tally: Tally, seconds: floa
         f"{read} events read, {bad.skipped} skipped, {tally.late} late; "
         f"{found} composite events{f' ({kinds})' if kinds else ''}; {read / max(seconds, 1e-9):,.0f} events/s"
     )
+
+
+def _tell_ties(tally: Tally, sequence: str | None) -> None:
+    """Say what simultaneous events decided, if they decided anything; a line for each number."""
+    from cepheus.engine.ties import told
+
+    order = "the order of their arrival" if sequence is None else f"'{sequence}'"
+    remedy = "--sequence COLUMN names a column that orders them" if sequence is None else None
+    for line in told(tally.ties, order=order, remedy=remedy):
+        note(line)
+    if tally.simultaneous and tally.ties.uncounted:
+        engines = " and ".join(tally.ties.uncounted)
+        note(f"simultaneous events: {tally.simultaneous} have the time of another; {engines} counts nothing of it")
 
 
 def _never_seen(met: set[str], checked: Checked, tally: Tally) -> Iterator[Diagnostic]:

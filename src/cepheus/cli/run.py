@@ -23,6 +23,7 @@ def run(
     ] = False,
 ) -> None:
     """Run rules on Spark: read sources, find composite events, write them to sinks, without a line of code."""
+    from cepheus.engine.ties import told
     from cepheus.runtime.spark.failures import plain_failures
     from cepheus.runtime.spark.pipeline.check import check_pipeline
     from cepheus.runtime.spark.pipeline.read import read_pipeline
@@ -43,7 +44,14 @@ def run(
             if explain:
                 print(found.explain(measure=not described.is_stream), end="")
                 return
-            run_pipeline(described, found)
+            ties = run_pipeline(described, found)
     finally:
         spark.stop()
+    sequence = described.detect.sequence
+    order = "the order of their contents" if sequence is None else f"'{sequence}'"
+    remedy = "sequence = 'COLUMN' in [detect] names a column that orders them" if sequence is None else None
+    for line in told(ties, order=order, remedy=remedy):
+        note(line)
+    if ties.uncounted:
+        note(f"simultaneous events: {' and '.join(ties.uncounted)} counts nothing of what they decide")
     note(f"done: {len(described.sinks)} {'sink' if len(described.sinks) == 1 else 'sinks'} written")

@@ -81,6 +81,7 @@ def _summary(runs: list[Run]) -> Table:
         ("heartbeats per second", lambda o: f"{o.heartbeats:.1f}"),
         ("mean delay", lambda o: _milliseconds(o.delay)),
         ("longest delay", lambda o: _milliseconds(o.worst_delay)),
+        ("choices among simultaneous events", lambda _: "not counted"),
     )
     for words, show in rows:
         table.add_row(words, *(show(run.outcome) for run in runs))

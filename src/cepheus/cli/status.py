@@ -68,7 +68,7 @@ def _table(title: str, *columns: str) -> Table:
 
 def _nodes(found: list[Status]) -> Table:
     table = _table("Nodes", "node", "listens on", "strategy", "leader", ">up", ">events published", ">messages")
-    table.caption = "events, messages and bytes are counted since the node was started"
+    table.caption = "events, messages and bytes are counted since the node was started; ties are not counted"
     table.caption_justify = "left"
     for node in found:
         up = f"{node['seconds']:.0f} s"

@@ -27,6 +27,7 @@ from cepheus.engine.probable.engine import ProbableEngine
 from cepheus.engine.probable.past import past_of
 from cepheus.engine.reference import ReferenceEngine
 from cepheus.engine.snapshot import pack, unpack
+from cepheus.engine.ties import TieCounts
 from cepheus.plan.strings import StringTable
 from cepheus.rules.model import AnyRule
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
@@ -44,10 +45,15 @@ class AwareEngine:
         self._limit = limit
         self._calculus = calculus
         self._deployed: set[str] | None = set()
-        self._use(cast(Engine, engine), certain=True)  # but for factors, which it is never given
+        self._earlier = TieCounts.none()
+        self._certain = True
+        self._engine = cast(Engine, engine)
+        self._use(self._engine, certain=True)  # but for factors, which it is never given
 
     def _use(self, engine: Engine, *, certain: bool = False) -> None:
         """Let an engine do the work from here."""
+        if self._engine is not engine and not self._certain:
+            self._earlier += self._engine.ties
         self._engine = engine
         self._certain = certain
         self._feed_one = engine.feed_event if certain else self._feed_uncertain
@@ -56,6 +62,12 @@ class AwareEngine:
     def name(self) -> str:
         """The name of the engine that was asked for."""
         return self._fast.name
+
+    @property
+    def ties(self) -> TieCounts:
+        """What all engines that were at work have counted of simultaneous events."""
+        counts = self._earlier + self._fast.ties
+        return counts if self._certain else counts + self._engine.ties
 
     @property
     def at_work(self) -> Engine:
@@ -121,7 +133,10 @@ class AwareEngine:
         self._deployed = None  # a snapshot does not tell
         if "at_work" not in header:
             if is_parallel(header) and not isinstance(self._fast, ParallelEngine):
+                self._use(cast(Engine, self._fast), certain=True)
+                self._earlier += self._fast.ties
                 self._fast = ParallelEngine(self._limit, threads=1)
+                self._engine = cast(Engine, self._fast)
             self._fast.restore(data)
             self._use(cast(Engine, self._fast), certain=True)
             return

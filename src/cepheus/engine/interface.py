@@ -8,6 +8,7 @@ from typing import Protocol
 from cepheus.core.batch import EventBatch
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
+from cepheus.engine.ties import TieCounts
 from cepheus.rules.model import AnyRule
 
 
@@ -22,6 +23,15 @@ class Engine(Protocol):
     @property
     def name(self) -> str:
         """What the engine is called."""
+
+    @property
+    def ties(self) -> TieCounts:
+        """What this engine has counted of simultaneous events since it was made.
+
+        Every evaluation counts once, however the stream is cut. Snapshots do not carry the counts, and restoring one
+        does not change them: a host that goes on with another engine adds up. What completes only composite events that
+        belong elsewhere (``HOME_ATTRIBUTE``) is counted there.
+        """
 
     def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
         """Add checked, named rules, all or none; UnsupportedError if this engine cannot run one of them.

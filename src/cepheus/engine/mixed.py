@@ -23,6 +23,7 @@ from cepheus.engine.completion import in_order_of_completion
 from cepheus.engine.interface import Engine
 from cepheus.engine.seams import Kinds, batch_as_taken, event_as_taken, kinds_of, moments_of, with_moments
 from cepheus.engine.snapshot import pack, unpack
+from cepheus.engine.ties import TieCounts
 from cepheus.rules.expressions import EventPattern
 from cepheus.rules.interval.model import Atom, IntervalRule, TimePoint
 from cepheus.rules.model import AnyRule, Rule
@@ -66,6 +67,12 @@ class _Side:
         self.late: frozenset[str] = frozenset()
         self.timed = False
         self._kinds: dict[str, Kinds] = {}
+        self._earlier = TieCounts.none()
+
+    @property
+    def ties(self) -> TieCounts:
+        """What the family's engines have counted of simultaneous events."""
+        return self._earlier if self.engine is None else self._earlier + self.engine.ties
 
     def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
         if not rules:
@@ -102,7 +109,7 @@ class _Side:
 
     def restore(self, saved: dict[str, Any], state: bytes | None) -> None:
         """Take over what a snapshot kept."""
-        self.engine = None
+        self._earlier, self.engine = self.ties, None
         if state is not None:
             self.engine = self._make(saved["engine"], (), Schema())
             self.engine.restore(state)
@@ -139,6 +146,12 @@ class MixedEngine:
         tesla, intervals = (side.name if side.engine is None else side.engine.name for side in self._sides)
         alone = self._tesla.engine is None and self._intervals.engine is not None
         return intervals if alone else f"{tesla}+{intervals}"
+
+    @property
+    def ties(self) -> TieCounts:
+        """What both families have counted of simultaneous events; engines of interval rules do not count."""
+        counts = self._tesla.ties + self._intervals.ties
+        return TieCounts() if counts == TieCounts.none() else counts
 
     @property
     def _sides(self) -> tuple[_Side, _Side]:

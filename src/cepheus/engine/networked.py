@@ -13,6 +13,7 @@ from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.time import MAX_TIME, MIN_TIME
 from cepheus.engine.interface import Engine
+from cepheus.engine.ties import TieCounts
 from cepheus.rules.model import AnyRule
 from cepheus.uncertainty.bayes.networks import probabilities_at, verify
 
@@ -49,6 +50,11 @@ class NetworkedEngine:
     def name(self) -> str:
         """The name of the engine that does the work."""
         return self._engine.name
+
+    @property
+    def ties(self) -> TieCounts:
+        """What that engine has counted of simultaneous events."""
+        return self._engine.ties
 
     @property
     def engine(self) -> Engine:

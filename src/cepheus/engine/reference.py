@@ -6,140 +6,37 @@ is one paragraph of that page.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
+from itertools import islice, takewhile
 from typing import Any, ClassVar, assert_never
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import Distribution, parse_distribution
 from cepheus.core.errors import OptionError
 from cepheus.core.event import Event, composite_id
-from cepheus.core.schema import TIME_ATTRIBUTE, Schema
+from cepheus.core.schema import HOME_ATTRIBUTE, Schema
 from cepheus.core.time import MIN_TIME
 from cepheus.core.values import Value, ValueType, as_float
 from cepheus.engine.factors import no_such_rule, require_factor
 from cepheus.engine.families import tesla_rules
 from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites
 from cepheus.engine.past import Past
+from cepheus.engine.situation import Deployed as _Deployed
+from cepheus.engine.situation import Match as _Match
+from cepheus.engine.situation import Stored as _Stored
 from cepheus.engine.snapshot import pack, unpack
-from cepheus.plan.columns import list_refused
+from cepheus.engine.ties import MOST_COMPARED, TieCounter, TieCounts
 from cepheus.rules.check.wording import text_of
-from cepheus.rules.evaluate import Test, evaluator, tester
-from cepheus.rules.expressions import AttributeRef, Between, Constraint, Parameter, Scope, Within
+from cepheus.rules.expressions import Between, Constraint, Scope, Within
 from cepheus.rules.json_form import from_json, to_json
-from cepheus.rules.model import AnyRule, Policy, Rule, RuleSet
-from cepheus.rules.reach import reach
-from cepheus.rules.resolve import Absent, Choose, Compute, Require, ResolvedRule, needed_aggregates, resolve
+from cepheus.rules.model import AnyRule, Policy, RuleSet
+from cepheus.rules.resolve import Absent, Choose, Compute, Require, scope_events
 from cepheus.uncertainty.aggregates import Computed, Member, compute_aggregate
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
-from cepheus.uncertainty.estimate import CERTAIN, IMPOSSIBLE, Estimate, Method, conjunction
-from cepheus.uncertainty.judge import Judgement, judge
+from cepheus.uncertainty.estimate import CERTAIN, Estimate, Method
 from cepheus.uncertainty.production import error_of, law_of_value
-from cepheus.uncertainty.quantities import Quantity
 from cepheus.uncertainty.verdict import Factor, Observer, Reason, Verdict, absence
-
-
-@dataclass(slots=True, eq=False)
-class _Stored:
-    """An event in the order of the stream; ``consumed_by`` names the rules for which it is gone."""
-
-    event: Event
-    ordinal: int
-    consumed_by: set[str] = field(default_factory=set)
-    quantities: dict[str, Quantity] = field(init=False)
-
-    def __post_init__(self) -> None:
-        values = self.event.attributes
-        self.quantities = {
-            name: Quantity.observed((self.ordinal, name), float(value), error)
-            for name, error in self.event.errors.items()
-            if isinstance(value := values.get(name), int | float)
-        }
-
-    @property
-    def occurrence(self) -> float:
-        """How likely the event occurred. A composite event counts as certain where it feeds a rule."""
-        return 1.0 if self.event.rule is not None or self.event.made_of else self.event.probability
-
-
-@dataclass(slots=True)
-class _Match:
-    """A combination of chosen events and computed values; also the situation that constraints are tested in."""
-
-    events: dict[str, _Stored]
-    values: dict[str, Computed]
-    under_test: _Stored | None = None
-
-    def _stored(self, event: str | None) -> _Stored:
-        stored = self.under_test if event is None else self.events[event]
-        assert stored is not None
-        return stored
-
-    def attribute(self, event: str | None, name: str) -> Value | None:
-        stored = self._stored(event)
-        value = stored.event.time if name == TIME_ATTRIBUTE else stored.event.attributes.get(name)
-        if isinstance(value, tuple):
-            raise list_refused(stored.event.type, name)
-        return value
-
-    def computed(self, name: str) -> Value | None:
-        return self.values[name].value
-
-    def quantity(self, reference: AttributeRef | Parameter) -> Quantity | None:
-        if isinstance(reference, AttributeRef):
-            return self._stored(reference.event).quantities.get(reference.name)
-        computed = self.values[reference.name]
-        if computed.law is None:
-            return None
-        assert computed.value is not None
-        return Quantity.computed(reference.name, as_float(computed.value), computed.law)
-
-    def is_certain(self) -> bool:
-        """Tell whether nothing about the match is uncertain, so that constraints hold or do not."""
-        stored = [*self.events.values(), *([self.under_test] if self.under_test is not None else [])]
-        return not any(each.quantities for each in stored) and not any(v.law is not None for v in self.values.values())
-
-
-class _Deployed:
-    """A rule with its constraints made into functions, and the moment from which it sees events."""
-
-    def __init__(self, rule: Rule, since: int, earlier: Mapping[str, int] | None = None) -> None:
-        self.rule = rule
-        self.earlier = earlier or {}
-        self.resolved: ResolvedRule = resolve(rule)
-        self.since = since
-        self.factor = 1.0
-        self.reach = reach(self.resolved)
-        self._tests: dict[Constraint, Test] = {}
-        self.values = [(a.attribute, a.value, evaluator(a.value)) for a in self.resolved.assignments]
-        steps = [step for step in self.resolved.steps if not isinstance(step, Compute)]
-        self.constraints = [*self.resolved.terminator.constraints, *(c for step in steps for c in _constraints(step))]
-        self.needed = needed_aggregates(self.resolved)
-        self.members = {
-            step.name: evaluator(step.value)
-            for step in self.resolved.steps
-            if isinstance(step, Compute) and step.value is not None
-        }
-
-    def first(self, event_type: str) -> int:
-        """Give the place in the stream of the first event of a type that the rule sees."""
-        return self.earlier.get(event_type, self.since)
-
-    def test(self, constraint: Constraint) -> Test:
-        if constraint not in self._tests:
-            self._tests[constraint] = tester(constraint)
-        return self._tests[constraint]
-
-    def judge(self, constraints: Iterable[Constraint], match: _Match, calculus: Calculus) -> tuple[Judgement, ...]:
-        """Tell how likely constraints hold, those that share an uncertain quantity jointly."""
-        if match.is_certain():
-            held = all(self.test(constraint)(match) for constraint in constraints)
-            return () if held else (Judgement((), IMPOSSIBLE),)
-        return judge([(constraint, match) for constraint in constraints], calculus)
-
-    def probability(self, constraints: Iterable[Constraint], match: _Match, calculus: Calculus) -> float:
-        judgements = self.judge(constraints, match, calculus)
-        return conjunction(judgement.estimate for judgement in judgements).probability if judgements else 1.0
 
 
 class ReferenceEngine:
@@ -166,6 +63,12 @@ class ReferenceEngine:
         self._fed = 0
         self._ordinal = 0
         self._time = MIN_TIME
+        self._ties = TieCounter()
+
+    @property
+    def ties(self) -> TieCounts:
+        """What was counted of simultaneous events since the engine was made."""
+        return self._ties.counts
 
     def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
         """Add rules; they see the events fed from now on."""
@@ -220,7 +123,10 @@ class ReferenceEngine:
             made: list[Event] = []
             for deployed in self._rules.values():
                 if deployed.resolved.terminator.type == current.type:
+                    counted = self._ties.counts
                     made += self._fire(deployed, stored)
+                    if current.attributes.get(HOME_ATTRIBUTE) is False:  # it is counted where the event is at home
+                        self._ties.reset(counted)
                 if len(made) > self._limit:
                     raise too_many_composites(deployed.rule, self._limit)
             queue += made
@@ -270,38 +176,78 @@ class ReferenceEngine:
     # `between X and Y` looks at what lies strictly between the two.
 
     def _candidates(self, deployed: _Deployed, event_type: str, scope: Scope, match: _Match) -> Iterator[_Stored]:
-        match scope:
-            case Within(duration=duration, reference=reference):
-                end = match.events[reference].event.time
-                start = end - duration
-            case Between(first=first, second=second):
-                times = sorted((match.events[first].event.time, match.events[second].event.time))
-                start, end = times[0] + 1, times[1]
-            case _:
-                assert_never(scope)
-        first_seen = deployed.first(event_type)
-        for stored in reversed(self._history.get(event_type, [])):  # the latest first
-            if stored.event.time < start or stored.ordinal < first_seen:
+        start, end = _bounds(scope, match)
+        for stored in self._visible(deployed, event_type):
+            if stored.event.time < start:
                 return
-            if stored.event.time < end and deployed.resolved.name not in stored.consumed_by:
+            if stored.event.time < end:
                 yield stored
+
+    def _visible(self, deployed: _Deployed, event_type: str) -> Iterator[_Stored]:
+        """Give the events of a type that a rule sees, the latest first."""
+        first_seen = deployed.first(event_type)
+        for stored in reversed(self._history.get(event_type, [])):
+            if stored.ordinal < first_seen:
+                return
+            if deployed.resolved.name not in stored.consumed_by:
+                yield stored
+
+    # Ties. Events of equal time do not precede one another: those that would do but have the very time of an event
+    # that they would have to precede, or in an interval to follow, are passed over, and counted. The order of
+    # simultaneous events decides a choice if one that is not taken has the time of one that is.
+
+    def _pass_over(
+        self, deployed: _Deployed, event_type: str, scope: Scope, match: _Match, fits: Callable[[_Stored], bool]
+    ) -> None:
+        start, end = _bounds(scope, match)
+        edges = {end: 0} if isinstance(scope, Within) else {end: 0, min(start - 1, end): 0}
+        references = [match.events[name] for name in scope_events(scope)]
+        for stored in self._visible(deployed, event_type):
+            time = stored.event.time
+            if time < min(edges):
+                return
+            if time in edges and edges[time] < MOST_COMPARED:
+                edges[time] += 1
+                self._ties.passed_over += stored not in references and fits(stored)
+            elif time in edges:
+                self._ties.at_least = True
+
+    def _note_choice(
+        self, taken: _Stored, others: Iterable[_Stored], fits: Callable[[_Stored], bool] = lambda _: True
+    ) -> None:
+        """Count a choice if one of the ``others``, which come from the nearest on, would have done as well."""
+        tied = takewhile(lambda other: other.event.time == taken.event.time, others)
+        for compared, other in enumerate(tied):
+            if compared == MOST_COMPARED:
+                self._ties.at_least = True
+                return
+            if fits(other):
+                self._ties.decided += 1
+                return
 
     # Selection. Of the events in the window that satisfy the constraints, each takes all, last/first the
     # latest/earliest, n last/n first up to n of them.
 
     def _choose(self, deployed: _Deployed, step: Choose, match: _Match) -> list[_Stored]:
-        chosen: list[_Stored] = []
         situation = _Match(dict(match.events), match.values)
         wanted = 1 if step.count is None else step.count
-        for candidate in self._candidates(deployed, step.type, step.window, match):
+
+        def fits(candidate: _Stored) -> bool:
             situation.events[step.name] = candidate
             own = candidate.occurrence * deployed.probability(step.constraints, situation, self._calculus)
             # The candidate's own probability exceeds the least one of the rule, which nothing can where that is 1.
-            if own > deployed.resolved.min_probability or own == 1.0 or (step.policy is Policy.EACH and own > 0.0):
-                chosen.append(candidate)
-                if step.policy is Policy.LAST and len(chosen) == wanted:
-                    break
-        chosen.reverse()  # from the earliest to the latest
+            return own > deployed.resolved.min_probability or own == 1.0 or (step.policy is Policy.EACH and own > 0.0)
+
+        self._pass_over(deployed, step.type, step.window, match, fits)
+        candidates = self._candidates(deployed, step.type, step.window, match)
+        if step.policy is Policy.LAST:
+            chosen = list(islice(filter(fits, candidates), wanted))
+            if len(chosen) == wanted:
+                self._note_choice(chosen[-1], candidates, fits)
+            return chosen[::-1]  # from the earliest to the latest
+        chosen = [*filter(fits, candidates)][::-1]
+        if step.policy is Policy.FIRST and len(chosen) > wanted:
+            self._note_choice(chosen[wanted - 1], chosen[wanted:])
         return chosen[:wanted] if step.policy is Policy.FIRST else chosen
 
     # Every combination of choices gives one composite event.
@@ -320,31 +266,49 @@ class ReferenceEngine:
     # Negation. Checked after selection: the probability that no such event occurred.
 
     def _absence(self, deployed: _Deployed, absent: Absent, match: _Match) -> tuple[Estimate, list[tuple[str, float]]]:
-        situation = _Match(match.events, match.values)
         found: list[tuple[str, float]] = []
-        for situation.under_test in self._candidates(deployed, absent.type, absent.scope, match):
-            occurrence = situation.under_test.occurrence
-            probability = occurrence * deployed.probability(absent.constraints, situation, self._calculus)
+        possible = self._possible(deployed, absent.constraints, match)
+        self._pass_over(deployed, absent.type, absent.scope, match, lambda stored: possible(stored) > 0.0)
+        for stored in self._candidates(deployed, absent.type, absent.scope, match):
+            probability = possible(stored)
             if probability > 0.0:
-                found.append((f"{absent.type} {situation.under_test.event.id}", probability))
+                found.append((f"{absent.type} {stored.event.id}", probability))
             if probability == 1.0 and self._calculus.negation == "independent":
                 break
         return absence([probability for _, probability in found], self._calculus.negation), found
+
+    def _possible(
+        self, deployed: _Deployed, constraints: tuple[Constraint, ...], match: _Match
+    ) -> Callable[[_Stored], float]:
+        """Give what tells how probably an event occurred and satisfies what is asked of one that takes no part."""
+        situation = _Match(match.events, match.values)
+
+        def probability(stored: _Stored) -> float:
+            situation.under_test = stored
+            return stored.occurrence * deployed.probability(constraints, situation, self._calculus)
+
+        return probability
 
     # Aggregates. Over the values of the matching events of a window or interval, in the order of the stream;
     # a member without a value does not count. Values and membership may be uncertain.
 
     def _compute(self, deployed: _Deployed, step: Compute, match: _Match) -> Computed:
         situation = _Match(match.events, match.values)
+        possible = self._possible(deployed, step.constraints, match)
+        self._pass_over(deployed, step.type, step.scope, match, lambda stored: possible(stored) > 0.0)
         members: list[Member] = []
+        sources: list[_Stored] = []
         for situation.under_test in self._candidates(deployed, step.type, step.scope, match):
-            probability = deployed.probability(step.constraints, situation, self._calculus)
-            probability *= situation.under_test.occurrence
+            probability = possible(situation.under_test)
             if probability > 0.0:
                 value = deployed.members[step.name](situation) if step.value is not None else 1
                 if value is not None:
                     law = None if step.value is None else law_of_value(step.value, situation, self._calculus)
                     members.append(Member(probability, value, law))
+                    sources.append(situation.under_test)
+        if step.function in ("First", "Last") and sources:
+            taken, *others = sources if step.function == "Last" else sources[::-1]
+            self._note_choice(taken, others)
         members.reverse()
         return compute_aggregate(step.function, members, self._calculus)
 
@@ -365,8 +329,8 @@ class ReferenceEngine:
                 estimate = Estimate(computed.defined, Method.CLOSED, computed.bound)
                 factors.append(Factor(Reason.AGGREGATE, f"{deployed.resolved.called(name)} is defined", estimate))
         for absent in deployed.resolved.absences:
-            if any(factor.estimate.probability == 0.0 for factor in factors):
-                return None
+            if any(f.estimate.probability == 0.0 for f in factors if f.reason is not Reason.AGGREGATE):
+                return None  # an undefined aggregate is noticed after the absences, as in every engine
             estimate, found = self._absence(deployed, absent, match)
             factors.append(Factor(Reason.NEGATION, f"no {absent.type}", estimate, tuple(found)))
         if deployed.factor < 1.0:
@@ -483,8 +447,17 @@ class ReferenceEngine:
             self._history.setdefault(stored.event.type, []).append(stored)
 
 
-def _constraints(step: Choose | Require) -> tuple[Constraint, ...]:
-    return step.constraints if isinstance(step, Choose) else (step.constraint,)
+def _bounds(scope: Scope, match: _Match) -> tuple[int, int]:
+    """Give the time from which, and the one before which, events lie in a scope."""
+    match scope:
+        case Within(duration=duration, reference=reference):
+            end = match.events[reference].event.time
+            return end - duration, end
+        case Between(first=first, second=second):
+            times = sorted((match.events[first].event.time, match.events[second].event.time))
+            return times[0] + 1, times[1]
+        case _:
+            assert_never(scope)
 
 
 def _to_json(stored: _Stored) -> dict[str, Any]:

@@ -23,6 +23,8 @@ SLOT_ID, SLOT_TIME, SLOT_START, HEADER = 0, 1, 2, 3
 MAX_POSITIONS = 60
 MAX_KEYS = 4
 MAX_STACK = 64
+MOST_COMPARED = 1000
+"""So many simultaneous events are looked at for one count: a million events of one time must not cost its square."""
 
 
 class TypeField(IntEnum):

@@ -8,13 +8,13 @@ from random import Random
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.event import Event
-from cepheus.core.schema import TIME_ATTRIBUTE, Schema
+from cepheus.core.schema import HOME_ATTRIBUTE, TIME_ATTRIBUTE, Schema
 from cepheus.core.time import MAX_TIME
 from cepheus.core.values import Value
 from cepheus.engine.interface import Engine
 from cepheus.engine.registry import create
+from cepheus.engine.ties import TieCounts
 from cepheus.plan.split import ByBand, ByKey, BySlice, RuleGroup, Split, WayName, Whole, split
-from cepheus.runtime.spark.homes import HOME_ATTRIBUTE
 from cepheus.runtime.spark.shard import GroupJob
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 from strategies.split_cases import SplitCase
@@ -27,6 +27,29 @@ def whole_answer(case: SplitCase) -> list[tuple[object, ...]]:
     schema = Schema([*case.checked.inputs.values(), *case.checked.composites.values()])
     engine = create("reference", case.checked.rules.all_rules, schema, limit=LIMIT)
     return _comparable(_all(engine, case.events), case)
+
+
+def whole_ties(case: SplitCase) -> TieCounts:
+    """Give what one engine counts of simultaneous events."""
+    schema = Schema([*case.checked.inputs.values(), *case.checked.composites.values()])
+    engine = create("reference", case.checked.rules.all_rules, schema, limit=LIMIT)
+    _all(engine, case.events)
+    return engine.ties
+
+
+def dealt_ties(case: SplitCase, shards: int, ways: Collection[WayName]) -> TieCounts:
+    """Give what shards count of simultaneous events, each at terminators of its own."""
+    ties = TieCounts()
+    schema = Schema([*case.checked.inputs.values(), *case.checked.composites.values()])
+    for group in split(case.checked, ways=ways, shards=shards).groups:
+        for job, shard, mine in owned(group, case.events, case.seed, shards, schema):
+            engine = job.start()
+            early = [event for event in mine if event.time < job.begins(shard)]
+            engine.feed(EventBatch.from_events(early))
+            not_own = engine.ties
+            _all(engine, mine[len(early) :])
+            ties += engine.ties.since(not_own)
+    return ties
 
 
 def _all(engine: Engine, events: Sequence[Event]) -> list[Event]:

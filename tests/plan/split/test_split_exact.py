@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
-from dealing import dealt_answer, whole_answer
+from dealing import dealt_answer, dealt_ties, whole_answer, whole_ties
 
 from cepheus.core.errors import LimitError, RuleError
+from cepheus.engine.ties import TieCounts
 from cepheus.plan.split import WayName
 from strategies.mixed_cases import mixed_case
 from strategies.split_cases import SplitCase, split_case
@@ -45,6 +46,22 @@ def test_shards_find_what_one_engine_finds(block: int) -> None:
     for seed in range(block * CASES // 5, (block + 1) * CASES // 5):
         used.update(agree(seed) or [])
     assert {"ByKey", "ByBand", "BySlice", "Whole"} <= used.keys()
+
+
+def test_shards_count_what_one_engine_counts_of_simultaneous_events() -> None:
+    total = TieCounts()
+    for seed in range(1000, 1060):
+        try:
+            case = split_case(seed)
+            expected = whole_ties(case)
+        except (RuleError, LimitError):
+            continue
+        total += expected
+        for ways in ALLOWED:
+            for shards in (2, 8):
+                assert dealt_ties(case, shards, ways) == expected, f"seed {seed}, {shards} shards\n{case.text}"
+    assert total.decided
+    assert total.passed_over
 
 
 def test_shards_find_what_one_engine_finds_by_rules_of_both_families() -> None:

@@ -17,6 +17,7 @@ from cepheus.core.schema import Schema
 from cepheus.core.time import MIN_TIME
 from cepheus.engine.interface import Engine
 from cepheus.engine.registry import create
+from cepheus.engine.ties import TieCounts
 from cepheus.rules.check import Checked
 from cepheus.rules.interval.reach import points
 from cepheus.runtime.spark.state_live import LiveShards, ShardWork
@@ -73,6 +74,7 @@ class Run:
     store: MemoryStore = field(default_factory=MemoryStore)
     found: list[Event] = field(default_factory=list)
     late: int = 0
+    ties: TieCounts = field(default_factory=TieCounts)
 
     def __post_init__(self) -> None:
         self.workers = [LiveShards(), LiveShards()]
@@ -96,6 +98,7 @@ class Run:
                 continue
             self.store = attempt
             self.found += outcome.composites.to_events()
+            self.ties += outcome.ties
             self.late += 0 if outcome.late is None else outcome.late.num_rows
             return outcome.wake
 

@@ -9,7 +9,8 @@ import pytest
 import cepheus
 import cepheus.spark
 from cepheus.core.batch import EventBatch
-from cepheus.core.errors import LimitError, RuleError
+from cepheus.core.errors import LimitError, OptionError, RuleError
+from cepheus.runtime.spark import ties
 from strategies.split_cases import SplitCase, split_case
 
 if TYPE_CHECKING:
@@ -72,3 +73,33 @@ def check_one(spark: SparkSession, split: Any, shards: int, seed: int) -> None:
     )
     rows = detection.dataframe.collect()
     assert answer(rows) == expected_answer(found), f"seed {seed}\n{case.text}\n{detection.planned.split}"
+    assert detection.ties() == found.ties, f"seed {seed}\n{case.text}\n{detection.planned.split}"
+
+
+def test_simultaneous_events_are_counted_in_every_split(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ties, "_PATIENCE", 0.5)
+    rule = """
+    define Hot(km: double, v: double) from Warning(km=$k) and last Temp($k - 2 < km < $k + 2) within 1 min from Warning
+    where km=$k and v=Temp.v
+    """
+    readings = [("Temp", 1 + n // 3, n // 4 + 0.25 * (n % 3), float(n)) for n in range(60)]
+    warnings = [("Warning", 1 + n // 2, n / 3, 0.0) for n in range(40)]
+    events = spark.createDataFrame([*readings, *warnings], "type string, time long, km double, v double").repartition(3)
+    counts = set()
+    for split in ("whole", "bands", "slices"):
+        found = cepheus.spark.detect(rule, events, shards=4, split=split, time_unit="s")
+        with pytest.raises(OptionError, match="only when rows have been asked for"):
+            found.ties()
+        found.dataframe.write.format("noop").mode("overwrite").save()
+        counts.add(found.ties())
+    (only,) = counts
+    assert only.decided
+    assert only.passed_over
+
+
+def test_an_engine_that_does_not_count_says_so_on_spark(spark: SparkSession) -> None:
+    events = spark.createDataFrame([("Temp", 1), ("Temp", 1), ("Smoke", 2)], "type string, time long")
+    rule = "define Hot() from Smoke() and last Temp() within 1 min from Smoke"
+    found = cepheus.spark.detect(rule, events, shards=2, engine="automata", time_unit="s")
+    assert found.dataframe.count() == 1
+    assert found.ties() == cepheus.TieCounts.not_counted("automata")

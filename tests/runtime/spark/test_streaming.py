@@ -53,7 +53,7 @@ def test_a_stream_gives_what_one_run_gives_and_goes_on_after_a_stop(spark: Spark
     files = arrivals(events, 6, seed=2)
     for number, some in enumerate(files[:3]):
         write_file(some, tmp_path / "in", number)
-    run(spark, tmp_path)
+    before = run(spark, tmp_path)
     for number, some in enumerate(files[3:], start=3):
         write_file(some, tmp_path / "in", number)
     write_file([{**events[0], "n": 10_000}], tmp_path / "in", 100)  # an hour too late
@@ -68,6 +68,13 @@ def test_a_stream_gives_what_one_run_gives_and_goes_on_after_a_stop(spark: Spark
     ]
     metrics = [progress["observedMetrics"]["cepheus"] for progress in query.recentProgress]
     assert sum(metric["late"] for metric in metrics) == 1
+    metrics += [progress["observedMetrics"]["cepheus"] for progress in before.recentProgress]
+    ties = cepheus.compile(RULES).detect(events, sequence="n").ties
+    assert ties.decided
+    assert ties.passed_over
+    assert sum(metric["ties_decided"] for metric in metrics) == ties.decided
+    assert sum(metric["ties_passed_over"] for metric in metrics) == ties.passed_over
+    assert sum(metric["ties_at_least"] for metric in metrics) == 0
     assert (
         sum(progress["observedMetrics"]["source0"]["rows"] for progress in query.recentProgress)
         == len([event for some in files[3:] for event in some]) + 1

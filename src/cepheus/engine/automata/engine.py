@@ -41,6 +41,7 @@ from cepheus.engine.columns.memory import At, address
 from cepheus.engine.columns.snapshot import DeployedRule
 from cepheus.engine.columns.state import Status
 from cepheus.engine.limits import DEFAULT_LIMIT
+from cepheus.engine.ties import TieCounts
 from cepheus.plan.program import Program, Words
 from cepheus.plan.strings import StringTable
 
@@ -67,6 +68,11 @@ class AutomataEngine(ColumnsEngine):
         self._table.use_instances(self._instances)
         self._context[At.MEMORY] = self._table.address
         self._states: dict[str, range] = {}
+
+    @property
+    def ties(self) -> TieCounts:
+        """Nothing: an automaton has given up the rivals of a choice before it is made."""
+        return TieCounts.not_counted(self.name)
 
     @property
     def instances(self) -> int:

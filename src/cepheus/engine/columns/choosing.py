@@ -14,6 +14,7 @@ from cepheus.engine.columns.lanes import before, end_before, entry_row, entry_ti
 from cepheus.engine.columns.memory import fixed, peek, poke
 from cepheus.engine.columns.parts import with_parts
 from cepheus.engine.columns.state import Cursor, LaneState
+from cepheus.engine.columns.ties import Counting, is_at
 from cepheus.engine.columns.windows import lane_of, reference_time
 from cepheus.plan.program import PolicyCode, StepField
 
@@ -31,14 +32,29 @@ class Choosing(NamedTuple):
     bind_last: Callable[[int, int], Any]
 
 
-def choosing_by(fitting: Callable[[int, int, int, int], Any], nothing: bool | float, compiled: Compile) -> Choosing:
-    """Give the functions of a kernel: compiled with what it takes an entry to be worth, and what is nothing."""
-    functions = (_open_window, _bind_next, _bind_last)
-    return Choosing(*(compiled(with_parts(each, fitting=fitting, NOTHING=nothing)) for each in functions))
+def choosing_by(
+    fitting: Callable[[int, int, int, int], Any], nothing: bool | float, compiled: Compile, counting: Counting
+) -> Choosing:
+    """Give the functions of a kernel: compiled with what it takes an entry to be worth, and what is nothing.
+
+    ``counting`` counts simultaneous events by the same worth.
+    """
+    parts = {"fitting": fitting, "NOTHING": nothing, **counting._asdict()}
+    return Choosing(*(compiled(with_parts(each, **parts)) for each in (_open_window, _bind_next, _bind_last)))
 
 
 def fitting(context: int, step: int, place: int, row_number: int) -> Any:
     """Stand for what a kernel takes an entry to be worth."""
+    raise NotImplementedError
+
+
+def pass_over(context: int, step: int, lane: int, entry: int, time: int) -> None:
+    """Stand for the counting of events that are passed over."""
+    raise NotImplementedError
+
+
+def seek_rival(context: int, step: int, lane: int, entry: int, direction: int, end: int) -> None:
+    """Stand for the counting of choices that have a rival."""
     raise NotImplementedError
 
 
@@ -58,11 +74,15 @@ def _bind_last(context: int, step: int) -> Any:
         return NOTHING
     offset, mask, first = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK), peek(row, LaneState.FIRST)
     entry = end_before(context, lane, until)
+    if is_at(context, row, entry, until):
+        pass_over(context, step, lane, entry, until)
     while entry > first and entry_time(context, offset + ((entry - 1) & mask)) >= since:
         entry -= 1
         place = offset + (entry & mask)
         worth = fitting(context, step, place, entry_row(context, place))
         if worth > NOTHING:
+            if is_at(context, row, entry - 1, entry_time(context, place)):
+                seek_rival(context, step, lane, entry, -1, first - 1)
             return worth
     return NOTHING
 
@@ -78,8 +98,10 @@ def _open_window(context: int, step: int, cursor: int) -> None:
     since = before(until, fixed(step, StepField.WINDOW))
     end = end_before(context, lane, until)
     wanted = fixed(step, StepField.COUNT)
+    row = lane_at(context, lane)
+    if is_at(context, row, end, until):
+        pass_over(context, step, lane, end, until)
     if fixed(step, StepField.POLICY) == PolicyCode.LAST:
-        row = lane_at(context, lane)
         offset, mask, first = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK), peek(row, LaneState.FIRST)
         entry, left = end, wanted
         while left > 0 and entry > first and entry_time(context, offset + ((entry - 1) & mask)) >= since:
@@ -89,6 +111,8 @@ def _open_window(context: int, step: int, cursor: int) -> None:
                 left -= 1
         if left == wanted:
             return
+        if left == 0 and is_at(context, row, entry - 1, entry_time(context, offset + (entry & mask))):
+            seek_rival(context, step, lane, entry, -1, first - 1)
     else:
         entry = first_not_before(context, lane, since)
     poke(cursor, Cursor.ENTRY, entry)
@@ -112,6 +136,8 @@ def _bind_next(context: int, step: int, cursor: int) -> Any:
             left = peek(cursor, Cursor.LEFT) - 1
             poke(cursor, Cursor.LEFT, left)
             poke(cursor, Cursor.ENTRY, end if left == 0 else entry)
+            if left == 0 and entry < end and fixed(step, StepField.POLICY) == PolicyCode.FIRST:
+                seek_rival(context, step, peek(cursor, Cursor.LANE), entry - 1, 1, end)
             return worth
     poke(cursor, Cursor.ENTRY, end)
     return NOTHING

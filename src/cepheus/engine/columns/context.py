@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -84,6 +85,7 @@ class Input:
 
 
 _INPUT_NEXT, _OUTPUT_EVENTS = int(At.INPUT_NEXT), int(At.OUTPUT_EVENTS)
+_TIES = slice(int(At.TIES_DECIDED), int(At.TIES_BOUNDED) + 1)
 
 
 class Context:
@@ -134,6 +136,22 @@ class Context:
             (At.MEMBERS, program.members),
         )
         self[At.RECORD_WIDTH] = program.record_width
+
+    def use_homes(self, slots: Sequence[int]) -> None:
+        """Point at the slots, one a type, that tell whether an event is at home; -1 where there is no such slot."""
+        self._homes = np.array(slots, np.int64)
+        self[At.HOMES] = address(self._homes) if (self._homes >= 0).any() else 0
+
+    def ties(self) -> list[int]:
+        """Give what was counted of simultaneous events."""
+        found: list[int] = self.words[_TIES].tolist()
+        return found
+
+    def renewed(self) -> Context:
+        """Give a table that points at nothing yet and goes on counting simultaneous events where this one stands."""
+        fresh = Context()
+        fresh.words[_TIES] = self.words[_TIES]
+        return fresh
 
     def use_strings(self, strings: StringTable) -> None:
         """Point at the tables of string functions."""

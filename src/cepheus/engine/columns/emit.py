@@ -36,6 +36,7 @@ from cepheus.engine.columns.state import (
     OutputHeader,
     TypeState,
 )
+from cepheus.engine.columns.ties import is_at, pass_over_plainly
 from cepheus.engine.columns.windows import lane_of, occurred, reference_time
 from cepheus.plan.program import (
     RULE_WORDS,
@@ -126,6 +127,8 @@ def emit_window(context: int, step: int, rule_number: int, events_before: int) -
         return DONE
     until = reference_time(context, step)
     end = end_before(context, lane, until)
+    if is_at(context, lane_at(context, lane), end, until):
+        pass_over_plainly(context, lane, fixed(step, StepField.TYPE), fixed(step, StepField.REFERENCE), end, until)
     begin = first_not_before(context, lane, before(until, fixed(step, StepField.WINDOW)))
     count = end - begin
     if count <= 0:

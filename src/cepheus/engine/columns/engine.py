@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import CepheusError
 from cepheus.core.event import Event
-from cepheus.core.schema import Schema
+from cepheus.core.schema import HOME_ATTRIBUTE, Schema
 from cepheus.engine.columns.compiled import announce_compilation
 from cepheus.engine.columns.context import Context, Input, Scratch, State
 from cepheus.engine.columns.growth import adapt, grow, sweep_lanes
@@ -27,6 +27,7 @@ from cepheus.engine.columns.state import DONE, LIMIT, OUTPUT_HEADER, Status, Typ
 from cepheus.engine.columns.texts import TextCensus, mark_texts
 from cepheus.engine.families import tesla_rules
 from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites
+from cepheus.engine.ties import TieCounts
 from cepheus.plan.flatten import flatten
 from cepheus.plan.lower import Lowering
 from cepheus.plan.lowered import LoweredRule
@@ -49,6 +50,7 @@ class ColumnsEngine:
         self._limit = limit
         self._traced = traced
         self._output = Output(OUTPUT_HEADER, traced=traced)
+        self._context = Context()
         self._begin(StringTable() if strings is None else strings)
 
     def _begin(self, strings: StringTable) -> None:
@@ -66,7 +68,7 @@ class ColumnsEngine:
         self._state = State()
         self._scratch = Scratch.for_rules(0, 0)
         self._single: SingleInput | None = None
-        self._context = Context()
+        self._context = self._context.renewed()
         self._context.use_output(self._output)
         self._tables_used = strings.tables
         self._census = TextCensus()
@@ -105,6 +107,12 @@ class ColumnsEngine:
         sweep_lanes(self._context, self._state, dropped)
         self._stale = True
 
+    @property
+    def ties(self) -> TieCounts:
+        """What was counted of simultaneous events since the engine was made."""
+        decided, passed_over, bounded = self._context.ties()
+        return TieCounts(decided, passed_over, bool(bounded))
+
     def _refresh(self) -> None:
         """Bring program, state and working space in line with the rules."""
         if not self._stale:
@@ -112,6 +120,7 @@ class ColumnsEngine:
         announce_compilation()
         self._program = self._flatten()
         self._context.use_program(self._program)
+        self._context.use_homes([layout.slots.get(HOME_ATTRIBUTE, -1) for layout in self._lowering.types.values()])
         adapt(self._context, self._state, self._program, self._lowering)
         self._context[At.LIMIT] = self._limit
         self._order = tuple(self._lowering.rules.values())

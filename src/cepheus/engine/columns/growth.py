@@ -137,7 +137,8 @@ def _point_lanes(context: Context, state: State, program: Program) -> None:
     types = state.types[program.columns[lanes[:, LaneState.COLUMN], ColumnField.TYPE]]
     latest = lanes[:, LaneState.OFFSET] + ((lanes[:, LaneState.NEXT] - 1) & lanes[:, LaneState.MASK])
     numbers = state.entries[latest, EntryField.ROW] & types[:, TypeState.MASK]
-    lanes[:, LaneState.LAST_PLACE] = types[:, TypeState.OFFSET] + numbers * types[:, TypeState.WIDTH]
+    places = types[:, TypeState.OFFSET] + numbers * types[:, TypeState.WIDTH]
+    lanes[:, LaneState.LAST_PLACE] = 2 * places + (lanes[:, LaneState.LAST_PLACE] & 1)
 
 
 def _grow_lanes(context: Context, state: State, most: int) -> None:

@@ -8,7 +8,6 @@ is full, and the same event is taken again.
 
 from __future__ import annotations
 
-from cepheus.engine.columns.aggregates import candidate
 from cepheus.engine.columns.choosing import choosing_by
 from cepheus.engine.columns.compiled import compiled, inlined
 from cepheus.engine.columns.emit import commit_output, emit, emit_window, enqueue, rule_at
@@ -20,6 +19,7 @@ from cepheus.engine.columns.lanes import (
     column_at,
     entry_at,
     lane_at,
+    last_place,
     reserve_lane,
     type_at,
     type_state_at,
@@ -28,7 +28,8 @@ from cepheus.engine.columns.loop import loop_over
 from cepheus.engine.columns.machine import all_hold
 from cepheus.engine.columns.memory import At, fixed, fixed_half, fixed_pair, peek, poke, prefetch, put, word
 from cepheus.engine.columns.state import DONE, STRING_NEEDED, Cursor, LaneState
-from cepheus.engine.columns.windows import bind_latest, compute_aggregate, key_part, lane_of
+from cepheus.engine.columns.ties import begin_ties, commit_ties
+from cepheus.engine.columns.windows import COUNTING, bind_latest, compute_aggregate, fitting, key_part, lane_of
 from cepheus.plan.program import (
     BRIEF_WORDS,
     SLOT_TIME,
@@ -67,6 +68,7 @@ def _process(context: int, kind: int, base: int, now: int) -> int:
         return status
     if rules > 0:
         commit_output(context)
+        commit_ties(context, kind, base)
     if columns > 0:
         row_number = append_row(context, kind)
         for k in range(columns):
@@ -140,7 +142,7 @@ def _fetch_brief(context: int, begin: int, end: int) -> None:
             prefetch(type_state_at(context, fixed_half(step, BriefField.TYPE)))
             _fetch_entry(context, fixed_half(step, BriefField.COLUMN), 2)
             return
-        prefetch(fixed(context, At.STORE) + 8 * peek(row, LaneState.LAST_PLACE))
+        prefetch(fixed(context, At.STORE) + 8 * last_place(row))
         until = time
 
 
@@ -184,7 +186,7 @@ def _fetch_row(context: int, column: int) -> None:
     """Ask for the row of the latest event of such a lane, and for its entry, which other than plain steps read."""
     lane = _only_lane(context, column)
     if lane >= 0:
-        prefetch(fixed(context, At.STORE) + 8 * peek(lane_at(context, lane), LaneState.LAST_PLACE))
+        prefetch(fixed(context, At.STORE) + 8 * last_place(lane_at(context, lane)))
         _fetch_entry(context, column, 1)
 
 
@@ -194,6 +196,7 @@ def _evaluate_all(context: int, rules: int) -> int:
     events = peek(context, At.OUTPUT_EVENTS)
     poke(context, At.FOUND_EVENTS, events)
     poke(context, At.MARK_COUNT, 0)
+    begin_ties(context)
     for k in range(rules):
         status = _evaluate(context, word(context, At.ACCEPTED_RULES, k), events)
         if status != DONE:
@@ -220,13 +223,7 @@ def reserve(context: int, base: int, columns: int, now: int) -> int:
     return DONE
 
 
-@inlined
-def _fitting(context: int, step: int, _place: int, row_number: int) -> bool:
-    """Tell whether the event of an entry satisfies what a step asks, and bind it."""
-    return candidate(context, step, row_number)
-
-
-_CHOOSING = choosing_by(_fitting, False, inlined)
+_CHOOSING = choosing_by(fitting, False, inlined, COUNTING)
 open_window, bind_next, bind_last = _CHOOSING.open_window, _CHOOSING.bind_next, _CHOOSING.bind_last
 
 

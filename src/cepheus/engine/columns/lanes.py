@@ -79,6 +79,12 @@ def lane_at(context: int, lane: int) -> int:
 
 
 @inlined
+def last_place(lane: int) -> int:
+    """Give the place of the row of the latest event of the lane at an address."""
+    return peek(lane, LaneState.LAST_PLACE) >> 1
+
+
+@inlined
 def column_at(context: int, column: int) -> int:
     """Give the address of a column's row."""
     return fixed(context, At.COLUMNS) + _COLUMN_BYTES * column
@@ -309,10 +315,29 @@ def _make_room(context: int, kind: int, now: int) -> bool:
         target = used + (entry & (larger - 1)) * width
         for k in range(width):
             put(context, At.STORE, target + k, word(context, At.STORE, source + k))
+    _point_lanes(context, kind, used, larger - 1)
     poke(context, At.STORE_USED, used + larger * width)
     poke(row, TypeState.OFFSET, used)
     poke(row, TypeState.MASK, larger - 1)
     return True
+
+
+@compiled
+def _point_lanes(context: int, kind: int, new_offset: int, new_mask: int) -> None:
+    """Tell the lanes of a type where the row of their latest event will be, while the type's ring is still the old."""
+    row = type_state_at(context, kind)
+    offset, mask, width = peek(row, TypeState.OFFSET), peek(row, TypeState.MASK), peek(row, TypeState.WIDTH)
+    last = peek(row, TypeState.NEXT) - 1
+    for at in range(peek(context, At.LANE_COUNT)):
+        lane = lane_at(context, at)
+        if fixed(column_at(context, peek(lane, LaneState.COLUMN)), ColumnField.TYPE) != kind:
+            continue
+        place = (last_place(lane) - offset) // width
+        if place < 0 or place > mask:  # it had none yet
+            continue
+        number = last - ((last - place) & mask)
+        moved = new_offset + (number & new_mask) * width
+        poke(lane, LaneState.LAST_PLACE, 2 * moved + (peek(lane, LaneState.LAST_PLACE) & 1))
 
 
 @inlined
@@ -336,9 +361,10 @@ def append_entry(context: int, lane: int, base: int, time: int, row_number: int)
     column = column_at(context, peek(row, LaneState.COLUMN))
     if fixed(column, ColumnField.SUM_KIND) != ValueKind.NONE:
         put(context, At.VALUES, at, word(context, At.STORE, base + fixed(column, ColumnField.SUM_SLOT)))
+    tied = entry > peek(row, LaneState.FIRST) and peek(row, LaneState.LAST_TIME) == time
     poke(row, LaneState.NEXT, entry + 1)
     poke(row, LaneState.LAST_TIME, time)
-    poke(row, LaneState.LAST_PLACE, base)
+    poke(row, LaneState.LAST_PLACE, 2 * base + tied)
 
 
 @inlined

@@ -215,6 +215,14 @@ class At(IntEnum):
     FOUND_EVENTS = 81
     NEEDED_TABLE = 83
     NEEDED_CODE = 84
+    # simultaneous events: what was counted, and for the current event, which may have to be taken again
+    TIES_DECIDED = 87
+    TIES_PASSED = 88
+    TIES_BOUNDED = 89
+    NEW_DECIDED = 90
+    NEW_PASSED = 91
+    NEW_BOUNDED = 92
+    HOMES = 93  # of types: the slot that tells whether an event is at home, -1 for always; 0 if there are none
 
 
 CONTEXT_SIZE = 96

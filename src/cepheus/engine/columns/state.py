@@ -28,8 +28,7 @@ class LaneState(IntEnum):
     """Of a lane: a ring in the entries, its latest event, its key, and which entries its running sum covers.
 
     It is two lines of the cache; to find it by a key of one part, and the latest event in it, takes the first alone.
-    ``LAST_PLACE`` is where the row of the latest event was stored. A ring that grew since has left a copy there, which
-    tells all of the event but who consumed it later.
+    ``LAST_PLACE`` is twice the place of the row of the latest event, plus 1 if the event before it has the same time.
     """
 
     OFFSET = 0

@@ -43,6 +43,7 @@ from cepheus.engine.goals.upkeep import put_back, put_facts, sweep
 from cepheus.engine.goals.values import Texts
 from cepheus.engine.intervals.certain import Reads, reads_of, refuse_uncertain, refuse_uncertain_event
 from cepheus.engine.limits import DEFAULT_LIMIT, endless_limits
+from cepheus.engine.ties import TieCounts
 from cepheus.plan.program import Words
 from cepheus.rules.interval.model import Atom, IntervalRule, TimePoint
 from cepheus.rules.model import AnyRule
@@ -85,6 +86,11 @@ class GoalsEngine:
         self._runner = Runner(self._memory, self._texts, self._functions, self._limit)
 
     # ---- Rules
+
+    @property
+    def ties(self) -> TieCounts:
+        """Nothing: what simultaneous events decide in interval rules is not counted."""
+        return TieCounts.not_counted(self.name)
 
     @property
     def rules(self) -> list[IntervalRule]:

@@ -22,6 +22,7 @@ from cepheus.engine.intervals.certain import Reads, reads_of, refuse_uncertain_e
 from cepheus.engine.intervals.tree import POINT, Node, build
 from cepheus.engine.limits import DEFAULT_LIMIT, endless_limits, too_many_composites, too_much_state
 from cepheus.engine.snapshot import pack, unpack
+from cepheus.engine.ties import TieCounts
 from cepheus.rules.interval.conditions import Conditions
 from cepheus.rules.interval.json_form import node_from_json, node_to_json
 from cepheus.rules.interval.matches import Instance, Match, instance_id
@@ -108,6 +109,11 @@ class IntervalReferenceEngine:
         self._endless: dict[str, int] = {}
         self._known: set[Key] = set()
         self._instant: list[Instance] = []
+
+    @property
+    def ties(self) -> TieCounts:
+        """Nothing: what simultaneous events decide in interval rules is not counted."""
+        return TieCounts.not_counted(self.name)
 
     def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
         """Add rules; they see the events fed from now on, and the points in time to come."""

@@ -33,6 +33,7 @@ from cepheus.engine.parallel.keys import KeyColumns, KeyWords
 from cepheus.engine.parallel.merge import Merged, TooManyError
 from cepheus.engine.parallel.snapshot import SavedGroup, SavedGroups, read, write
 from cepheus.engine.parallel.workers import Together, Workers, in_turn
+from cepheus.engine.ties import TieCounts
 from cepheus.plan.program import Words
 from cepheus.plan.strings import StringTable
 from cepheus.rules.model import AnyRule, Rule
@@ -63,13 +64,16 @@ class ParallelEngine:
     def __init__(self, limit: int = DEFAULT_LIMIT, threads: int = 2) -> None:
         self._limit = limit
         self._workers = Workers(threads)
+        self._groups: list[Group] = []
+        self._earlier = TieCounts()
         self._begin(StringTable(), threads)
 
     def _begin(self, strings: StringTable, shards: int) -> None:
         self._strings = strings
         self._shards = shards
         self._census = TextCensus()
-        self._groups: list[Group] = []
+        self._earlier = self.ties
+        self._groups = []
         self._order: dict[str, Rule] = {}
         self._fed = 0
         self._ranking: _Ranking | None = None
@@ -78,6 +82,11 @@ class ParallelEngine:
     def name(self) -> str:
         """The name of the engines that do the work."""
         return ColumnsEngine.name
+
+    @property
+    def ties(self) -> TieCounts:
+        """What all engines have counted of simultaneous events, those that are no more included."""
+        return sum((engine.ties for engine in self._engines), self._earlier)
 
     @property
     def _engines(self) -> list[ColumnsEngine]:
@@ -132,6 +141,7 @@ class ParallelEngine:
             engine.withdraw(name)
         group.know(rule for other, rule in group.rules.items() if other != name)
         if not group.rules:
+            self._earlier = sum((engine.ties for engine in group.engines), self._earlier)
             self._groups.remove(group)
         del self._order[name]
         self._ranking = None

@@ -2,42 +2,20 @@
 
 from __future__ import annotations
 
-from cepheus.engine.columns.aggregates import candidate
 from cepheus.engine.columns.choosing import choosing_by
 from cepheus.engine.columns.lanes import end_before, entry_row, entry_time, lane_at
-from cepheus.engine.columns.memory import At, fixed, number, peek, peek_float, poke, poke_float, word
+from cepheus.engine.columns.memory import At, fixed, peek, peek_float, poke, poke_float
 from cepheus.engine.columns.state import LaneState
+from cepheus.engine.columns.ties import counting_by, note_passed_over
 from cepheus.engine.columns.windows import lane_of, scope
 from cepheus.engine.probable.compiled import compiled, inlined, settled
-from cepheus.engine.probable.state import REMEMBERED, SHARED_WORDS, Of
+from cepheus.engine.probable.entries import own_worth, pass_over_edges, worth_of_step
+from cepheus.engine.probable.state import SHARED_PASSED, SHARED_WORDS, Of
 from cepheus.engine.probable.tables import StepWorthField
-from cepheus.engine.probable.worth import bands_worth
 from cepheus.plan.program import StepField
 
 _STEP_BYTES = 8 * len(StepField)
 _STEP_WORTH_BYTES = 8 * len(StepWorthField)
-
-
-@inlined
-def own_worth(context: int, memory: int, step: int, step_worth: int, place: int, row_number: int) -> float:
-    """Bind the row of an entry to the step's position; give the probability that it occurred and satisfies all."""
-    if not candidate(context, step, row_number):
-        return 0.0
-    own = number(context, At.VALUES, place)
-    begin, end = fixed(step_worth, StepWorthField.BANDS), fixed(step_worth, StepWorthField.BANDS_END)
-    if begin == end:
-        return own
-    if fixed(step_worth, StepWorthField.REMEMBERED) == 0:
-        return settled(own * bands_worth(context, memory, begin, end))
-    base = word(context, At.BOUND, fixed(step, StepField.POSITION))
-    memo = fixed(memory, Of.MEMORY) + 24 * ((base + 7 * begin) & (REMEMBERED - 1))
-    stamp = peek(memory, Of.STAMP)
-    key = (base << 20) + begin
-    if peek(memo, 0) != stamp or peek(memo, 1) != key:
-        poke(memo, 0, stamp)
-        poke(memo, 1, key)
-        poke_float(memo, 2, bands_worth(context, memory, begin, end))
-    return settled(own * peek_float(memo, 2))
 
 
 @inlined
@@ -47,15 +25,14 @@ def _fitting(context: int, step: int, place: int, row_number: int) -> float:
     That of a single event must exceed the least probability of the rule, or be all there can be.
     """
     memory = fixed(context, At.MEMORY)
-    at = (step - fixed(context, At.STEPS)) // _STEP_BYTES
-    step_worth = fixed(memory, Of.STEPS) + _STEP_WORTH_BYTES * at
+    step_worth = worth_of_step(context, memory, step)
     own = own_worth(context, memory, step, step_worth, place, row_number)
     if fixed(step_worth, StepWorthField.EXCEEDS) == 0 or own > peek_float(memory, Of.FLOOR) or own == 1.0:
         return own
     return 0.0
 
 
-_CHOOSING = choosing_by(_fitting, 0.0, compiled)
+_CHOOSING = choosing_by(_fitting, 0.0, compiled, counting_by(_fitting, 0.0, compiled))
 open_window, bind_next, bind_last = _CHOOSING.open_window, _CHOOSING.bind_next, _CHOOSING.bind_last
 
 
@@ -74,8 +51,12 @@ def absent(context: int, memory: int, at: int) -> float:
     if shared == 0:
         return _absence(context, memory, at)
     if peek(shared, 0) != peek(memory, Of.STAMP):
+        passed = peek(context, At.NEW_PASSED)
         poke_float(shared, 1, _absence(context, memory, at))
         poke(shared, 0, peek(memory, Of.STAMP))
+        poke(shared, SHARED_PASSED, peek(context, At.NEW_PASSED) - passed)
+    else:
+        note_passed_over(context, peek(shared, SHARED_PASSED))
     return peek_float(shared, 1)
 
 
@@ -91,6 +72,7 @@ def _absence(context: int, memory: int, at: int) -> float:
     row = lane_at(context, lane)
     offset, mask, first = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK), peek(row, LaneState.FIRST)
     entry = end_before(context, lane, until)
+    pass_over_edges(context, step, lane, since, until, entry)
     printed = fixed(memory, Of.NEGATION_AS_PRINTED) != 0
     total = 1.0
     possible = False

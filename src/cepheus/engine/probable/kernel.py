@@ -26,6 +26,7 @@ from cepheus.engine.columns.memory import (
     word,
 )
 from cepheus.engine.columns.state import DONE, OUTPUT_FULL, STRING_NEEDED, Cursor
+from cepheus.engine.columns.ties import begin_ties, commit_ties
 from cepheus.engine.probable.choices import bind_last, bind_next, open_window
 from cepheus.engine.probable.compiled import compiled, inlined
 from cepheus.engine.probable.concerned import append_worth, concerned
@@ -62,6 +63,7 @@ def _process(context: int, kind: int, base: int, now: int) -> int:
         return status
     if rules > 0:
         commit_output(context)
+        commit_ties(context, kind, base)
     if columns > 0:
         row_number = append_row(context, kind)
         for k in range(columns):
@@ -83,6 +85,7 @@ def _evaluate_all(context: int, memory: int, rules: int) -> int:
     events = peek(context, At.OUTPUT_EVENTS)
     poke(context, At.FOUND_EVENTS, events)
     poke(context, At.MARK_COUNT, 0)
+    begin_ties(context)
     poke(fixed(memory, Of.LAST_SCAN), 0, -1)
     poke(memory, Of.STAMP, peek(memory, Of.STAMP) + 1)
     for k in range(rules):

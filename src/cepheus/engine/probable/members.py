@@ -26,9 +26,10 @@ from cepheus.engine.columns.memory import (
     word,
 )
 from cepheus.engine.columns.state import LaneState
+from cepheus.engine.columns.ties import member_choice_by
 from cepheus.engine.columns.windows import lane_of, scope
-from cepheus.engine.probable.choices import own_worth
 from cepheus.engine.probable.compiled import compiled, inlined, settled
+from cepheus.engine.probable.entries import own_worth, pass_over_edges, possible
 from cepheus.engine.probable.state import Of
 from cepheus.engine.probable.tables import MembersCode, StepWorthField
 from cepheus.engine.probable.weighed import (
@@ -63,6 +64,7 @@ def weigh(context: int, memory: int, step: int, step_worth: int) -> float:
         return 1.0
     since, until = scope(context, step)
     begin, end = first_not_before(context, lane, since), end_before(context, lane, until)
+    pass_over_edges(context, step, lane, since, until, end)
     needed = start + HEADER_WORDS + (end - begin) * MEMBER_WORDS + (end - begin + 1)
     if needed > fixed(memory, Of.MEMBERS_ROOM):
         poke(memory, Of.MEMBERS_NEEDED, needed)
@@ -73,6 +75,8 @@ def weigh(context: int, memory: int, step: int, step_worth: int) -> float:
         empty_aggregate(context, step)
         return 1.0
     function = fixed(step, StepField.FUNCTION)
+    if function == FunctionCode.FIRST or function == FunctionCode.LAST:
+        _seek_rival_member(context, step, lane, begin, end)
     if unsure == 0 and (function == FunctionCode.FIRST or function == FunctionCode.LAST):
         if function == FunctionCode.LAST:
             for k in range(MEMBER_WORDS):
@@ -155,6 +159,16 @@ def _value_of(context: int, step: int) -> tuple[bool, float]:
     if kind == ValueKind.INT:
         return True, float(word(context, At.STACK, 0))
     return True, number(context, At.STACK, 0)
+
+
+@inlined
+def _possible_member(context: int, step: int, place: int, row_number: int) -> float:
+    """Give the probability that the event of an entry belongs to an aggregate; nothing if it has no value."""
+    probability = possible(context, step, place, row_number)
+    return probability if probability > 0.0 and _value_of(context, step)[0] else 0.0
+
+
+_seek_rival_member = member_choice_by(_possible_member, 0.0, compiled)
 
 
 @compiled

@@ -74,7 +74,10 @@ REMEMBERED = 1024
 """How many worths of bands are remembered for one terminator: a power of two."""
 
 SHARED_WORDS = 8
-"""Of what rules share: the terminator it holds for, then a probability, or a result with its error."""
+"""Of what rules share: the terminator it holds for, then a probability, or a result with its error, then counts."""
+
+SHARED_PASSED, SHARED_DECIDED = 6, 7
+"""Where what rules share has its counts of simultaneous events: every rule that asks counts them."""
 
 
 _GAUSSIAN = gaussian_table()

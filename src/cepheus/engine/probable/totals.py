@@ -7,11 +7,12 @@ from cepheus.engine.columns.aggregates import candidate
 from cepheus.engine.columns.lanes import end_before, entry_row, first_not_before, lane_at, row_offset
 from cepheus.engine.columns.memory import At, fixed, peek, peek_float, poke, poke_float, put, word
 from cepheus.engine.columns.state import LaneState
+from cepheus.engine.columns.ties import note_decided, note_passed_over
 from cepheus.engine.columns.windows import compute_aggregate, lane_of, scope
 from cepheus.engine.probable.choices import shared_place
 from cepheus.engine.probable.compiled import compiled, inlined
 from cepheus.engine.probable.members import weigh
-from cepheus.engine.probable.state import Of
+from cepheus.engine.probable.state import SHARED_DECIDED, SHARED_PASSED, Of
 from cepheus.engine.probable.tables import MembersCode, StepWorthField
 from cepheus.plan.program import FunctionCode, StepField
 
@@ -33,7 +34,11 @@ def aggregate(context: int, memory: int, step: int, step_worth: int) -> float:
         put(context, At.RESULTS_DEFINED, result, peek(shared, 2))
         for k in range(3):
             poke(error, k, peek(shared, 3 + k))
+        note_passed_over(context, peek(shared, SHARED_PASSED))
+        if peek(shared, SHARED_DECIDED):
+            note_decided(context)
         return 1.0
+    passed, decided = peek(context, At.NEW_PASSED), peek(context, At.NEW_DECIDED)
     compute_aggregate(context, step)
     _compute_error(context, memory, step, step_worth)
     if shared != 0:
@@ -42,6 +47,8 @@ def aggregate(context: int, memory: int, step: int, step_worth: int) -> float:
         poke(shared, 2, word(context, At.RESULTS_DEFINED, result))
         for k in range(3):
             poke(shared, 3 + k, peek(error, k))
+        poke(shared, SHARED_PASSED, peek(context, At.NEW_PASSED) - passed)
+        poke(shared, SHARED_DECIDED, peek(context, At.NEW_DECIDED) - decided)
     return 1.0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Protocol
 
 import numpy as np
@@ -18,6 +18,7 @@ from cepheus.core.formats.read import EventFile
 from cepheus.core.schema import ID_FIELD
 from cepheus.core.time import MAX_TIME, format_duration, format_time
 from cepheus.core.values import ValueType
+from cepheus.engine.ties import TieCounts
 from cepheus.runtime.embedded.merge import merge
 from cepheus.runtime.embedded.order import ReorderBuffer
 from cepheus.runtime.embedded.settle import Key, kinds_in, refuse_conflicts, untold
@@ -32,12 +33,21 @@ class Fed(Protocol):
     def advance(self, time: int) -> EventBatch:
         """Take notice that no event before that time will come."""
 
+    @property
+    def ties(self) -> TieCounts:
+        """What was counted of simultaneous events."""
+
 
 @dataclass(slots=True)
 class Gatherer:
     """Keeps what files give, for a host that works on all of it at once."""
 
     batches: list[EventBatch] = field(default_factory=list)
+
+    @property
+    def ties(self) -> TieCounts:
+        """Nothing yet: whoever works on the events counts."""
+        return TieCounts.none()
 
     def advance(self, time: int) -> EventBatch:  # noqa: ARG002  # whoever works on the events knows that they end
         """Give nothing."""
@@ -53,7 +63,9 @@ class Gatherer:
 class Tally:
     """What a run over files has met: late events, events and composite events by type, types that only data tells.
 
-    ``equal`` are the attributes that must be of one type (``Checked.equal_types``).
+    ``equal`` are the attributes that must be of one type (``Checked.equal_types``). ``ties`` is what was counted of
+    simultaneous events; ``simultaneous`` is how many events have the time of the one before them, asked only where
+    there is something that does not count.
     """
 
     equal: tuple[frozenset[Key], ...] = ()
@@ -61,10 +73,24 @@ class Tally:
     events: Counter[str] = field(default_factory=Counter)
     composite: Counter[str] = field(default_factory=Counter)
     settled: dict[Key, ValueType] = field(default_factory=dict)
+    ties: TieCounts = field(default_factory=TieCounts.none)
+    simultaneous: int = 0
 
     def count(self, composites: EventBatch) -> None:
         """Count composite events by type."""
         _count(composites, self.composite)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Detected(EventBatch):
+    """The composite events of a finite input, and in ``ties`` what the run counted of simultaneous events."""
+
+    ties: TieCounts = field(default_factory=TieCounts)
+
+    @classmethod
+    def of(cls, composites: EventBatch, ties: TieCounts) -> Detected:
+        """Give composite events together with what was counted while they were found."""
+        return cls(**{each.name: getattr(composites, each.name) for each in fields(EventBatch)}, ties=ties)
 
 
 def detect_in_files(
@@ -84,12 +110,17 @@ def detect_in_files(
     """
     policy = (bad or BadEvents()).policy
     streams = [_in_order(file, ReorderBuffer(lateness, sequenced=sequenced), tally, policy) for file in files]
+    last = None
     for batch in merge(streams):
+        if engine.ties.uncounted and len(batch):
+            tally.simultaneous += int(np.count_nonzero(np.diff(batch.times) == 0)) + (int(batch.times[0]) == last)
+            last = int(batch.times[-1])
         composites = engine.feed(batch)
         tally.count(composites)
         yield composites
     composites = engine.advance(MAX_TIME)  # the input is over: what time alone completes is complete
     tally.count(composites)
+    tally.ties = engine.ties
     yield composites
 
 

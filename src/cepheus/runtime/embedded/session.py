@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from itertools import chain
 from types import TracebackType
@@ -23,6 +23,7 @@ from cepheus.engine.networked import NetworkedEngine
 from cepheus.engine.progress import goals_of
 from cepheus.engine.registry import AUTO, create, networked, threads_for
 from cepheus.engine.snapshot import pack, unpack
+from cepheus.engine.ties import TieCounts
 from cepheus.language.tesla import parse_event_pattern
 from cepheus.rules.model import RuleSet
 from cepheus.runtime.embedded.admission import Admission, ArrowTable, Record
@@ -46,11 +47,14 @@ _KIND = "embedded session"
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a session has seen: events fed, events that came too late, and composite events by type."""
+    """What a session has seen: events fed, events that came too late, composite events by type, and what simultaneous
+    events decided.
+    """
 
     events: int
     late: int
     composite: Mapping[str, int]
+    ties: TieCounts = field(default_factory=TieCounts)
 
 
 class Session:
@@ -108,6 +112,7 @@ class Session:
         self._fed = 0
         self._late = 0
         self._composite: Counter[str] = Counter()
+        self._earlier_ties = TieCounts.none()
         self._stopped: str | None = None
 
     def __enter__(self) -> Self:
@@ -123,8 +128,10 @@ class Session:
 
     @property
     def counts(self) -> Counts:
-        """How many events were fed and came too late, and how many composite events of each type were made."""
-        return Counts(self._fed, self._late, dict(self._composite))
+        """How many events were fed and came too late, how many composite events of each type were made, and what was
+        counted of simultaneous events. A session that was restored goes on from the counts of the snapshot.
+        """
+        return Counts(self._fed, self._late, dict(self._composite), self._earlier_ties + self._engine.ties)
 
     @property
     def rules(self) -> RuleSet:
@@ -293,6 +300,7 @@ class Session:
             "fed": self._fed,
             "late": self._late,
             "composite": dict(self._composite),
+            "ties": self.counts.ties.to_dict(),
             "uncertain": companions_to_json(self._uncertain),
             "calculus": asdict(self._calculus),
         }
@@ -322,6 +330,7 @@ class Session:
         self._buffer.restore(thaw(header["waiting"], blobs["waiting"]), header["floor"])
         self._fed, self._late = header["fed"], header["late"]
         self._composite = Counter(header["composite"])
+        self._earlier_ties = TieCounts.from_dict(header["ties"]) if "ties" in header else TieCounts.none()
         self._stopped = None
 
     def _feed_one(self, given: Event | Record) -> list[Event]:

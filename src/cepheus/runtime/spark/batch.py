@@ -13,17 +13,18 @@ from cepheus.runtime.spark.placement import Edges
 from cepheus.runtime.spark.planning import Planned, place_groups
 from cepheus.runtime.spark.routing import route, routed_value
 from cepheus.runtime.spark.shard import Job
+from cepheus.runtime.spark.ties import counts_row, with_counts_taken
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, Observation
 
 _ACCURACY = 1000
 """How exactly edges between shards are found; the shards' sizes differ by at most this part of all."""
 
 
-def batch(planned: Planned) -> DataFrame:
-    """Give the composite events of a finite input.
+def batch(planned: Planned) -> tuple[DataFrame, Observation]:
+    """Give the composite events of a finite input, and where counts of simultaneous events will be.
 
     To find where bands and slices begin and end, Spark looks at the data once, here; all else waits to be asked for.
     """
@@ -42,8 +43,8 @@ def batch(planned: Planned) -> DataFrame:
     return run_batch(rows, planned.job(routed, by_time))
 
 
-def run_batch(routed: DataFrame, job: Job) -> DataFrame:
-    """Give the composite events in rows that know their shards.
+def run_batch(routed: DataFrame, job: Job) -> tuple[DataFrame, Observation]:
+    """Give the composite events in rows that know their shards, and where counts of simultaneous events will be.
 
     Each shard is one partition. Spark sorts it by time alone, which it does fastest; ties are settled in Python.
     """
@@ -55,10 +56,11 @@ def run_batch(routed: DataFrame, job: Job) -> DataFrame:
     def work(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
         assert context is not None
-        return job.run(rows, context.partitionId())
+        ties = yield from job.run(rows, context.partitionId())
+        yield counts_row(job.composites, ties)
 
-    found = dealt.mapInArrow(work, job.composites.sql)
-    return found.select(*job.composites.shown()) if job.composites.uncertain else found
+    found, counts = with_counts_taken(dealt.mapInArrow(work, job.composites.sql))
+    return found.select(*job.composites.shown()) if job.composites.uncertain else found, counts
 
 
 def _edges(planned: Planned, group: RuleGroup) -> Sequence[float]:

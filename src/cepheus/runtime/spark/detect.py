@@ -12,6 +12,7 @@ from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.time import TimeUnit
 from cepheus.engine.limits import DEFAULT_LIMIT
 from cepheus.engine.registry import AUTO
+from cepheus.engine.ties import TieCounts
 from cepheus.plan.split import ByBand, WayName
 from cepheus.rules.check import Checked
 from cepheus.rules.model import RuleSet
@@ -24,10 +25,11 @@ from cepheus.runtime.spark.planning import Options, Planned, place_groups, plan
 from cepheus.runtime.spark.routing import route
 from cepheus.runtime.spark.sources import Naming, sources_of, start_column
 from cepheus.runtime.spark.streaming import is_stream, run_stream, watermarked
+from cepheus.runtime.spark.ties import counts_in
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, Observation, SparkSession
 
 _CELLS_PER_MARGIN = 8
 """How many times as wide as the margin a cell of a stream's bands is: one event in four goes to a neighbour, too."""
@@ -51,6 +53,7 @@ class Detection:
 
     dataframe: DataFrame
     planned: Planned
+    counts: Observation | None = None
 
     @property
     def checked(self) -> Checked:
@@ -61,6 +64,19 @@ class Detection:
     def layout(self) -> CompositeLayout:
         """The columns of ``dataframe``."""
         return self.planned.composites
+
+    def ties(self) -> TieCounts:
+        """Give what the run counted of simultaneous events, once rows have been asked for: that of the first action.
+
+        OptionError if none were, or if events come as a stream: its progress has the counts of every micro-batch.
+        """
+        if self.counts is None:
+            raise OptionError.of(
+                "ties",
+                "a stream has no end at which to say what was counted of simultaneous events",
+                hint="the progress of the query has the counts of every micro-batch: observedMetrics, cepheus",
+            )
+        return counts_in(self.counts)
 
     def of(self, composite: str, rows: DataFrame | None = None) -> DataFrame:
         """Give the composite events of one type and its attributes: ``time``, with rules over intervals ``start``, with
@@ -154,7 +170,8 @@ def detect(
     )
     if not streaming:
         planned = plan(read, sources, sources, options, ways)
-        return Detection(batch(planned), planned)
+        found, counts = batch(planned)
+        return Detection(found, planned, counts)
     flowing = watermarked(sources, naming, watermark)
     planned = plan(read, sources, flowing, options, ways - {WayName.SLICES})
     return Detection(_stream(planned, late=late), planned)

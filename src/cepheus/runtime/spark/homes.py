@@ -14,13 +14,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cepheus.core.schema import Attribute, EventType, Schema
+from cepheus.core.schema import HOME_ATTRIBUTE, Attribute, EventType, Schema
 from cepheus.core.values import ValueType
 from cepheus.rules.expressions import AttributeRef
 from cepheus.rules.model import Assignment, Rule
-
-HOME_ATTRIBUTE = "#home"
-"""No rule can name it."""
 
 HOME_COLUMN = (HOME_ATTRIBUTE, ValueType.BOOL)
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.error_column import ErrorColumn, ErrorKind
+from cepheus.core.schema import HOME_ATTRIBUTE
 from cepheus.core.values import ValueType
-from cepheus.runtime.spark.homes import HOME_ATTRIBUTE
 
 
 def settle_ties(batch: EventBatch) -> EventBatch:

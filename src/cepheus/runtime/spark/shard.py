@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +10,10 @@ import pyarrow as pa
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.schema import Schema
-from cepheus.core.time import MAX_TIME
+from cepheus.core.time import MAX_TIME, MIN_TIME
 from cepheus.engine.interface import Engine
 from cepheus.engine.registry import create
+from cepheus.engine.ties import TieCounts
 from cepheus.rules.interval.reach import points
 from cepheus.rules.model import AnyRule, Rule, RuleSet
 from cepheus.rules.networks.model import Network
@@ -58,6 +59,11 @@ class GroupJob:
         """The points in time, in order, at which something happens though there be no event."""
         return points(self.rules)
 
+    def begins(self, shard: int) -> int:
+        """Give the time from which a shard's terminators are its own; those before are there for what they feed."""
+        place = shard - self.shards.start
+        return self.edges[place - 1] if self.edges and place > 0 else MIN_TIME
+
     def kept(self, shard: int, composites: EventBatch) -> EventBatch:
         """Give the composite events that belong to a shard; the others are another's."""
         if not len(composites):
@@ -85,10 +91,11 @@ class Job:
         """Give the group that a shard belongs to."""
         return next(group for group in self.groups if shard in group.shards)
 
-    def run(self, batches: Iterable[pa.RecordBatch], own: int) -> Iterator[pa.RecordBatch]:
+    def run(self, batches: Iterable[pa.RecordBatch], own: int) -> Generator[pa.RecordBatch, None, TieCounts]:
         """Run the rows of a task, which come in order of time and may belong to several shards.
 
-        ``own`` is the shard that is the task's own, whether or not it has rows.
+        ``own`` is the shard that is the task's own, whether or not it has rows. In the end it returns what the shards
+        counted of simultaneous events.
         """
         running: dict[int, ShardRun] = {}
         if any(own in group.shards and group.points for group in self.groups):
@@ -100,6 +107,7 @@ class Job:
                 yield from self._out(running[shard].push(part))
         for run in running.values():
             yield from self._out(run.finish())
+        return sum((run.ties for run in running.values()), TieCounts.none())
 
     def _out(self, composites: EventBatch) -> Iterator[pa.RecordBatch]:
         if len(composites):
@@ -127,9 +135,16 @@ class ShardRun:
         self._shard = shard
         self._group = job.group_of(shard)
         self._engine = self._group.start()
+        self._begins = self._group.begins(shard)
+        self._not_own = self._engine.ties
         self._waiting: list[pa.RecordBatch] = []
         self._count = 0
         self._due = FEED
+
+    @property
+    def ties(self) -> TieCounts:
+        """What was counted of simultaneous events at terminators that are the shard's own."""
+        return self._engine.ties.since(self._not_own)
 
     def push(self, rows: pa.RecordBatch) -> EventBatch:
         """Take more rows, none earlier than those before, and give the composite events that are certain by now."""
@@ -158,4 +173,10 @@ class ShardRun:
             return EventBatch.empty()
         batch = batch.slice(0, ready)
         events.check(batch)
-        return self._group.kept(self._shard, self._engine.feed(settle_ties(batch)))
+        batch = settle_ties(batch)
+        early = int(np.searchsorted(batch.times, self._begins))
+        if early:  # what they complete is another's, and so is what was counted meanwhile
+            self._engine.feed(batch.slice(0, early))
+            self._not_own = self._engine.ties
+            batch = batch.slice(early, len(batch))
+        return self._group.kept(self._shard, self._engine.feed(batch)) if len(batch) else EventBatch.empty()

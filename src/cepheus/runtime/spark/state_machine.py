@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 
 import numpy as np
@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.time import MAX_TIME, MIN_TIME
+from cepheus.engine.ties import TieCounts
 from cepheus.runtime.spark.state_head import Base, Head, Piece, refuse_other_rules
 from cepheus.runtime.spark.state_live import Live, LiveShards, ShardWork, missed
 from cepheus.runtime.spark.state_store import ShardStore, read_blob, remove_blob, write_blob
@@ -41,13 +42,14 @@ _MILLISECOND = 1000
 class Outcome:
     """What a call led to: composite events, events that were late, the state as it is now.
 
-    ``slept`` is the ``wake`` that an earlier call gave.
+    ``slept`` is the ``wake`` that an earlier call gave; ``ties`` is what this call counted of simultaneous events.
     """
 
     composites: EventBatch
     late: pa.Table | None
     head: Head
     slept: int | None = None
+    ties: TieCounts = field(default_factory=TieCounts)
 
     @property
     def wake(self) -> int | None:
@@ -76,13 +78,15 @@ class ShardMachine:
             head = replace(head, late=head.late + (0 if late is None else late.num_rows))
             if events.num_rows:
                 head = self._add(store, live, head, self._work.in_order(events))
+        counted = live.engine.ties
         composites = self._work.own(live.run(until))
+        ties = live.engine.ties.since(counted)
         head = self._forget(store, live, replace(head, floor=until))
         head = self._merge(store, head)
         head = replace(head, wake=self._wake(live, head))
         store.set_head(head.to_bytes())
         self._shards.keep(self._name, live)
-        return Outcome(composites, late, head, slept)
+        return Outcome(composites, late, head, slept, ties)
 
     def _head(self, store: ShardStore) -> Head:
         data = store.head()

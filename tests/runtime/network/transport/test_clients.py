@@ -39,6 +39,7 @@ def test_a_plain_program_publishes_subscribes_and_deploys(tmp_path: Path) -> Non
                 source.promise(200)
             assert source.late == 1
             assert client.status()["rules"] == ["Fire"]
+            assert client.status()["ties"]["uncounted"] == ["network"]
             with pytest.raises(RuleError, match="already deployed"):
                 client.deploy(RULES)
             with pytest.raises(UnsupportedError, match="probabilities"):

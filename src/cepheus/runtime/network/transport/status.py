@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from cepheus.engine.ties import TieCounts
 from cepheus.runtime.network.messages import VERSION
 from cepheus.runtime.network.transport.host import CLIENT_PREFIX, NodeHost
 from cepheus.runtime.network.tree import Tree
@@ -30,6 +31,7 @@ def status_of(host: NodeHost, port: int) -> dict[str, Any]:
         "events": host.counts.events_in,
         "messages": host.counts.messages_in,
         "refused": host.counts.refused,
+        "ties": TieCounts.not_counted("network").to_dict(),
         "held_up_by": [*host.congestion.origins(time.monotonic())],
         "journal_bytes": host.journal.journal_bytes,
         "snapshot_bytes": host.journal.snapshot_bytes,

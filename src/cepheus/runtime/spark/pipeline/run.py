@@ -8,14 +8,18 @@ from typing import TYPE_CHECKING, Any, cast
 
 from cepheus.core.errors import OptionError
 from cepheus.engine.limits import DEFAULT_LIMIT
+from cepheus.engine.ties import TieCounts
 from cepheus.runtime.spark.detect import Detection, detect
 from cepheus.runtime.spark.pipeline.model import Pipeline, SinkSpec, SourceSpec
+from cepheus.runtime.spark.streaming_answer import ties_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
 _AVAILABLE_NOW = "available now"
+_GLANCE = 5
+"""Seconds between two looks at the progress of a stream, of which Spark keeps the last hundred micro-batches."""
 
 
 def detection_of(spark: SparkSession, pipeline: Pipeline) -> Detection:
@@ -47,16 +51,23 @@ def detection_of(spark: SparkSession, pipeline: Pipeline) -> Detection:
     )
 
 
-def run_pipeline(pipeline: Pipeline, found: Detection) -> None:
-    """Write what was found to every sink; a stream runs until it is stopped, or its sources have no more."""
+def run_pipeline(pipeline: Pipeline, found: Detection) -> TieCounts:
+    """Write what was found to every sink; a stream runs until it is stopped, or its sources have no more.
+
+    Gives what was counted of simultaneous events.
+    """
     if not pipeline.is_stream:
         frame = found.dataframe.cache() if len(pipeline.sinks) > 1 else found.dataframe  # found once, written often
         for sink in pipeline.sinks:
             _write(_chosen(found, frame, sink), sink)
-        return
+        return found.ties()
     queries = [_start(_chosen(found, found.dataframe, sink), sink) for sink in pipeline.sinks]
-    for query in queries:
+    ties: dict[int, TieCounts] = {}
+    while not queries[0].awaitTermination(_GLANCE):  # every sink has a query that finds, and counts, the same
+        ties |= ties_of(queries[0])
+    for query in queries[1:]:
         query.awaitTermination()
+    return sum((ties | ties_of(queries[0])).values(), TieCounts.none())
 
 
 def _read(spark: SparkSession, source: SourceSpec) -> DataFrame:

@@ -1,0 +1,167 @@
+"""What engines count of simultaneous events: equal on all that count, whatever the rules and however events are fed."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from tied_cases import TiedCase, make_tied_case
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.event import Event
+from cepheus.core.schema import Schema
+from cepheus.engine.aware import AwareEngine
+from cepheus.engine.interface import Engine
+from cepheus.engine.probable.engine import ProbableEngine
+from cepheus.engine.registry import create
+from cepheus.engine.ties import MOST_COMPARED, TieCounts
+from cepheus.language.tesla import parse
+from cepheus.rules.check import check
+
+CASES = 60
+
+
+def run(case: TiedCase, name: str, mode: str = "whole", threads: int = 1) -> tuple[list[Event], TieCounts, Engine]:
+    """Run a case; give what was found, what was counted, and the engine that did it."""
+    random = Random(case.seed)
+    engine = create(name, case.checked.rules.rules, case.schema, threads=threads)
+    found: list[Event] = []
+    ties = TieCounts.none()
+    size = len(case.events) if mode == "whole" else random.randint(1, 9)
+    for begin in range(0, len(case.events), size):
+        piece = case.events[begin : begin + size]
+        if mode == "single":
+            found += [made for event in piece for made in engine.feed_event(event)]
+        else:
+            found += engine.feed(EventBatch.from_events(piece)).to_events()
+        if mode == "snapshot":
+            saved, ties = engine.snapshot(), ties + engine.ties
+            engine = create(name, threads=threads)
+            engine.restore(saved)
+    return found, ties + engine.ties, engine
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("mode", ["whole", "cut", "single", "snapshot"])
+def test_columns_count_what_the_reference_counts(mode: str, threads: int) -> None:
+    total = TieCounts()
+    first = 10_000 * len(mode) + 1000 * threads
+    for seed in range(first, first + CASES):
+        case = make_tied_case(seed)
+        wanted, expected, _ = run(case, "reference")
+        made, ties, _ = run(case, "columns", mode, threads)
+        assert [e.made_of for e in made] == [e.made_of for e in wanted], case.text
+        assert ties == expected, f"{seed}\n{case.text}"
+        total += ties
+    assert total.decided is not None
+    assert total.passed_over is not None
+    assert min(total.decided, total.passed_over) > CASES, "the cases must have what is counted"
+
+
+@pytest.mark.parametrize("mode", ["whole", "single", "snapshot"])
+def test_uncertain_events_are_counted_as_by_the_reference(mode: str) -> None:
+    compiled = 0
+    total = TieCounts()
+    for seed in range(50_000 + 100 * len(mode), 50_000 + 100 * len(mode) + 40):
+        case = make_tied_case(seed, events=24, uncertain=True)
+        wanted, expected, _ = run(case, "reference")
+        made, ties, engine = run(case, "columns", mode)
+        assert [e.made_of for e in made] == [e.made_of for e in wanted], case.text
+        assert ties == expected, f"{seed}\n{case.text}"
+        assert isinstance(engine, AwareEngine)
+        compiled += isinstance(engine.at_work, ProbableEngine)
+        total += ties
+    assert compiled > 20
+    assert total.decided
+    assert total.passed_over
+
+
+def test_a_ring_that_grew_does_not_make_an_event_pass_for_another() -> None:
+    text = "event A(k: int) define P(k: int) from A() as T and last A() as M within 9 us from T "
+    text += "and last A() as E within 9 us from M where k=T.k"
+    events = tuple(Event("A", n // 2, {"k": n}) for n in range(200))
+    case = TiedCase(0, text, check(parse(text)), events)
+    assert run(case, "columns", "single")[1] == run(case, "reference")[1]
+
+
+def test_distinct_times_count_nothing() -> None:
+    cases = [make_tied_case(seed) for seed in range(30)]
+    for case in cases:
+        if "P1" not in case.text:  # a composite event has the time of its terminator
+            spread = tuple(Event(event.type, 3 * n, event.attributes) for n, event in enumerate(case.events))
+            assert run(TiedCase(case.seed, case.text, case.checked, spread), "columns")[1] == TieCounts()
+
+
+LOGINS = """
+event Login(user: string, ok: bool)
+define Attack(user: string) from Login(user=$u and ok=false) and
+  $n = Count(Login(user=$u and ok=false) within 1 min from Login) >= 11 where user=$u
+"""
+
+
+def logins(count: int, user: str = "root") -> list[Event]:
+    return [Event("Login", 1_000_000, {"user": user, "ok": False}) for _ in range(count)]
+
+
+def engine_for(text: str, name: str) -> Engine:
+    checked = check(parse(text))
+    return create(name, checked.rules.rules, Schema([*checked.inputs.values(), *checked.composites.values()]))
+
+
+@pytest.mark.parametrize("name", ["reference", "columns"])
+def test_twelve_logins_in_one_second_are_told(name: str) -> None:
+    engine = engine_for(LOGINS, name)
+    assert len(engine.feed(EventBatch.from_events(logins(12)))) == 0
+    assert engine.ties == TieCounts(0, 66), "each of the twelve passes over those before it"
+
+
+@pytest.mark.parametrize("name", ["reference", "columns"])
+def test_flights_of_one_minute(name: str) -> None:
+    text = """
+    event Landing(airport: string, flight: int) event Closed(airport: string)
+    define Stranded(flight: int) from Closed(airport=$a) and last Landing(airport=$a) within 1 hour from Closed
+    where flight=Landing.flight
+    """
+    engine = engine_for(text, name)
+    minute = 60_000_000
+    landings = [Event("Landing", minute, {"airport": "OSL", "flight": n}) for n in (1, 2)]
+    landings += [Event("Landing", minute, {"airport": "BGO", "flight": 3})]
+    closed = [Event("Closed", 2 * minute, {"airport": name}) for name in ("OSL", "BGO")]
+    (one, other) = engine.feed(EventBatch.from_events([*landings, *closed])).to_events()
+    assert (one["flight"], other["flight"]) == (2, 3)
+    assert engine.ties == TieCounts(1, 0), "of the two that landed in Oslo either could be the last"
+
+
+def test_an_automaton_says_that_it_does_not_count() -> None:
+    engine = engine_for(LOGINS, "automata")
+    engine.feed(EventBatch.from_events(logins(2)))
+    assert engine.ties == TieCounts.not_counted("automata")
+
+
+def test_restoring_leaves_the_counts_of_an_engine_alone() -> None:
+    for name in ("reference", "columns"):
+        engine = engine_for(LOGINS, name)
+        empty = engine.snapshot()
+        engine.feed(EventBatch.from_events(logins(3)))
+        engine.restore(empty)
+        engine.feed(EventBatch.from_events(logins(2)))
+        assert engine.ties == TieCounts(0, 3 + 1)
+
+
+def test_the_number_of_events_looked_at_is_bounded() -> None:
+    text = """
+    event Login(user: string, ok: bool) event Check(user: string)
+    define Seen(user: string) from Check(user=$u) and last Login(user != $u) within 1 min from Check where user=$u
+    """
+    checks = [Event("Check", at, {"user": "guest"}) for at in (1_000_000, 2_000_000)]
+    for name in ("reference", "columns"):
+        engine = engine_for(text, name)
+        engine.feed(EventBatch.from_events([*logins(MOST_COMPARED), *checks]))
+        assert engine.ties == TieCounts(1, MOST_COMPARED)
+        engine = engine_for(text, name)
+        engine.feed(EventBatch.from_events([*logins(MOST_COMPARED + 1), *checks]))
+        assert engine.ties == TieCounts(1, MOST_COMPARED, at_least=True)
+        engine = engine_for(text, name)
+        others = [*logins(1), *logins(MOST_COMPARED + 1, "guest"), *logins(1)]
+        engine.feed(EventBatch.from_events([*others, checks[1]]))
+        assert engine.ties == TieCounts(0, 0, at_least=True), "the rival is too far away to be seen"
