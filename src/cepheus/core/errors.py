@@ -116,14 +116,15 @@ class SnapshotError(CepheusError):
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """Give a hint that names the closest known name, if one is close.
+    """Give a hint that names the closest of other known names, if one is close.
 
     >>> did_you_mean("Tmep", ["Temp", "Smoke"])
     "did you mean 'Temp'?"
     """
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    others = [candidate for candidate in known if candidate != name]
+    close = difflib.get_close_matches(name, others, n=1, cutoff=0.6)
     if not close:
-        folded = {candidate.lower(): candidate for candidate in known}
+        folded = {candidate.lower(): candidate for candidate in others}
         close = [folded[name.lower()]] if name.lower() in folded else []
     return f"did you mean '{close[0]}'?" if close else None
 

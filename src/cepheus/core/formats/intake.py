@@ -21,7 +21,7 @@ from cepheus.core.formats.attributes import AttributeReader, Errors, Faults, Typ
 from cepheus.core.formats.cells import coerce_id, coerce_probability, id_of_text
 from cepheus.core.formats.columns import Column, ObjectColumn, TextColumn
 from cepheus.core.formats.intervals import START
-from cepheus.core.formats.problems import BadEvents, placed, shown
+from cepheus.core.formats.problems import BadEvents, lacking, placed, shown
 from cepheus.core.formats.rows import Numbers, Rows, pick
 from cepheus.core.schema import ID_FIELD, SPARE_ID_FIELD, Schema
 from cepheus.core.time import TimeUnit
@@ -147,7 +147,7 @@ class Intake:
                 recode[index] = types.setdefault(name, len(types))
         untyped_rows = raw_codes.min(initial=0) < 0
         if given is None and untyped_rows:
-            untyped = EventError.of("event", "an event has no type", hint=_type_hint(rows))
+            untyped = lacking("type", rows.names(), "give the type of all its events with the type option")
             faults |= dict.fromkeys(np.flatnonzero(raw_codes < 0).tolist(), untyped)
         if np.array_equal(recode[:-1], np.arange(len(cells))) and not untyped_rows:
             return list(types), raw_codes
@@ -219,7 +219,7 @@ class Intake:
             for row, error in found.items():
                 faults.setdefault(row, EventError([placed(error, None, f"{name}: ")]))
         if array.null_count:
-            missing = EventError.of("event", f"an event has no {name}", hint=did_you_mean(name, rows.names()))
+            missing = lacking(name, rows.names())
             for row in np.flatnonzero(~validity(array)).tolist():
                 faults.setdefault(row, missing)
             array = array.cast(pa.timestamp("us")).cast(pa.int64()) if kind is ValueType.TIMESTAMP else array
@@ -300,10 +300,6 @@ class Intake:
 
 def _line(finding: Diagnostic) -> int:
     return -1 if finding.place is None or finding.place.line is None else finding.place.line
-
-
-def _type_hint(rows: Rows) -> str:
-    return did_you_mean("type", rows.names()) or "give the type of all its events with the type option"
 
 
 def _encodable(text: str) -> bool:

@@ -30,7 +30,7 @@ from cepheus.core.formats.conform import conform
 from cepheus.core.formats.frames import arrow_table
 from cepheus.core.formats.intake import Intake, IntakeOptions
 from cepheus.core.formats.intervals import ARGUMENTS, END, START, argument_name, named
-from cepheus.core.formats.problems import BadEvents, placed, shown
+from cepheus.core.formats.problems import BadEvents, lacking, placed, shown
 from cepheus.core.lists import text_column
 from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.time import TimeUnit
@@ -281,7 +281,7 @@ class Admission:
         if type(raw) is int and self._unit is TimeUnit.US and INT_MIN <= raw <= INT_MAX:
             return raw
         if raw is None:
-            raise EventError.of("event", "an event has no time", hint=did_you_mean("time", given))
+            raise lacking("time", given)
         if isinstance(raw, datetime):
             return from_datetime(raw)
         try:
@@ -317,7 +317,7 @@ class Admission:
     def _number(self, given: Record, name: str) -> int:
         raw = given.get(name)
         if raw is None:
-            raise EventError.of("event", f"an event has no {name}", hint=did_you_mean(name, given))
+            raise lacking(name, given)
         try:
             number = coerce_value(raw, ValueType.INT, self._unit)
         except EventError as error:
