@@ -13,7 +13,7 @@ import typer
 
 from cepheus.cli.access import Reach, To, reaching
 from cepheus.cli.check import Unit
-from cepheus.cli.console import note
+from cepheus.cli.console import note, warnings_reported
 from cepheus.cli.waiting import announced, connected
 from cepheus.core.errors import OptionError
 
@@ -44,7 +44,8 @@ def publish(
         float | None, typer.Option(min=0.001, metavar="X", help="Publish X times as fast as the events happened.")
     ] = None,
     now: Annotated[bool, typer.Option("--now", help="Give events the time at which they are published.")] = False,
-    time_unit: Annotated[Unit, typer.Option(help="The unit of integer times.")] = Unit.US,
+    time_unit: Annotated[Unit | None, typer.Option(help="The unit of integer times.", show_default="us")] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at what is otherwise only warned of.")] = False,
     *,
     reach: Reach,
 ) -> None:
@@ -52,6 +53,7 @@ def publish(
     from cepheus.core.formats.intake import IntakeOptions
     from cepheus.core.formats.read import open_files
     from cepheus.core.time import TimeUnit
+    from cepheus.core.time_check import TimeCheck
     from cepheus.runtime.network.transport.publishing import Pacing
 
     given = reach(to)
@@ -61,12 +63,14 @@ def publish(
         raise OptionError.of("pace", "events that get the present time have no speed of their own", hint="give --rate")
     pacing = Pacing(rate, speed, now)
     name = name or f"publish-{uuid.uuid4().hex[:8]}"
-    options = IntakeOptions(unit=TimeUnit(time_unit.value), keep_all=True, numbered=False)
+    check = TimeCheck.of(time_unit and TimeUnit(time_unit.value), strict=strict, option="--time-unit {}")
+    options = IntakeOptions(unit=check.unit, keep_all=True, numbered=False, check=None if now else check)
     if files != [_STDIN]:
         open_files(files)  # what is missing is told before anybody is asked to wait
     elif not types:
         raise OptionError.of("type", "the types of the events are not known", hint="name them: --type Temp")
-    done, late = asyncio.run(_publish(given, name, types or [], files, options, pacing))
+    with warnings_reported():
+        done, late = asyncio.run(_publish(given, name, types or [], files, options, pacing))
     note(f"{done.events} events published, {late} late; {done.events / max(done.seconds, 1e-9):,.0f} events/s")
 
 

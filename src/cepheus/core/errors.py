@@ -91,6 +91,14 @@ class CepheusError(Exception):
         return cls([Diagnostic(code, message, span, hint, place=place)])
 
 
+class CepheusWarning(UserWarning):
+    """Something strange that a run met and went on; its text is that of the finding."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        self.diagnostic = diagnostic
+        super().__init__(render([diagnostic]))
+
+
 class RuleError(CepheusError):
     """Rule text that cannot be parsed, or rules that do not make sense."""
 
