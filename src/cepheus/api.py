@@ -174,8 +174,8 @@ class Program:
         >>> rule = "define Hot() from Temp(value > 30)"
         >>> events = [{"type": "Temp", "time": 1, "value": {"value": 31.8, "error": "N(0, 1)"}}]
         >>> program = compile(rule)
-        >>> (hot,) = program.detect(events).to_events()
-        >>> print(program.why(events, hot.id))
+        >>> (hot,) = program.detect(events, time_unit="s").to_events()
+        >>> print(program.why(events, hot.id, time_unit="s"))
         0.964070  constraint: value > 30
         """
         told: dict[EventId, Verdict] = {}
@@ -266,7 +266,7 @@ class Program:
         ``limit``, for what one event makes and for what waits in one place, ``time_unit``, ``uncertain``, ``calculus``,
         ``threads`` and ``strict`` are as in ``detect``; the first times tell whether they make sense in their unit.
 
-        >>> with compile("define Alarm() from Smoke()").start() as engine:
+        >>> with compile("define Alarm() from Smoke()").start(time_unit="s") as engine:
         ...     alarms = engine.feed({"type": "Smoke", "time": 5})
         >>> alarms[0].type, engine.counts.composite
         ('Alarm', {'Alarm': 1})

@@ -148,6 +148,17 @@ def test_times_among_attributes_are_in_the_time_unit(unit: str, start: int, node
         _run("withdraw", late, "--to", node)
 
 
+def test_a_forgotten_unit_is_told(node: str, tmp_path: Path) -> None:
+    events = tmp_path / "smoke.jsonl"
+    events.write_text(json.dumps({"type": "Haze", "time": 1_767_225_600}) + "\n")
+    with pytest.raises(CepheusError, match=r"smoke\.jsonl: error\[time-unit\]"):
+        _run("publish", str(events), "--to", node, "--strict")
+    said = _run("publish", str(events), "--to", node)
+    assert "warning[time-unit]" in said
+    assert "hint: they look like seconds since 1970: --time-unit s" in said
+    assert "warning" not in _run("publish", str(events), "--to", node, "--now")
+
+
 def test_numbers_where_rules_say_string_are_not_published(node: str, tmp_path: Path) -> None:
     rules, events = tmp_path / "warm.tesla", tmp_path / "temps.csv"
     rules.write_text("define Warm() from Degrees(value > 'hot')")

@@ -250,7 +250,7 @@ class Session:
 
         >>> import cepheus
         >>> rules = "late(X) <- ordered(X) SEQ paid(X) SEQ shipped(X)."
-        >>> with cepheus.compile(rules).start(engine="goals") as engine:
+        >>> with cepheus.compile(rules).start(engine="goals", time_unit="s") as engine:
         ...     _ = engine.feed([{"type": "ordered", "time": 1, "args": [7]}, {"type": "paid", "time": 2, "args": [7]}])
         ...     print(engine.goals()[-1])
         late: ordered(X) SEQ paid(X) with X = 7 waits for shipped(X) (67%)
