@@ -148,6 +148,7 @@ def test_times_among_attributes_are_in_the_time_unit(unit: str, start: int, node
         _run("withdraw", late, "--to", node)
 
 
+@pytest.mark.filterwarnings("default::cepheus.CepheusWarning")
 def test_a_forgotten_unit_is_told(node: str, tmp_path: Path) -> None:
     events = tmp_path / "smoke.jsonl"
     events.write_text(json.dumps({"type": "Haze", "time": 1_767_225_600}) + "\n")

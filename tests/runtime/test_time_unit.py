@@ -180,12 +180,19 @@ def command(folder: Path, given: list[dict[str, Any]], *options: str) -> Any:
     return CliRunner().invoke(app, arguments, catch_exceptions=False, standalone_mode=False)
 
 
+@pytest.mark.filterwarnings("error::cepheus.CepheusWarning")
 def test_the_command_names_its_option(tmp_path: Path) -> None:
     said = command(tmp_path, records(NOW, DAY)).stderr
     assert "events.jsonl: warning[time-unit]: the times are numbers without a unit" in said
     assert "hint: they look like seconds since 1970: --time-unit s" in said
     assert said.count("warning") == 1
     assert "warning" not in command(tmp_path, records(NOW, DAY), "--time-unit", "s").stderr
+
+
+def test_who_ignores_warnings_is_not_told(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CepheusWarning)
+        assert "warning" not in command(tmp_path, records(NOW, DAY)).stderr
 
 
 def test_the_command_may_be_strict(tmp_path: Path) -> None:

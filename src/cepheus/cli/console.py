@@ -34,9 +34,10 @@ def report(findings: Iterable[Diagnostic]) -> None:
 
 @contextmanager
 def warnings_reported() -> Iterator[None]:
-    """Print what a run warns of as findings, each time, whatever Python was told to do with warnings."""
+    """Print what a run warns of as findings, unless Python was told to ignore such warnings."""
     with warnings.catch_warnings():
-        warnings.simplefilter("always", CepheusWarning)
+        if not _are_ignored():
+            warnings.simplefilter("always", CepheusWarning)
         shown = warnings.showwarning
 
         def show(message: Warning | str, *others: Any, **named: Any) -> None:
@@ -47,6 +48,12 @@ def warnings_reported() -> Iterator[None]:
 
         warnings.showwarning = show
         yield
+
+
+def _are_ignored() -> bool:
+    """Tell whether the first filter that concerns our warnings is to ignore them."""
+    concerned = (action for action, _, category, *_ in warnings.filters if issubclass(CepheusWarning, category))
+    return next(concerned, None) == "ignore"
 
 
 def note(text: str) -> None:
