@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cepheus.core.batch import EventBatch
     from cepheus.core.errors import (
         CepheusError,
+        CepheusWarning,
         Diagnostic,
         EventError,
         LimitError,
@@ -36,6 +37,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Attribute",
     "CepheusError",
+    "CepheusWarning",
     "Counts",
     "Detected",
     "Diagnostic",
@@ -64,6 +66,7 @@ _HOMES = {
     "cepheus.core.batch": ("EventBatch",),
     "cepheus.core.errors": (
         "CepheusError",
+        "CepheusWarning",
         "Diagnostic",
         "EventError",
         "LimitError",

@@ -17,6 +17,7 @@ from cepheus.core.formats.intake import IntakeOptions
 from cepheus.core.formats.read import open_files
 from cepheus.core.schema import EventType, Schema
 from cepheus.core.time import TimeUnit, parse_duration
+from cepheus.core.time_check import TimeCheck
 from cepheus.engine.limits import DEFAULT_LIMIT
 from cepheus.engine.registry import AUTO, create
 from cepheus.rules.check import Checked, check
@@ -58,13 +59,14 @@ class _Options:
 
     engine: str
     lateness: Duration
-    time_unit: TimeUnitName
+    time_unit: TimeUnitName | None
     sequence: str | None
     limit: int
     uncertain: Companions | None
     calculus: Calculus
     observe: Observer | None = None
     threads: int = 1
+    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,17 +121,21 @@ class Program:
         *,
         engine: str = AUTO,
         lateness: Duration = 0,
-        time_unit: TimeUnitName = "us",
+        time_unit: TimeUnitName | None = None,
         sequence: str | None = None,
         limit: int = DEFAULT_LIMIT,
         uncertain: Companions | None = None,
         calculus: Calculus = DEFAULT_CALCULUS,
         threads: int = 1,
+        strict: bool = False,
     ) -> Detected:
         """Give the composite events in a finite input, an EventBatch of them.
 
         ``events`` are Events, dicts, an EventBatch, an Arrow table, a pandas or Polars frame, a file or a list of
-        files. Integer times are in ``time_unit``, except in an Event or EventBatch, whose times are in microseconds.
+        files. Integer times, and integers in attributes of type timestamp, are in ``time_unit``, microseconds if none
+        is given; in an Event or EventBatch they are always in microseconds. Times that make no sense in their unit give
+        a CepheusWarning or, if ``strict``, an OptionError.
+
         ``sequence`` names the column that breaks ties of time. An event that lags behind the latest by more than
         ``lateness`` is an EventError; a rule that would make more than ``limit`` composite events from one event, or a
         rule over intervals in which more than that wait for a partner in one place, is a LimitError. ``uncertain``
@@ -143,7 +149,9 @@ class Program:
         >>> program.detect(events, time_unit="s").to_dicts()
         [{'type': 'Fire', 'time': 60000000, 'temp': 51.5, 'start': 10000000, 'id': 'Fire:...', 'from': [1, 0]}]
         """
-        options = _Options(engine, lateness, time_unit, sequence, limit, uncertain, calculus, threads=threads)
+        options = _Options(
+            engine, lateness, time_unit, sequence, limit, uncertain, calculus, threads=threads, strict=strict
+        )
         return self._detect(events, options)
 
     def why(
@@ -152,7 +160,7 @@ class Program:
         composite: EventId,
         *,
         lateness: Duration = 0,
-        time_unit: TimeUnitName = "us",
+        time_unit: TimeUnitName | None = None,
         sequence: str | None = None,
         uncertain: Companions | None = None,
         calculus: Calculus = DEFAULT_CALCULUS,
@@ -166,8 +174,8 @@ class Program:
         >>> rule = "define Hot() from Temp(value > 30)"
         >>> events = [{"type": "Temp", "time": 1, "value": {"value": 31.8, "error": "N(0, 1)"}}]
         >>> program = compile(rule)
-        >>> (hot,) = program.detect(events).to_events()
-        >>> print(program.why(events, hot.id))
+        >>> (hot,) = program.detect(events, time_unit="s").to_events()
+        >>> print(program.why(events, hot.id, time_unit="s"))
         0.964070  constraint: value > 30
         """
         told: dict[EventId, Verdict] = {}
@@ -186,8 +194,8 @@ class Program:
         return told[composite]
 
     def _detect(self, events: Input, options: _Options) -> Detected:
-        delay, unit = _microseconds(options.lateness), _time_unit(options.time_unit)
-        sequence = options.sequence
+        delay, check = _microseconds(options.lateness), _time_check(options.time_unit, strict=options.strict)
+        unit, sequence = check.unit, options.sequence
         catalog = Catalog.of(self.checked, self.schema)
         if _is_paths(events):
             paths = [events] if isinstance(events, str | os.PathLike) else list(events)
@@ -197,6 +205,7 @@ class Program:
                 sequence=sequence,
                 uncertain=options.uncertain or {},
                 intervals=bool(self.rules.interval_rules),
+                check=check,
             )
             running = create(
                 options.engine,
@@ -225,6 +234,7 @@ class Program:
             calculus=options.calculus,
             observe=options.observe,
             threads=options.threads,
+            check=check,
         )
         if isinstance(events, Event | Mapping):
             events = [events]
@@ -241,36 +251,39 @@ class Program:
         lateness: Duration = 0,
         sequence: str | None = None,
         on_late: Callback | None = None,
-        time_unit: TimeUnitName = "us",
+        time_unit: TimeUnitName | None = None,
         snapshot: bytes | None = None,
         limit: int = DEFAULT_LIMIT,
         uncertain: Companions | None = None,
         calculus: Calculus = DEFAULT_CALCULUS,
         threads: int = 1,
+        strict: bool = False,
     ) -> Session:
         """Start the rules on a stream.
 
         ``lateness`` is how long to wait for stragglers; each event that comes later still is counted and given to
         ``on_late``. With a ``snapshot`` the session goes on where that was taken, with the rules and options of then.
-        ``limit``, for what one event makes and for what waits in one place, ``uncertain``, ``calculus`` and ``threads``
-        are as in ``detect``.
+        ``limit``, for what one event makes and for what waits in one place, ``time_unit``, ``uncertain``, ``calculus``,
+        ``threads`` and ``strict`` are as in ``detect``; the first times tell whether they make sense in their unit.
 
-        >>> with compile("define Alarm() from Smoke()").start() as engine:
+        >>> with compile("define Alarm() from Smoke()").start(time_unit="s") as engine:
         ...     alarms = engine.feed({"type": "Smoke", "time": 5})
         >>> alarms[0].type, engine.counts.composite
         ('Alarm', {'Alarm': 1})
         """
+        check = _time_check(time_unit, strict=strict)
         session = Session(
             Catalog.of(self.checked, self.schema),
             engine=engine,
             lateness=_microseconds(lateness),
             sequence=sequence,
             on_late=on_late,
-            unit=_time_unit(time_unit),
+            unit=check.unit,
             limit=limit,
             uncertain=uncertain,
             calculus=calculus,
             threads=threads,
+            check=check,
         )
         if snapshot is not None:
             session.restore(snapshot)
@@ -340,6 +353,10 @@ def _time_unit(name: str) -> TimeUnit:
     if name not in units:
         raise _choice("time unit", name, units)
     return units[name]
+
+
+def _time_check(name: str | None, *, strict: bool) -> TimeCheck:
+    return TimeCheck.of(None if name is None else _time_unit(name), strict=strict)
 
 
 def _choice(what: str, given: str, known: Iterable[str]) -> OptionError:

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from cepheus.cli import app
 from cepheus.core.errors import CepheusError
+from cepheus.core.time import format_time
 from cepheus.runtime.network.transport.config import read_config
 from cepheus.runtime.network.transport.server import NodeServer
 
@@ -77,15 +78,7 @@ def test_from_deploying_to_withdrawing(node: str, tmp_path: Path) -> None:
     lines = [json.dumps({"type": "Smoke", "time": at, "n": at}) for at in (3, 1, 2)]
     events.write_text("\n".join(lines))
     assert "deployed: Fire; for all events" in _run("deploy", str(rules), "--to", node)
-    command = [sys.executable, "-m", "cepheus"]
-    watching = subprocess.Popen(
-        [*command, "subscribe", "Fire", "--to", node, "--count", "2", "--timeout", "60s"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    while not _sinks(node):
-        time.sleep(0.1)
+    watching = _watch(node, "Fire", 2)
     assert "3 events published, 0 late" in _run("publish", str(events), "--to", node, "--rate", "1000")
     printed, notes = watching.communicate()
     assert [json.loads(line)["n"] for line in printed.splitlines()] == [2, 3]
@@ -138,12 +131,68 @@ def test_events_of_another_type_than_declared_are_not_published(node: str, tmp_p
     _run("deploy", str(rules), "--to", node)
     try:
         events.write_text('{"type": "Heat", "time": 1, "area": "A1", "value": "hot"}\n')
-        with pytest.raises(CepheusError, match=r"Heat\.value is of type double, but the event at 1 has a text, 'hot'"):
+        with pytest.raises(CepheusError, match=r"temps\.jsonl:1: error\[type\]: Heat\.value: 'hot' is not a number"):
             _run("publish", str(events), "--to", node)
         events.write_text('{"type": "Heat", "time": 1, "area": "A1", "value": 46}\n')
         assert "1 events published" in _run("publish", str(events), "--to", node)
     finally:
         _run("withdraw", "Hot", "--to", node)
+
+
+@pytest.mark.parametrize(("unit", "start"), [("us", 100), ("ms", 200), ("s", 300)])
+def test_times_among_attributes_are_in_the_time_unit(unit: str, start: int, node: str, tmp_path: Path) -> None:
+    scale = {"us": 1_000_000, "ms": 1_000, "s": 1}[unit]
+    due = start + 90
+    kind, late = f"Order{unit}", f"Late{unit}"
+    rules = tmp_path / "late.tesla"
+    rules.write_text(
+        f"event {kind}(due: timestamp, area: string)\n"
+        f"define {late}(due: timestamp, area: string) from {kind}(due > time) "
+        f"where due = {kind}.due and area = {kind}.area"
+    )
+    _run("deploy", str(rules), "--to", node)
+    try:
+        watching = _watch(node, late, 4)
+        given = [
+            {"type": kind, "time": start * scale, "due": due * scale, "area": "A1"},
+            {"type": kind, "time": (start + 1) * scale, "due": format_time(due * 1_000_000), "area": "A1"},
+        ]
+        (tmp_path / "orders.jsonl").write_text("".join(json.dumps(line) + "\n" for line in given))
+        _run("publish", str(tmp_path / "orders.jsonl"), "--to", node, "--time-unit", unit)
+        command = [sys.executable, "-m", "cepheus", "publish", "-", "--type", kind, "--to", node, "--time-unit", unit]
+        line = json.dumps({**given[0], "time": (start + 2) * scale, "area": "A2"})
+        subprocess.run(command, input=f"{line}\n", text=True, check=True, capture_output=True)
+        (tmp_path / "more.csv").write_text(f"type,time,due,area\n{kind},{(start + 3) * scale},{due * scale},12\n")
+        _run("publish", str(tmp_path / "more.csv"), "--to", node, "--time-unit", unit)
+        printed, _ = watching.communicate(timeout=60)
+        found = [(event["due"], event["area"]) for event in map(json.loads, printed.splitlines())]
+        assert found == [(due * 1_000_000, area) for area in ("A1", "A1", "A2", "12")]
+    finally:
+        _run("withdraw", late, "--to", node)
+
+
+@pytest.mark.filterwarnings("default::cepheus.CepheusWarning")
+def test_a_forgotten_unit_is_told(node: str, tmp_path: Path) -> None:
+    events = tmp_path / "smoke.jsonl"
+    events.write_text(json.dumps({"type": "Haze", "time": 1_767_225_600}) + "\n")
+    with pytest.raises(CepheusError, match=r"smoke\.jsonl: error\[time-unit\]"):
+        _run("publish", str(events), "--to", node, "--strict")
+    said = _run("publish", str(events), "--to", node)
+    assert "warning[time-unit]" in said
+    assert "hint: they look like seconds since 1970: --time-unit s" in said
+    assert "warning" not in _run("publish", str(events), "--to", node, "--now")
+
+
+def test_numbers_where_rules_say_string_are_not_published(node: str, tmp_path: Path) -> None:
+    rules, events = tmp_path / "warm.tesla", tmp_path / "temps.csv"
+    rules.write_text("define Warm() from Degrees(value > 'hot')")
+    _run("deploy", str(rules), "--to", node)
+    try:
+        events.write_text("type,time,value\nDegrees,1,25.5\n")
+        with pytest.raises(CepheusError, match=r"Degrees\.value: 25\.5 is not a string"):
+            _run("publish", str(events), "--to", node)
+    finally:
+        _run("withdraw", "Warm", "--to", node)
 
 
 def test_subscriptions_that_nothing_can_meet_are_warned_of(node: str, tmp_path: Path) -> None:
@@ -182,6 +231,17 @@ def _subscribe(node: str, *patterns: str) -> str:
         check=True,
     )
     return done.stderr
+
+
+def _watch(node: str, pattern: str, count: int) -> subprocess.Popen[str]:
+    """Subscribe to so many events, and wait until the node knows."""
+    command = [sys.executable, "-m", "cepheus", "subscribe", pattern, "--to", node, "--count", str(count)]
+    watching = subprocess.Popen(
+        [*command, "--timeout", "60s"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    while not _sinks(node):
+        time.sleep(0.1)
+    return watching
 
 
 def _run(*arguments: str) -> str:

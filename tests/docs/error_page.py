@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import tempfile
 import tomllib
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
 from blocks import ROOT
 
 import cepheus
-from cepheus.core.errors import CepheusError, Diagnostic, render
+from cepheus.core.errors import CepheusError, CepheusWarning, Diagnostic, render
 
 PAGE = ROOT / "docs" / "errors.md"
 CASES = Path(__file__).with_name("errors.toml")
@@ -46,10 +47,12 @@ def findings(case: Case, folder: Path) -> list[Diagnostic]:
             return list(program.warnings)
         events = folder / case.file
         events.write_text(case.events, encoding="utf-8")
-        program.detect(events, time_unit="s")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", CepheusWarning)
+            program.detect(events, time_unit="s")
+        return [each.message.diagnostic for each in caught if isinstance(each.message, CepheusWarning)]
     except CepheusError as error:
         return list(error.diagnostics)
-    return []
 
 
 def shown(case: Case, folder: Path) -> str:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 import typer
 
 from cepheus.cli.check import Facts, Rules, Unit, read_all
-from cepheus.cli.console import note, report
-from cepheus.core.errors import Diagnostic, OptionError, RuleError, Severity, did_you_mean
+from cepheus.cli.console import note, report, warnings_reported
+from cepheus.core.errors import Diagnostic, EventError, OptionError, RuleError, Severity, did_you_mean
 from cepheus.engine.limits import DEFAULT_LIMIT
 
 if TYPE_CHECKING:
@@ -62,7 +62,9 @@ def detect(
         Path | None, typer.Option("--out", "-o", help="Write the composite events here, in the extension's format.")
     ] = None,
     engine: Annotated[str, typer.Option(help="The engine that runs the rules.")] = "auto",
-    time_unit: Annotated[Unit, typer.Option(help="The unit of integer times, in input and output.")] = Unit.US,
+    time_unit: Annotated[
+        Unit | None, typer.Option(help="The unit of integer times, in input and output.", show_default="us")
+    ] = None,
     sequence: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="The column that orders events of equal time.")
     ] = None,
@@ -82,6 +84,7 @@ def detect(
     on: Annotated[Host, typer.Option(help="Run in this process, or on Spark.")] = Host.EMBEDDED,
     master: Annotated[str, typer.Option(metavar="URL", help="For --on spark: where Spark runs.")] = "local[*]",
     facts: Facts = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at what is otherwise only warned of.")] = False,
 ) -> None:
     """Find the composite events that rules define, in files of events.
 
@@ -93,12 +96,14 @@ def detect(
     from cepheus.core.formats.problems import BadEvents, OnBadEvent
     from cepheus.core.formats.read import open_files
     from cepheus.core.time import TimeUnit, parse_duration
+    from cepheus.core.time_check import TimeCheck
     from cepheus.engine.registry import create
     from cepheus.runtime.embedded.catalog import Catalog
     from cepheus.runtime.embedded.detect import Gatherer, Tally, detect_in_files
 
-    checked = _compiled(rules, facts, time_unit)
-    unit = TimeUnit(time_unit.value)
+    check = TimeCheck.of(time_unit and TimeUnit(time_unit.value), strict=strict, option="--time-unit {}")
+    unit = check.unit
+    checked = _compiled(rules, facts, unit, strict=strict)
     delay = parse_duration(lateness)
     bad = BadEvents(OnBadEvent(on_bad_event.value))
     catalog = Catalog.of(checked)
@@ -106,13 +111,12 @@ def detect(
     expected = ExpectedTypes(checked)
     paths, type_names = _inputs(events or [], types or [])
     intervals = bool(checked.rules.interval_rules)
-    files = open_files(
-        paths, IntakeOptions(expected, unit, sequence=sequence, intervals=intervals), bad, type_names=type_names
-    )
+    intake = IntakeOptions(expected, unit, sequence=sequence, intervals=intervals, check=check)
+    files = open_files(paths, intake, bad, type_names=type_names)
     tally = Tally(checked.equal_types)
     made_over_intervals = frozenset(rule.head.name for rule in checked.rules.interval_rules)
     started = time.perf_counter()
-    with _sink(out, unit, made_over_intervals) as sink, _progress(files) as progress:
+    with warnings_reported(), _sink(out, unit, made_over_intervals) as sink, _progress(files) as progress:
         gathered = Gatherer() if on is Host.SPARK else None
         for batch in detect_in_files(
             files, gathered or running, tally, lateness=delay, sequenced=sequence is not None, bad=bad
@@ -121,8 +125,11 @@ def detect(
             progress.update()
         if gathered is not None:
             sink.write(_on_spark(checked, gathered, tally, master, engine, limit))
+        unseen = list(_never_seen(expected.met, checked, tally))
+        if strict and unseen:
+            raise EventError(replace(finding, severity=Severity.ERROR) for finding in unseen)
     seconds = time.perf_counter() - started
-    report(_never_seen(expected.met, checked, tally))
+    report(unseen)
     _summary(files, bad, tally, seconds)
     _tell_ties(tally, sequence)
 
@@ -145,7 +152,7 @@ def _on_spark(checked: Checked, gathered: Gatherer, tally: Tally, master: str, e
     return composites
 
 
-def _compiled(paths: list[Path], facts: list[str] | None, unit: Unit) -> Checked:
+def _compiled(paths: list[Path], facts: list[str] | None, unit: TimeUnit, *, strict: bool) -> Checked:
     """Read and check the rules. Types that they do not declare come from the data."""
     from cepheus.rules.check import check
 
@@ -154,6 +161,8 @@ def _compiled(paths: list[Path], facts: list[str] | None, unit: Unit) -> Checked
     if errors:
         raise RuleError(errors)
     checked = check(rules, closed=False)
+    if strict and checked.warnings:
+        raise RuleError(replace(finding, severity=Severity.ERROR) for finding in checked.warnings)
     report(checked.warnings)
     return checked
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cepheus.cli.console import note, report
+from cepheus.cli.console import note, report, warnings_reported
 
 
 def run(
@@ -38,7 +38,7 @@ def run(
     where = described.spark
     spark = spark_session(master or where.master, name=where.name, options=where.options, silent=True)
     try:
-        with plain_failures():
+        with plain_failures(), warnings_reported():
             found = detection_of(spark, described)
             report(found.checked.warnings)
             if explain:

@@ -9,12 +9,12 @@ import numpy as np
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import Diagnostic, EventError, Place
+from cepheus.core.formats.cells import Moment
 from cepheus.core.formats.intake import Intake, IntakeOptions
 from cepheus.core.formats.jsonl import parse_json_line
 from cepheus.core.formats.problems import BadEvents, placed
 from cepheus.core.formats.records import Record
 from cepheus.core.formats.rows import RecordRows
-from cepheus.core.time import TimeUnit
 from cepheus.runtime.network.transport.publishing import present
 
 _NAME = "standard input"
@@ -24,14 +24,9 @@ _BLOCK = 1 << 16
 class LineReader:
     """Reads JSON lines; each time gives the events of all lines that are there. With ``now`` they need no time."""
 
-    def __init__(self, unit: TimeUnit, *, now: bool = False) -> None:
+    def __init__(self, options: IntakeOptions, *, now: bool = False) -> None:
         self._now = now
-        self._intake = Intake(
-            _NAME,
-            IntakeOptions(unit=TimeUnit.US if now else unit, keep_all=True, numbered=False),
-            BadEvents(),
-            counts_rows=False,
-        )
+        self._intake = Intake(_NAME, options, BadEvents(), counts_rows=False)
         self._held = b""
         self._line = 0
 
@@ -60,7 +55,7 @@ class LineReader:
                 continue
             if record is not None:
                 if self._now:
-                    record["time"] = present()
+                    record["time"] = Moment(present() * 1000)  # in no unit, whatever that of the attributes is
                 records.append(record)
                 numbers.append(self._line)
         chunk = self._intake.chunk(

@@ -91,6 +91,14 @@ class CepheusError(Exception):
         return cls([Diagnostic(code, message, span, hint, place=place)])
 
 
+class CepheusWarning(UserWarning):
+    """Something strange that a run met and went on; its text is that of the finding."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        self.diagnostic = diagnostic
+        super().__init__(render([diagnostic]))
+
+
 class RuleError(CepheusError):
     """Rule text that cannot be parsed, or rules that do not make sense."""
 
@@ -116,14 +124,15 @@ class SnapshotError(CepheusError):
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """Give a hint that names the closest known name, if one is close.
+    """Give a hint that names the closest of other known names, if one is close.
 
     >>> did_you_mean("Tmep", ["Temp", "Smoke"])
     "did you mean 'Temp'?"
     """
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    others = [candidate for candidate in known if candidate != name]
+    close = difflib.get_close_matches(name, others, n=1, cutoff=0.6)
     if not close:
-        folded = {candidate.lower(): candidate for candidate in known}
+        folded = {candidate.lower(): candidate for candidate in others}
         close = [folded[name.lower()]] if name.lower() in folded else []
     return f"did you mean '{close[0]}'?" if close else None
 

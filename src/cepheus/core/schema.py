@@ -32,7 +32,8 @@ class Attribute:
 
     ``type`` is None while only the data can tell it. An event that lacks a required attribute is a bad event;
     one that lacks an optional attribute has an undefined value there. ``error`` is what the values of sources that
-    send no error of their own are off by, as far as a domain expert has said.
+    send no error of their own are off by, as far as a domain expert has said. ``by_use`` says that nobody has declared
+    the type: rules use the attribute so, and data that shows another type is a mistake on one side.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Attribute:
     optional: bool = False
     error: Distribution | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
+    by_use: bool = field(default=False, compare=False, repr=False)
 
     def __str__(self) -> str:
         if self.type is None:

@@ -172,7 +172,7 @@ class MixedEngine:
             for rule in tesla:
                 self._tesla.withdraw(str(rule.name))
             raise
-        made = self._intervals.makes
+        made = self._intervals.makes | self._tesla.makes
         self._moments |= {each.name: moments_of(each) for each in schema.values() if each.name in made}
 
     def withdraw(self, name: str) -> None:

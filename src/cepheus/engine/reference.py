@@ -22,6 +22,7 @@ from cepheus.engine.factors import no_such_rule, require_factor
 from cepheus.engine.families import tesla_rules
 from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites
 from cepheus.engine.past import Past
+from cepheus.engine.seams import batch_of_made
 from cepheus.engine.situation import Deployed as _Deployed
 from cepheus.engine.situation import Match as _Match
 from cepheus.engine.situation import Stored as _Stored
@@ -49,10 +50,7 @@ class ReferenceEngine:
     name: ClassVar[str] = "reference"
 
     def __init__(
-        self,
-        limit: int = DEFAULT_LIMIT,
-        calculus: Calculus = DEFAULT_CALCULUS,
-        observe: Observer | None = None,
+        self, limit: int = DEFAULT_LIMIT, calculus: Calculus = DEFAULT_CALCULUS, observe: Observer | None = None
     ) -> None:
         self._limit = limit
         self._calculus = calculus
@@ -98,7 +96,8 @@ class ReferenceEngine:
 
     def feed(self, batch: EventBatch) -> EventBatch:
         """Process events in total order."""
-        return EventBatch.from_events(made for event in batch.to_events() for made in self.feed_event(event))
+        found = [made for event in batch.to_events() for made in self.feed_event(event)]
+        return batch_of_made(found, [deployed.rule.composite for deployed in self._rules.values()])
 
     def feed_event(self, event: Event) -> list[Event]:
         """Process the next event and the composite events it completes."""

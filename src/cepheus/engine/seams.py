@@ -1,8 +1,8 @@
-"""Where complex events leave interval rules, whose values tell their own types: for rules of TESLA, for files."""
+"""Where events whose values tell their own types get those that rules say: for other rules, for files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -103,6 +103,11 @@ def with_moments(batch: EventBatch, moments: Mapping[str, tuple[str, ...]]) -> E
             if others.null_count < len(batch):
                 columns[name, ValueType.INT] = others
     return replace(batch, columns=columns) if columns.keys() != batch.columns.keys() else batch
+
+
+def batch_of_made(events: Iterable[Event], types: Iterable[EventType]) -> EventBatch:
+    """Put composite events of some types into columns; in Python a time is an integer, in a column it is a time."""
+    return with_moments(EventBatch.from_events(events), {each.name: moments_of(each) for each in types})
 
 
 def _fits(given: ValueType, kind: ValueType) -> bool:

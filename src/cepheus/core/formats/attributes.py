@@ -13,8 +13,8 @@ from cepheus.core.batch import ColumnKey
 from cepheus.core.distribution import Distribution
 from cepheus.core.errors import EventError, did_you_mean
 from cepheus.core.formats.arrays import BoolArray, rows_with
-from cepheus.core.formats.cells import Uncertain
-from cepheus.core.formats.columns import Column
+from cepheus.core.formats.cells import Uncertain, kind_of_text
+from cepheus.core.formats.columns import Column, TextColumn
 from cepheus.core.formats.intervals import argument_place
 from cepheus.core.formats.rows import Rows
 from cepheus.core.lists import text_column
@@ -59,13 +59,15 @@ class TypedRows:
 class AttributeReader:
     """Reads attributes as a schema expects them and remembers the types that only the data told.
 
-    The type of an attribute without one in the schema is fixed by the first rows that have values for it.
+    The type of an attribute without one in the schema is fixed by the first rows that have values for it. ``suggested``
+    are the types that texts suggest for attributes that rules, and nothing else, take for strings.
     """
 
     schema: Schema
     unit: TimeUnit
     keep_all: bool = False
     inferred: dict[tuple[str, str], ValueType] = field(default_factory=dict)
+    suggested: dict[tuple[str, str], ValueType] = field(default_factory=dict)
 
     def read(self, events: TypedRows, faults: Faults) -> tuple[dict[ColumnKey, pa.Array], Errors]:
         """Give the columns and error distributions of some rows; note what is wrong in ``faults``."""
@@ -77,6 +79,8 @@ class AttributeReader:
             if column is None:
                 continue
             for kind, codes in self._groups(name, column, events).items():
+                if kind is ValueType.STRING and isinstance(column, TextColumn):
+                    self._refuse_numbers(name, column, events, codes, faults)
                 rows = events.of_types(codes)
                 coerced = coerce(column, kind, self.unit, faults, rows=rows, prefix=self._prefix(name, events))
                 columns[name, kind] = coerced.array
@@ -134,6 +138,32 @@ class AttributeReader:
             if kind is not None:
                 groups.setdefault(kind, []).append(code)
         return groups
+
+    def _refuse_numbers(self, name: str, column: Column, events: TypedRows, codes: list[int], faults: Faults) -> None:
+        """Refuse texts that are all numbers or truths where rules alone say string: any other format would refuse them.
+
+        Of declared strings the texts themselves are meant. The first rows with values tell what a file has.
+        """
+        for code in codes:
+            event_type = events.types[code]
+            attribute = self._attribute(event_type, name)
+            rows = events.of_type(code)
+            if attribute is None or not attribute.by_use:
+                continue
+            found = self.suggested.get((event_type, name)) or column.infer(rows)
+            if found is None:
+                continue
+            self.suggested[event_type, name] = found
+            if found is ValueType.STRING:
+                continue
+            declared = f"event {event_type}({name}: string)"
+            hint = f"rules take it for a string; if its texts are meant, declare it: {declared}"
+            present = column.present()
+            for row in np.flatnonzero(present if rows is None else present & rows).tolist():
+                text = str(column.raw(row)).strip()
+                if kind_of_text(text) is not ValueType.STRING:
+                    error = EventError.of("type", f"{text} is not a string", hint=hint)
+                    faults.setdefault(row, self._prefix(name, events).apply(row, error))
 
     def _prefix(self, name: str, events: TypedRows) -> Prefix:
         guessed = {

@@ -68,6 +68,8 @@ def coerce_value(raw: object, expected: ValueType, unit: TimeUnit) -> Value | Un
     if isinstance(raw, Mapping):
         return _uncertain(raw, expected, unit)
     raw = plain(raw)
+    if isinstance(raw, float):
+        _finite(raw)  # what is no number at all is wrong in the same way wherever it stands
     match expected:
         case ValueType.BOOL if isinstance(raw, bool):
             return raw

@@ -19,6 +19,7 @@ from cepheus.core.errors import EventError
 from cepheus.core.formats.arrays import BoolArray, float_array, validity
 from cepheus.core.formats.cells import (
     BOOL_WORDS,
+    DECIMAL,
     Moment,
     Uncertain,
     coerce_text,
@@ -58,6 +59,9 @@ class Column(Protocol):
 
     def convert(self, expected: ValueType, unit: TimeUnit, rows: BoolArray | None) -> pa.Array | None:
         """Give the cells of the marked rows as one array, null elsewhere, or None if any cell needs a closer look."""
+
+    def numbers(self) -> BoolArray:
+        """Tell for each row whether it has a mere number, which as a time would need a unit."""
 
     def raw(self, row: int) -> object:
         """Give the cell of a row as it stands in the file; times in Arrow columns are moments."""
@@ -101,6 +105,10 @@ class ObjectColumn:
             return _checked(pa.array(values, _read_type(expected)), expected, unit)
         except _FAILURES:
             return None
+
+    def numbers(self) -> BoolArray:
+        """Tell for each row whether it has a mere number."""
+        return np.fromiter((kind_of_value(value) in _NUMBERS for value in self.values), np.bool_, len(self.values))
 
     def raw(self, row: int) -> object:
         """Give the cell of a row."""
@@ -164,6 +172,11 @@ class TextColumn:
         except _FAILURES:
             return None
 
+    def numbers(self) -> BoolArray:
+        """Tell for each row whether its text is a mere number."""
+        found = pc.fill_null(pc.match_substring_regex(self.array, f"^(?:{DECIMAL.pattern})$"), False)
+        return np.asarray(found.to_numpy(zero_copy_only=False), np.bool_)
+
     def raw(self, row: int) -> object:
         """Give the text of a row."""
         return self.array[row].as_py()
@@ -225,6 +238,10 @@ class TypedColumn:
                     return None
         except _FAILURES:
             return None
+
+    def numbers(self) -> BoolArray:
+        """Tell for each row whether it has a mere number: all of them or none."""
+        return self.present() if self.kind in _NUMBERS else np.zeros(len(self.array), np.bool_)
 
     def raw(self, row: int) -> object:
         """Give the cell of a row as JSON would have it; a time is a moment."""

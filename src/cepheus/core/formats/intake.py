@@ -21,10 +21,11 @@ from cepheus.core.formats.attributes import AttributeReader, Errors, Faults, Typ
 from cepheus.core.formats.cells import coerce_id, coerce_probability, id_of_text
 from cepheus.core.formats.columns import Column, ObjectColumn, TextColumn
 from cepheus.core.formats.intervals import START
-from cepheus.core.formats.problems import BadEvents, placed, shown
+from cepheus.core.formats.problems import BadEvents, lacking, placed, shown
 from cepheus.core.formats.rows import Numbers, Rows, pick
 from cepheus.core.schema import ID_FIELD, SPARE_ID_FIELD, Schema
 from cepheus.core.time import TimeUnit
+from cepheus.core.time_check import TimeCheck
 from cepheus.core.values import ValueType
 
 
@@ -55,6 +56,7 @@ class IntakeOptions:
     name. ``id_prefix`` goes before the position of an event without an id, to tell files apart; ``numbered`` False
     leaves such events without an id. ``uncertain`` names, by attribute, the columns that have its error. With
     ``intervals`` events may have a ``start`` (unless that is an attribute of their type), and in JSON lines ``args``.
+    ``check`` is told the first times that are mere numbers.
     """
 
     schema: Schema = field(default_factory=Schema)
@@ -66,6 +68,7 @@ class IntakeOptions:
     numbered: bool = True
     uncertain: Companions = field(default_factory=dict)
     intervals: bool = False
+    check: TimeCheck | None = None
 
 
 class Intake:
@@ -86,6 +89,7 @@ class Intake:
         self._schema = options.schema
         self._attributes = AttributeReader(options.schema, options.unit, options.keep_all)
         self._arguments = ArgumentNames(options.schema, options.sequence) if options.intervals else None
+        self._check = options.check
 
     def chunk(self, rows: Rows, lines: Numbers, positions: Numbers, findings: Iterable[Diagnostic] = ()) -> Chunk:
         """Give the good events of some rows; report the bad ones, together with what the parser found among them."""
@@ -147,7 +151,7 @@ class Intake:
                 recode[index] = types.setdefault(name, len(types))
         untyped_rows = raw_codes.min(initial=0) < 0
         if given is None and untyped_rows:
-            untyped = EventError.of("event", "an event has no type", hint=_type_hint(rows))
+            untyped = lacking("type", rows.names(), "give the type of all its events with the type option")
             faults |= dict.fromkeys(np.flatnonzero(raw_codes < 0).tolist(), untyped)
         if np.array_equal(recode[:-1], np.arange(len(cells))) and not untyped_rows:
             return list(types), raw_codes
@@ -174,6 +178,8 @@ class Intake:
     def _batch(self, events: TypedRows, positions: Numbers, faults: Faults) -> EventBatch:
         rows = events.rows
         times = self._integers(rows, "time", ValueType.TIMESTAMP, faults)
+        if self._check is not None:
+            self._check_times(rows, times, faults)
         sequence = self._options.sequence
         columns, errors = self._attributes.read(events, faults)
         if self._options.uncertain:
@@ -219,12 +225,21 @@ class Intake:
             for row, error in found.items():
                 faults.setdefault(row, EventError([placed(error, None, f"{name}: ")]))
         if array.null_count:
-            missing = EventError.of("event", f"an event has no {name}", hint=did_you_mean(name, rows.names()))
+            missing = lacking(name, rows.names())
             for row in np.flatnonzero(~validity(array)).tolist():
                 faults.setdefault(row, missing)
             array = array.cast(pa.timestamp("us")).cast(pa.int64()) if kind is ValueType.TIMESTAMP else array
             array = array.fill_null(0)
         return int_array(array)
+
+    def _check_times(self, rows: Rows, times: IntArray, faults: Faults) -> None:
+        """Let the first times that are mere numbers be looked at."""
+        column = rows.column("time")
+        numbers = np.zeros(len(rows), np.bool_) if column is None else column.numbers()
+        numbers[list(faults)] = False
+        if numbers.any() and self._check is not None:
+            check, self._check = self._check, None
+            check.look(times[numbers], None if self._counts_rows else Place(self._name))
 
     def _companions(
         self, rows: Rows, columns: Mapping[ColumnKey, pa.Array], errors: Errors, faults: Faults
@@ -300,10 +315,6 @@ class Intake:
 
 def _line(finding: Diagnostic) -> int:
     return -1 if finding.place is None or finding.place.line is None else finding.place.line
-
-
-def _type_hint(rows: Rows) -> str:
-    return did_you_mean("type", rows.names()) or "give the type of all its events with the type option"
 
 
 def _encodable(text: str) -> bool:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import EventError
+from cepheus.core.formats.arrays import validity
 from cepheus.core.formats.problems import shown
 from cepheus.core.schema import EventType
 from cepheus.core.values import ValueType
@@ -41,11 +43,14 @@ def argument_place(name: str) -> int | None:
 def named(record: Mapping[str, object], event_type: EventType | None) -> dict[str, object]:
     """Give a record with its ``args`` under the names of the type's attributes, and its ``end`` as its time.
 
+    An attribute of the type that is called so is just that.
+
     >>> named({"type": "pair", "args": ["GO", 2], "start": 1, "end": 5}, None)
     {'type': 'pair', 'start': 1, 'arg1': 'GO', 'arg2': 2, 'time': 5}
     """
-    made = {name: value for name, value in record.items() if name not in (ARGUMENTS, END)}
-    if ARGUMENTS in record:
+    own = {name for name in (ARGUMENTS, END) if event_type is None or event_type.attribute(name) is None}
+    made = {name: value for name, value in record.items() if name not in own}
+    if ARGUMENTS in own & record.keys():
         arguments = record[ARGUMENTS]
         if not isinstance(arguments, list | tuple):
             raise EventError.of("args", f"{shown(arguments)} is not a list of arguments", hint='write "args": [1, "a"]')
@@ -62,11 +67,10 @@ def named(record: Mapping[str, object], event_type: EventType | None) -> dict[st
                 message = f"'{name}' is {shown(made[name])} by its name and {shown(value)} among the arguments"
                 raise EventError.of("args", message, hint='leave one of them out, or "args" altogether')
             made[name] = value
-    if END in record:
-        if event_type is not None and event_type.attribute(END) is not None:
-            made[END] = record[END]
-        elif type(record[END]) is type(made.setdefault("time", record[END])) and record[END] != made["time"]:
-            message = f"the time is {shown(made['time'])} and the end {shown(record[END])}, but these are the same"
+    if END in own & record.keys():
+        time = made.setdefault("time", record[END])
+        if type(record[END]) is type(time) and record[END] != time:
+            message = f"the time is {shown(time)} and the end {shown(record[END])}, but these are the same"
             raise EventError.of("time", message, hint='leave one of them out; the other end of an interval is "start"')
     return made
 
@@ -83,9 +87,9 @@ def positional(record: Mapping[str, object]) -> dict[str, object]:
     return {**head, ARGUMENTS: [record[name] for name in sorted(arguments, key=_place)], **others}
 
 
-def is_positional(record: Mapping[str, object], own: frozenset[str]) -> bool:
-    """Tell whether all attributes of a record, whose own fields are given, are arguments without names."""
-    return all(_ARGUMENT.fullmatch(name) for name in record if name not in own)
+def is_positional(attributes: Iterable[str]) -> bool:
+    """Tell whether all attributes, given by their names, are arguments without names of their own."""
+    return all(_ARGUMENT.fullmatch(name) for name in attributes)
 
 
 def _place(name: str) -> int:
@@ -94,14 +98,32 @@ def _place(name: str) -> int:
     return int(match[1])
 
 
+def attributes_in(batch: EventBatch, types: Collection[str]) -> dict[str, frozenset[str]]:
+    """Give, for some types, the names of the attributes for which events of a batch have values."""
+    found: dict[str, frozenset[str]] = {}
+    valid = {key: validity(column) for key, column in batch.columns.items()} if types else {}
+    for code, event_type in enumerate(batch.types):
+        if event_type in types:
+            rows = batch.codes == code
+            found[event_type] = frozenset(name for (name, _), there in valid.items() if (there & rows).any())
+    return found
+
+
 def with_intervals(batch: EventBatch, types: frozenset[str]) -> EventBatch:
-    """Give a batch in which events of some types have their start and end as attributes, to be written."""
-    codes = [code for code, name in enumerate(batch.types) if name in types]
-    if not codes or batch.starts is None:
+    """Give a batch in which events of some types have their start and end as attributes, to be written.
+
+    An attribute of theirs that is called so stays what it is.
+    """
+    if batch.starts is None:
         return batch
-    theirs = np.isin(batch.codes, codes)
     columns = dict(batch.columns)
+    attributes = attributes_in(batch, types)
     for name, times in ((START, batch.starts), (END, batch.times)):
+        codes = [code for code, each in enumerate(batch.types) if name not in attributes.get(each, (name,))]
+        theirs = np.isin(batch.codes, codes)
+        if not theirs.any():
+            continue
         array = pa.array(times, pa.int64(), mask=~theirs).view(pa.timestamp("us")).cast(ValueType.TIMESTAMP.arrow)
-        columns.setdefault((name, ValueType.TIMESTAMP), array)
+        others = columns.get((name, ValueType.TIMESTAMP))
+        columns[name, ValueType.TIMESTAMP] = array if others is None else pc.coalesce(others, array)
     return replace(batch, columns=columns)

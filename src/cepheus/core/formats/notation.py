@@ -128,8 +128,10 @@ class _Line:
             raise self._error("a value")
         if word.lower() not in _WORDS:
             self._at = start
-            hint = "strings are quoted" if word.lower() not in ("nan", "inf", "infinity") else None
-            raise EventError.of("notation", f"{shown(word)} at column {start + 1} is not a value", hint=hint)
+            if word.lower() in ("nan", "inf", "infinity"):
+                raise EventError.of("number", f"{word} at column {start + 1} is not a finite number")
+            message = f"{shown(word)} at column {start + 1} is not a value"
+            raise EventError.of("notation", message, hint="strings are quoted")
         return _WORDS[word.lower()]
 
     def _time(self) -> object:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from enum import Enum
 
-from cepheus.core.errors import Diagnostic, EventError, Place
+from cepheus.core.errors import Diagnostic, EventError, Place, did_you_mean
 
 KEPT = 5
 """How many findings are kept for the summary when bad events are skipped."""
@@ -42,6 +42,16 @@ class BadEvents:
             self.skipped += 1
             if len(self.diagnostics) < self._keep:
                 self.diagnostics.append(finding)
+
+
+def lacking(name: str, names: Collection[str], hint: str | None = None) -> EventError:
+    """Tell that an event has no value for a field of its own, from all the names that it has.
+
+    >>> lacking("time", ["type", "time"]).diagnostics[0].hint
+    'its time is there, but null or empty'
+    """
+    there = f"its {name} is there, but null or empty" if name in names else None
+    return EventError.of("event", f"an event has no {name}", hint=there or did_you_mean(name, names) or hint)
 
 
 def placed(error: EventError, place: Place | None, prefix: str = "") -> Diagnostic:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Collection
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -17,16 +18,14 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.errors import EventError, OptionError
 from cepheus.core.formats.csv_out import csv_header, csv_lines
 from cepheus.core.formats.flatten import flatten
-from cepheus.core.formats.intervals import END, START, is_positional, positional, with_intervals
+from cepheus.core.formats.intervals import attributes_in, is_positional, positional, with_intervals
 from cepheus.core.formats.notation import format_notation_line
 from cepheus.core.formats.read import Format, format_of
 from cepheus.core.formats.records import Record
 from cepheus.core.formats.spool import Spool
 from cepheus.core.formats.table import in_unit
-from cepheus.core.schema import RESERVED, SPARE_ID_FIELD
 from cepheus.core.time import TimeUnit
 
-_OWN = RESERVED | {SPARE_ID_FIELD, START, END}
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
@@ -75,10 +74,13 @@ class EventWriter:
         """Put the events of a batch at the end of the file."""
         if not len(batch):
             return
+        attributes = attributes_in(batch, self._intervals)
+        unnamed = {name for name in self._intervals if is_positional(attributes.get(name, ()))}
         batch = with_intervals(batch, self._intervals)
         try:
             if self._lines is not None:
-                self._lines.write("".join(self._line(record) for record in flatten(batch, self._unit)).encode())
+                records = flatten(batch, self._unit)
+                self._lines.write("".join(self._line(record, unnamed) for record in records).encode())
             elif self._spool is not None:
                 self._spool.write(batch)
         except OSError as error:
@@ -123,10 +125,11 @@ class EventWriter:
         else:
             self.discard()
 
-    def _line(self, record: Record) -> str:
+    def _line(self, record: Record, unnamed: Collection[str]) -> str:
+        """Write an event; attributes of ``unnamed`` types are a list of arguments."""
         if self.format is Format.NOTATION:
             return format_notation_line(record) + "\n"
-        if record["type"] in self._intervals and is_positional(record, _OWN):
+        if record["type"] in unnamed:
             record = positional(record)
         try:
             return _ENCODER.encode(record) + "\n"

@@ -73,7 +73,8 @@ def _read_type(name: str, read: dict[str, bool], known: KnownTypes, inferred: In
         value_type = inferred.types.get((name, attribute))
         found = None if in_data is None else in_data.attribute(attribute)
         optional, error = (replaceable, None) if found is None else (found.optional, found.error)
-        attributes.append(Attribute(attribute, value_type, optional, error))
+        by_use = found is None or found.type is None
+        attributes.append(Attribute(attribute, value_type, optional, error, by_use=by_use))
     return EventType(name, tuple(attributes))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from cepheus.core.schema import ID_FIELD, RESERVED, TIME_ATTRIBUTE, Attribute, EventType, Schema
+from cepheus.core.schema import ID_FIELD, RESERVED, SPARE_ID_FIELD, TIME_ATTRIBUTE, Attribute, EventType, Schema
 from cepheus.core.source import Span
 from cepheus.core.values import ValueType
 from cepheus.rules.check.findings import Findings
@@ -161,6 +161,13 @@ def _attribute_names(event_type: EventType, findings: Findings, time_hint: str) 
                 f"'{attribute.name}' is the name of a field that every event has and cannot be an attribute",
                 _place(attribute, event_type),
                 f"choose another name, such as '{event_type.name.lower()}_{attribute.name}'",
+            )
+        elif attribute.name == SPARE_ID_FIELD and event_type.attribute(ID_FIELD) is not None:
+            findings.error(
+                "reserved-name",
+                f"'{event_type.name}' cannot have both 'id' and 'event_id': files have its events' own ids under one",
+                _place(attribute, event_type),
+                "rename one of them",
             )
         elif attribute.name in seen:
             findings.error(

@@ -14,7 +14,7 @@ import pyarrow as pa
 from cepheus.core.batch import ColumnKey, EventBatch
 from cepheus.core.companions import Companions, error_of_record
 from cepheus.core.distribution import Distribution, as_distribution
-from cepheus.core.errors import EventError, Place, did_you_mean
+from cepheus.core.errors import EventError, OptionError, Place, did_you_mean
 from cepheus.core.event import Event, EventId
 from cepheus.core.formats.arguments import data_names, is_unnamed
 from cepheus.core.formats.attributes import missing_value
@@ -30,10 +30,11 @@ from cepheus.core.formats.conform import conform
 from cepheus.core.formats.frames import arrow_table
 from cepheus.core.formats.intake import Intake, IntakeOptions
 from cepheus.core.formats.intervals import ARGUMENTS, END, START, argument_name, named
-from cepheus.core.formats.problems import BadEvents, placed, shown
+from cepheus.core.formats.problems import BadEvents, lacking, placed, shown
 from cepheus.core.lists import text_column
 from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.time import TimeUnit
+from cepheus.core.time_check import TimeCheck
 from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType
 from cepheus.runtime.embedded.settle import Key, kinds_in, refuse_conflicts, untold
 
@@ -66,15 +67,22 @@ class Admission:
 
     Times are in microseconds in an Event or EventBatch, and in ``unit`` in dicts and tables. ``sequence`` names the
     key or column that breaks ties of time; an Event or EventBatch has a field of its own for it. ``uncertain`` names
-    the keys or columns that have the errors of attributes.
+    the keys or columns that have the errors of attributes. ``check`` is told the first times that are mere numbers.
 
     The type of an attribute that neither rules nor declarations tell is settled by the first value that comes.
     """
 
     def __init__(
-        self, unit: TimeUnit = TimeUnit.US, sequence: str | None = None, uncertain: Companions | None = None
+        self,
+        unit: TimeUnit = TimeUnit.US,
+        sequence: str | None = None,
+        uncertain: Companions | None = None,
+        check: TimeCheck | None = None,
     ) -> None:
         self._unit = unit
+        self._check = check
+        self._numbers: list[int] = []
+        self._many = False
         self._sequence = sequence
         self._uncertain = uncertain or {}
         self.settled: dict[Key, ValueType] = {}
@@ -142,6 +150,10 @@ class Admission:
         raw_time, raw_id, raw_probability = given.get("time"), given.get(plan.id_field), given.get("probability")
         values, errors = self._values(plan, given, self._unit)
         time = self._time(raw_time, given)
+        if self._check is not None and kind_of_value(raw_time) in (ValueType.INT, ValueType.FLOAT):
+            self._numbers.append(time)
+            if not self._many:
+                self._check_times()
         event = Event(
             plan.event_type.name,
             time,
@@ -161,16 +173,23 @@ class Admission:
         admitted: list[Event] = []
         count = 0
         settled = dict(self.settled)
+        self._many = True
         try:
             for item in given:
                 count += 1
                 event = self.event(item, position + count - 1)
                 if event is not None:
                     admitted.append(event)
-        except EventError as error:  # none of these events was fed, so none has settled anything
+            self._check_times()
+        except (EventError, OptionError) as error:  # none of these events was fed, so none has settled anything
             self.settled = settled
             self.expect(self._expected, self._equal)
-            raise EventError([placed(error, Place("event", count))]) from None
+            if isinstance(error, EventError):
+                raise EventError([placed(error, Place("event", count))]) from None
+            raise
+        finally:
+            self._many = False
+            self._numbers.clear()
         return self.batch_of(admitted), count
 
     def table(self, given: EventBatch | ArrowTable, position: int) -> tuple[EventBatch, int]:
@@ -182,15 +201,30 @@ class Admission:
         else:
             arrays, count = _arrays(given)
             options = IntakeOptions(
-                self._schema, self._unit, sequence=self._sequence, intervals=self._intervals, uncertain=self._uncertain
+                self._schema,
+                self._unit,
+                sequence=self._sequence,
+                intervals=self._intervals,
+                uncertain=self._uncertain,
+                check=self._check,
             )
             intake = Intake("events", options, BadEvents(), counts_rows=True)
             batch = intake.chunk(
                 array_rows(arrays, count), range(1, count + 1), range(position, position + count)
             ).batch
+            if self._check is not None and self._check.looked:
+                self._check = None
         self._found = kinds_in(batch, untold(self._schema))
         self._settle_found()
         return batch, count
+
+    def _check_times(self) -> None:
+        """Let the first times that are mere numbers be looked at; whoever sends them once sends no others later."""
+        if self._numbers and self._check is not None:
+            numbers = np.array(self._numbers, np.int64)
+            self._numbers.clear()
+            self._check.look(numbers)
+            self._check = None
 
     def time(self, given: int | datetime) -> int:
         """Give a time in microseconds."""
@@ -281,7 +315,7 @@ class Admission:
         if type(raw) is int and self._unit is TimeUnit.US and INT_MIN <= raw <= INT_MAX:
             return raw
         if raw is None:
-            raise EventError.of("event", "an event has no time", hint=did_you_mean("time", given))
+            raise lacking("time", given)
         if isinstance(raw, datetime):
             return from_datetime(raw)
         try:
@@ -317,7 +351,7 @@ class Admission:
     def _number(self, given: Record, name: str) -> int:
         raw = given.get(name)
         if raw is None:
-            raise EventError.of("event", f"an event has no {name}", hint=did_you_mean(name, given))
+            raise lacking(name, given)
         try:
             number = coerce_value(raw, ValueType.INT, self._unit)
         except EventError as error:

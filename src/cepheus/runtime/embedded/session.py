@@ -17,6 +17,7 @@ from cepheus.core.companions import Companions, companions_from_json, companions
 from cepheus.core.errors import CepheusError, OptionError, did_you_mean
 from cepheus.core.event import Event
 from cepheus.core.time import MAX_TIME, TimeUnit
+from cepheus.core.time_check import TimeCheck
 from cepheus.core.values import ValueType
 from cepheus.engine.limits import DEFAULT_LIMIT
 from cepheus.engine.networked import NetworkedEngine
@@ -86,6 +87,7 @@ class Session:
         calculus: Calculus = DEFAULT_CALCULUS,
         observe: Observer | None = None,
         threads: int = 1,
+        check: TimeCheck | None = None,
     ) -> None:
         self._catalog = catalog
         self._limit = limit
@@ -95,7 +97,7 @@ class Session:
         self._sequence = sequence
         self._on_late = on_late
         self._unit = unit
-        self._admission = Admission(unit, sequence, self._uncertain)
+        self._admission = Admission(unit, sequence, self._uncertain, check)
         self._expect(catalog)
         self._buffer = ReorderBuffer(lateness, sequenced=sequence is not None, to_batch=self._admission.batch_of)
         self._engine = create(
@@ -255,7 +257,7 @@ class Session:
 
         >>> import cepheus
         >>> rules = "late(X) <- ordered(X) SEQ paid(X) SEQ shipped(X)."
-        >>> with cepheus.compile(rules).start(engine="goals") as engine:
+        >>> with cepheus.compile(rules).start(engine="goals", time_unit="s") as engine:
         ...     _ = engine.feed([{"type": "ordered", "time": 1, "args": [7]}, {"type": "paid", "time": 2, "args": [7]}])
         ...     print(engine.goals()[-1])
         late: ordered(X) SEQ paid(X) with X = 7 waits for shipped(X) (67%)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from cepheus.core.companions import Companions
 from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.time import TimeUnit
+from cepheus.core.time_check import TimeCheck
 from cepheus.engine.limits import DEFAULT_LIMIT
 from cepheus.engine.registry import AUTO
 from cepheus.engine.ties import TieCounts
@@ -23,9 +24,10 @@ from cepheus.runtime.spark.layout import NO_TYPE, CompositeLayout, quoted
 from cepheus.runtime.spark.placement import Cells
 from cepheus.runtime.spark.planning import Options, Planned, place_groups, plan
 from cepheus.runtime.spark.routing import route
-from cepheus.runtime.spark.sources import Naming, sources_of, start_column
+from cepheus.runtime.spark.sources import Naming, Source, sources_of, start_column
 from cepheus.runtime.spark.streaming import is_stream, run_stream, watermarked
 from cepheus.runtime.spark.ties import counts_in
+from cepheus.runtime.spark.times import checked
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 
 if TYPE_CHECKING:
@@ -119,7 +121,7 @@ def detect(
     start: str | None = None,
     probability: str | None = None,
     uncertain: Companions | None = None,
-    time_unit: Literal["us", "ms", "s"] = "us",
+    time_unit: Literal["us", "ms", "s"] | None = None,
     provenance: bool = False,
     shards: int | None = None,
     split: WayName | Literal["auto", "keys", "bands", "slices", "whole"] = "auto",
@@ -129,14 +131,19 @@ def detect(
     on_bad_event: Literal["stop", "skip"] = "stop",
     watermark: str | None = None,
     late: bool = False,
+    strict: bool = False,
 ) -> Detection:
     """Find the composite events that rules define, in DataFrames, finite or streaming.
 
     ``events`` is one DataFrame with a column of event types, or a dict of event type to DataFrame. ``time``, ``type``,
     ``sequence``, ``id`` and ``start`` name columns; every other column is an attribute, and null means that it is
     undefined. Rules over intervals take an event with a start for one that lasted from then to its time; by default the
-    column is ``start``, if there is one. Integer times are in ``time_unit``, and so are bare numbers in such rules.
-    With ``provenance`` each composite event has an id and the ids of the events it was made of.
+    column is ``start``, if there is one. With ``provenance`` each composite event has an id and the ids of the events
+    it was made of.
+
+    Integer times, and integers in attributes of type timestamp, are in ``time_unit``, microseconds if none is given,
+    and so are bare numbers in rules over intervals. Times that make no sense in their unit give a CepheusWarning or, if
+    ``strict``, an error: Spark looks at a few rows of a finite input now, at a stream when it runs.
 
     A column of structs of ``value`` and ``error``, the latter a text such as ``N(0, 1)``, has uncertain numbers;
     ``uncertain`` names, by attribute, columns that have its error (see ``cepheus.companions``); ``probability`` names
@@ -152,28 +159,42 @@ def detect(
     A stream needs a ``watermark``, how late events may be, unless the DataFrame has one; with ``late`` the events that
     come later still are given, too.
     """
-    unit = TimeUnit(time_unit)
+    check = TimeCheck.of(time_unit and TimeUnit(time_unit), strict=strict)
+    unit = check.unit
     read = _rule_set(rules, unit)
     begins = start_column(events, read, start)
     naming = Naming(time, type, sequence, id, unit, begins, probability, uncertain or {})
-    sources = sources_of(events, read, naming)
-    streaming = is_stream(sources)
-    ways = set(WayName) if split == "auto" else {WayName(split), WayName.WHOLE}
+    sources = checked(sources_of(events, read, naming), naming, check)
     options = Options(
         naming=naming,
-        shards=shards or _cores(sources[0].frame.sparkSession),
-        provenance=provenance or streaming,
+        shards=shards or cores(sources[0].frame.sparkSession),
+        provenance=provenance,
         engine=engine,
         limit=limit,
         skip_bad=on_bad_event == "skip",
         calculus=calculus,
     )
-    if not streaming:
-        planned = plan(read, sources, sources, options, ways)
+    return find(read, sources, options, split=split, watermark=watermark, late=late)
+
+
+def find(
+    rules: RuleSet,
+    sources: tuple[Source, ...],
+    options: Options,
+    *,
+    split: WayName | str = "auto",
+    watermark: str | None = None,
+    late: bool = False,
+) -> Detection:
+    """Find the composite events that rules define in sources whose times have been looked at."""
+    ways = set(WayName) if split == "auto" else {WayName(split), WayName.WHOLE}
+    if not is_stream(sources):
+        planned = plan(rules, sources, sources, options, ways)
         found, counts = batch(planned)
         return Detection(found, planned, counts)
-    flowing = watermarked(sources, naming, watermark)
-    planned = plan(read, sources, flowing, options, ways - {WayName.SLICES})
+    options = replace(options, provenance=True)
+    flowing = watermarked(sources, options.naming, watermark)
+    planned = plan(rules, sources, flowing, options, ways - {WayName.SLICES})
     return Detection(_stream(planned, late=late), planned)
 
 
@@ -194,7 +215,7 @@ def _rule_set(rules: RuleSource | Compiled, unit: TimeUnit) -> RuleSet:
     return rules.rules
 
 
-def _cores(spark: SparkSession) -> int:
+def cores(spark: SparkSession) -> int:
     """Give how many tasks can run at once."""
     try:
         return int(spark.sparkContext.defaultParallelism)

@@ -23,8 +23,10 @@ from cepheus.core.schema import EventType
 from cepheus.core.values import ValueType
 from cepheus.rules.check import Checked
 from cepheus.rules.model import RuleSet
-from cepheus.runtime.spark.detect import Detection, detect
+from cepheus.runtime.spark.detect import Detection, cores, find
 from cepheus.runtime.spark.making import order_of_making
+from cepheus.runtime.spark.planning import Options
+from cepheus.runtime.spark.sources import Naming, sources_of, start_column
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,18 +53,16 @@ def detect_gathered(
         name: spark.createDataFrame(_table(events, name, event_type, kinds))
         for name, event_type in checked.inputs.items()
     }
-    return detect(
-        replace(checked.rules, declarations=(*checked.rules.declarations, *_with_lists(checked, kinds))),
-        frames,
+    rules = replace(checked.rules, declarations=(*checked.rules.declarations, *_with_lists(checked, kinds)))
+    naming = Naming(
         time=_TIME,
         sequence=_SEQUENCE,
         id=_ID,
-        start=None if events.starts is None else _START,
+        start=start_column(frames, rules, None if events.starts is None else _START),
         probability=None if events.probabilities is None else _PROBABILITY,
-        provenance=True,
-        engine=engine,
-        limit=limit,
     )
+    options = Options(naming, cores(spark), provenance=True, engine=engine, limit=limit)
+    return find(rules, sources_of(frames, rules, naming), options)
 
 
 def composites_of(detection: Detection, gathered: Sequence[EventBatch], rules: RuleSet) -> EventBatch:

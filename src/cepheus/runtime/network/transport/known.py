@@ -9,7 +9,7 @@ from typing import Any
 
 from cepheus.core.errors import CepheusError, Diagnostic, EventError, Severity, did_you_mean
 from cepheus.core.event import Event
-from cepheus.core.schema import TIME_ATTRIBUTE, EventType
+from cepheus.core.schema import TIME_ATTRIBUTE, Attribute, EventType, Schema
 from cepheus.core.values import Value, ValueType
 from cepheus.plan.partial import input_types
 from cepheus.rules.check import check
@@ -45,6 +45,20 @@ class KnownTypes:
     declared: frozenset[str] = frozenset()
     rules_known: bool = False
 
+    @property
+    def schema(self) -> Schema:
+        """The types as readers of files take them: any event may lack an attribute, and there may be others."""
+        return Schema(
+            EventType(
+                event_type,
+                tuple(
+                    Attribute(name, _value_type(kind), optional=True, by_use=event_type not in self.declared)
+                    for name, kind in attributes.items()
+                ),
+            )
+            for event_type, attributes in self.attributes.items()
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Give it as JSON."""
         types = {name: dict(attributes) for name, attributes in self.attributes.items()}
@@ -54,6 +68,10 @@ class KnownTypes:
     def from_json(cls, data: Mapping[str, Any]) -> KnownTypes:
         """Read it from JSON."""
         return cls(data["attributes"], frozenset(data["declared"]), data["rules_known"])
+
+
+def _value_type(name: str | None) -> ValueType | None:
+    return None if name is None else ValueType(name)
 
 
 class TypeBook:

@@ -21,7 +21,7 @@ def check_pipeline(path: Path, pipeline: Pipeline) -> tuple[Diagnostic, ...]:
 
     What only the data can tell is found when the pipeline runs.
     """
-    rules = read_rules([Path(name) for name in pipeline.rules], TimeUnit(pipeline.detect.time_unit))
+    rules = read_rules([Path(name) for name in pipeline.rules], TimeUnit(pipeline.detect.time_unit or "us"))
     warnings: tuple[Diagnostic, ...] = ()
     try:
         warnings = check(rules, closed=False).warnings

@@ -48,7 +48,7 @@ class DetectSpec:
     start: str | None = None
     probability: str | None = None
     uncertain: Mapping[str, Companion] = field(default_factory=dict)
-    time_unit: str = "us"
+    time_unit: str | None = None
     provenance: bool = False
     shards: int | None = None
     split: str = "auto"
@@ -56,6 +56,7 @@ class DetectSpec:
     limit: int | None = None
     on_bad_event: str = "stop"
     watermark: str | None = None
+    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,7 @@ def detection_of(spark: SparkSession, pipeline: Pipeline) -> Detection:
         limit=spec.limit or DEFAULT_LIMIT,
         on_bad_event=cast("Any", spec.on_bad_event),
         watermark=spec.watermark,
+        strict=spec.strict,
     )
 
 
