@@ -13,7 +13,7 @@ from dataclasses import replace
 from random import Random
 
 import pyarrow as pa
-from random_cases import Case, make_case
+from random_cases import SHARE, Case, make_case
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import LimitError, OptionError, RuleError, UnsupportedError
@@ -111,11 +111,18 @@ def normal(events: Sequence[Event]) -> list[tuple[object, ...]]:
 
 
 def compare(
-    seed: int, name: str, mode: str, *, while_running: bool = False, undeclared: bool = False, threads: int = 1
+    seed: int,
+    name: str,
+    mode: str,
+    *,
+    while_running: bool = False,
+    undeclared: bool = False,
+    threads: int = 1,
+    share: float = SHARE,
 ) -> int:
     """Compare one case; give the number of composite events, or raise AssertionError with all there is to know."""
     try:
-        case = make_case(seed, while_running=while_running, undeclared=undeclared)
+        case = make_case(seed, while_running=while_running, undeclared=undeclared, share=share)
     except RuleError:
         return -1
     try:
@@ -130,6 +137,8 @@ def compare(
         if threads == 1:
             raise
         return -2  # a rule that comes late and links what runs in different threads
+    except Exception as error:
+        raise AssertionError(f"seed {seed}, {name}, {mode}, {threads} threads: {error!r}\n{case.text}") from error
     if expected != actual:
         first = next(
             (n for n, (a, b) in enumerate(zip(expected, actual, strict=False)) if a != b),
@@ -152,6 +161,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--engine", default="columns")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--corners", type=float, default=SHARE, help="the share of cases with values at corners")
     parser.add_argument("--keep-going", action="store_true")
     options = parser.parse_args()
     begin = time.perf_counter()
@@ -166,6 +176,7 @@ def main() -> int:
                 while_running=seed % 3 == 0,
                 undeclared=seed % 7 == 0,
                 threads=options.threads,
+                share=options.corners,
             )
         except AssertionError as failure:
             print(failure)
