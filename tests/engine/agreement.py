@@ -13,7 +13,7 @@ from dataclasses import replace
 from random import Random
 
 import pyarrow as pa
-from random_cases import SHARE, Case, make_case
+from random_cases import Case, make_case
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import LimitError, OptionError, RuleError, UnsupportedError
@@ -22,6 +22,7 @@ from cepheus.core.schema import Schema
 from cepheus.core.values import Value, ValueType, type_of
 from cepheus.engine.interface import Engine
 from cepheus.engine.registry import create
+from strategies.corners import SHARE
 
 LIMIT = 2000
 """Composite events per event; a case that goes beyond must do so on both engines."""

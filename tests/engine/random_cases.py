@@ -166,7 +166,7 @@ class _Rule:
         return self._about_aggregates() if self.corners.comes(0.5) else self._usual_text()
 
     def _about_aggregates(self) -> str:
-        """Write a rule that gives what aggregates of values at corners come to, with little that keeps it from firing."""
+        """Write a rule that gives aggregates of values at corners, with little that keeps it from firing."""
         choice = self.corners.random.choice
         terminator = choice([*"ABC", *self.composites[: self.number]])
         members = choice(("", "", "", "s = e0.s", "b = e0.b", "x = e0.x", "y = e0.y", "y != e0.y", "x <= 0", "o >= 0"))
@@ -334,7 +334,19 @@ class _Rule:
             case ValueType.BOOL:
                 return f"b {choice(('=', '!='))} {constant}"
             case ValueType.INT:
-                terms = ("x", "o", "-x", "x * x", "abs(x)", "x + 1", "mod(x, 3)", "floor(y)", "round(y)", "ceil(y)", "y")
+                terms = (
+                    "x",
+                    "o",
+                    "-x",
+                    "x * x",
+                    "abs(x)",
+                    "x + 1",
+                    "mod(x, 3)",
+                    "floor(y)",
+                    "round(y)",
+                    "ceil(y)",
+                    "y",
+                )
                 return f"{choice(terms)} {operator} {constant}"
             case ValueType.FLOAT:
                 terms = ("y", "y", "-y", "y * y", "x / 3", "y + x", "abs(y)", "mod(y, 3)", "sqrt(y)", "min(y, x)", "x")

@@ -13,8 +13,8 @@ from uncertain_cases import DECLARATIONS, UncertainCase, at_work, make_uncertain
 from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import Discrete, Distribution, Mixture, Normal, Uniform
 from cepheus.core.event import Event
-from cepheus.core.values import Value
 from cepheus.core.schema import Schema
+from cepheus.core.values import Value
 from cepheus.engine.automata import kernel as automata
 from cepheus.engine.columns import kernel as columns
 from cepheus.engine.interface import Engine

@@ -1,7 +1,7 @@
 """The corners of every type: values at the edges of ranges, where engines that disagree at all disagree first.
 
-A case that is generated from a seed draws its corners by a random number generator of its own, so that the cases without
-any stay as they are.
+A case that is generated from a seed draws its corners by a random number generator of its own, so that the cases
+without any stay as they are.
 """
 
 from __future__ import annotations

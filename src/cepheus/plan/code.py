@@ -319,9 +319,7 @@ _NUMERIC: dict[str, tuple[Op, Op]] = {
     "sqrt": (Op.SQRT, Op.SQRT),
 }
 
-_OF_TEXTS = frozenset(
-    ("length", "lower", "upper", "trim", "concat", "contains", "starts_with", "ends_with", "matches")
-)
+_OF_TEXTS = frozenset(("length", "lower", "upper", "trim", "concat", "contains", "starts_with", "ends_with", "matches"))
 """Functions that are tables over texts: all that they take are strings, and what they give is no double."""
 
 

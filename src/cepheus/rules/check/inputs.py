@@ -101,7 +101,7 @@ def _reads(scopes: list[RuleScope]) -> dict[str, dict[str, bool]]:
 
 
 def _references(site: Site) -> list[tuple[AttributeRef, bool]]:
-    """Give the attributes that an expression reads, each with whether a function such as ``coalesce`` does without it."""
+    """Give the attributes that an expression reads, each with whether a function does without it."""
     if not any(isinstance(node, Call) and takes_undefined(node.function) for node in site.nodes):
         return [(node, False) for node in site.nodes if isinstance(node, AttributeRef)]
     found: list[tuple[AttributeRef, bool]] = []
