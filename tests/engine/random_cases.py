@@ -135,6 +135,7 @@ def _at_corners(events: tuple[Event, ...], corners: Corners, *, told_by_data: bo
     if events and corners.comes(0.2):
         shift = corners.random.choice(BEGINNINGS) - events[0].time
     found = []
+    ids = corners.random.sample(IDS, len(IDS))  # each names one event
     for event in events:
         attributes = {
             name: corners.value(_KINDS[name], value) if value is not None else None
@@ -143,7 +144,7 @@ def _at_corners(events: tuple[Event, ...], corners: Corners, *, told_by_data: bo
         if not told_by_data and "o" in attributes and corners.comes(0.1):
             attributes["o"] = None
         time = min(event.time + shift, INT_MAX)
-        event_id = corners.random.choice(IDS) if corners.comes(0.05) else event.id
+        event_id = ids.pop() if ids and corners.comes(0.05) else event.id
         found.append(replace(event, time=time, attributes=attributes, id=event_id))
     return found
 
