@@ -23,6 +23,7 @@ from cepheus.core.values import Value, ValueType, type_of
 from cepheus.engine.interface import Engine
 from cepheus.engine.registry import create
 from cepheus.engine.ties import TieCounts
+from strategies.corners import SHARE
 
 LIMIT = 2000
 """Composite events per event; a case that goes beyond must do so on both engines."""
@@ -130,10 +131,11 @@ def compare(
     undeclared: bool = False,
     threads: int = 1,
     coarse: int = 1,
+    share: float = SHARE,
 ) -> int:
     """Compare one case; give the number of composite events, or raise AssertionError with all there is to know."""
     try:
-        case = make_case(seed, while_running=while_running, undeclared=undeclared, coarse=coarse)
+        case = make_case(seed, while_running=while_running, undeclared=undeclared, coarse=coarse, share=share)
     except RuleError:
         return -1
     try:
@@ -148,6 +150,8 @@ def compare(
         if threads == 1:
             raise
         return -2  # a rule that comes late and links what runs in different threads
+    except Exception as error:
+        raise AssertionError(f"seed {seed}, {name}, {mode}, {threads} threads: {error!r}\n{case.text}") from error
     expected, actual = normal(wanted), normal(made)
     if expected == actual and not ties.uncounted and ties != expected_ties:
         expected, actual = [*expected, (expected_ties,)], [*actual, (ties,)]
@@ -174,6 +178,7 @@ def main() -> int:
     parser.add_argument("--engine", default="columns")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--coarse", type=int, default=1, help="microseconds that times are multiples of")
+    parser.add_argument("--corners", type=float, default=SHARE, help="the share of cases with values at corners")
     parser.add_argument("--keep-going", action="store_true")
     options = parser.parse_args()
     begin = time.perf_counter()
@@ -189,6 +194,7 @@ def main() -> int:
                 undeclared=seed % 7 == 0,
                 threads=options.threads,
                 coarse=options.coarse,
+                share=options.corners,
             )
         except AssertionError as failure:
             print(failure)

@@ -1,19 +1,24 @@
 """Random rule sets and streams, made from a seed: what every engine must agree on with the reference engine.
 
 Times are a few microseconds apart with many ties, values come from small sets with extremes mixed in, so that every
-boundary is hit often.
+boundary is hit often. Some cases draw values, constants and times from the corners of every type.
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
+from pathlib import Path
 from random import Random
+
+sys.path.append(str(Path(__file__).parents[1]))
 
 from cepheus.core.errors import RuleError
 from cepheus.core.event import Event
-from cepheus.core.values import Value, ValueType
+from cepheus.core.values import INT_MAX, Value, ValueType
 from cepheus.language.tesla import parse
 from cepheus.rules.check import Checked, check
+from strategies.corners import BEGINNINGS, CORNERS, IDS, SHARE, Corners, corners_of, literal
 
 DECLARATIONS = "".join(
     f"event {name}(x: int, y: double, s: string, b: bool, at: timestamp, o: int?)\n" for name in "ABCD"
@@ -32,6 +37,8 @@ _KINDS = {
     "at": ValueType.TIMESTAMP,
     "o": ValueType.INT,
 }
+_AGGREGATES = ("Avg", "Sum", "Count", "Min", "Max", "Stddev", "First", "Last")
+_COPYING = ("First", "Last", "Min", "Max")
 _STEPS = (0, 0, 1, 1, 1, 2, 3, 7)
 
 
@@ -48,20 +55,27 @@ class Case:
 
 
 def make_case(
-    seed: int, *, while_running: bool = False, undeclared: bool = False, events: int = 30, coarse: int = 1
+    seed: int,
+    *,
+    while_running: bool = False,
+    undeclared: bool = False,
+    events: int = 30,
+    coarse: int = 1,
+    share: float = SHARE,
 ) -> Case:
-    """Make the case of a seed.
+    """Make the case of a seed; a ``share`` of the seeds have corners.
 
     With ``while_running``, rules come and go in mid-stream. With ``undeclared``, no event type is declared: what the
     rules do not tell of its attributes, the data does. Times are multiples of ``coarse``: the coarser they are, the
     more events are simultaneous.
     """
-    random = Random(seed)
+    random, corners = Random(seed), corners_of(seed, share)
     count = random.choice((1, 1, 2, 3))
     text = ("" if undeclared else DECLARATIONS) + "\n".join(
-        _Rule(random, number, count).text() for number in range(count)
+        _Rule(random, corners, number, count).text() for number in range(count)
     )
     stream = tuple(_stream(random, random.randint(0, events), told_by_data=undeclared))
+    stream = tuple(_at_corners(stream, corners, told_by_data=undeclared))
     places = [0] * count
     withdrawn = None
     if while_running:
@@ -123,19 +137,65 @@ def _stream(random: Random, count: int, *, told_by_data: bool) -> list[Event]:
     return found
 
 
+def _at_corners(events: tuple[Event, ...], corners: Corners, *, told_by_data: bool) -> list[Event]:
+    """Give events with corners in place of some values, and at the corners of time."""
+    shift = 0
+    if events and corners.comes(0.2):
+        shift = corners.random.choice(BEGINNINGS) - events[0].time
+    found = []
+    ids = corners.random.sample(IDS, len(IDS))  # each names one event
+    for event in events:
+        attributes = {
+            name: corners.value(_KINDS[name], value) if value is not None else None
+            for name, value in event.attributes.items()
+        }
+        if not told_by_data and "o" in attributes and corners.comes(0.1):
+            attributes["o"] = None
+        time = min(event.time + shift, INT_MAX)
+        event_id = ids.pop() if ids and corners.comes(0.05) else event.id
+        found.append(replace(event, time=time, attributes=attributes, id=event_id))
+    return found
+
+
 class _Rule:
     """Writes one random rule."""
 
-    def __init__(self, random: Random, number: int, count: int) -> None:
+    def __init__(self, random: Random, corners: Corners, number: int, count: int) -> None:
         self.random = random
+        self.corners = corners
         self.number = number
         self.composites = [f"P{k}" for k in range(count)]
         self.names: list[str] = []
         self.parameters: list[str] = []
         self.results: list[str] = []
+        self.copies: dict[str, list[str]] = {}
         self.future: list[str] = []
 
     def text(self) -> str:
+        return self._about_aggregates() if self.corners.comes(0.5) else self._usual_text()
+
+    def _about_aggregates(self) -> str:
+        """Write a rule that gives aggregates of values at corners, with little that keeps it from firing."""
+        choice = self.corners.random.choice
+        terminator = choice([*"ABC", *self.composites[: self.number]])
+        members = choice(("", "", "", "s = e0.s", "b = e0.b", "x = e0.x", "y = e0.y", "y != e0.y", "x <= 0", "o >= 0"))
+        scope = choice(("within 5 days from e0", "within 8 us from e0", "within 3 us from e1", "between e0 and e1"))
+        pieces = [f"{terminator}() as e0", f"{choice(('each', 'first'))} {choice('ABC')}() as e1 within 8 us from e0"]
+        pieces = pieces if "e1" in scope else pieces[:1]
+        values = {"x": "e0.x", "y": "e0.y", "s": "e0.s", "b": "e0.b", "at": "e0.at", "o": "e0.o"}
+        for number in range(choice((1, 2))):
+            function = choice(_AGGREGATES)
+            value = self._corner_of_aggregates(function, ".y")
+            event_type = choice([*"ABCD", *self.composites])
+            pieces.append(f"$t{number} = {function}({event_type}({members}){value} {scope})")
+            copied = function in _COPYING and value in (".s", ".b", ".at")
+            values[value[1:] if copied else choice("yo") if function == "Count" else "y"] = f"$t{number}"
+        consuming = choice(("", "", "", "\nconsuming e1")) if "e1" in scope else ""
+        where = ", ".join(f"{name}={value}" for name, value in values.items())
+        body = " and\n  ".join(pieces)
+        return f"define P{self.number}{_COMPOSITE}\nfrom {body}\nwhere {where}{consuming};\n"
+
+    def _usual_text(self) -> str:
         random = self.random
         terminator = random.choice([*"AABC", *self.composites[: self.number]])
         pieces = [self._event(terminator, "e0", binds=True)]
@@ -199,21 +259,43 @@ class _Rule:
 
     def _aggregation(self, index: int) -> str:
         random = self.random
-        function = random.choice(("Avg", "Sum", "Count", "Min", "Max", "Stddev", "First", "Last"))
+        function = random.choice(_AGGREGATES)
         value = random.choice((".x", ".y", ".(x + 1)", ".(y * 2)", ".o"))
         if function == "Count":
             value = random.choice(("", ".x", ".o"))
+        if self.corners.comes(0.5):
+            value = self._corner_of_aggregates(function, value)
         inner = f"{function}({self._event(self._type(), None)}{value} {self._scope()})"
         kind = random.random()
+        if function in _COPYING and value in (".s", ".b", ".at"):
+            self.copies.setdefault(value[1:], []).append(f"$t{index}")
+            return f"$t{index} = {inner}"
         if kind < 0.35:
-            return f"{random.choice((0, 1, 0.5))} {random.choice(_OPERATORS)} {inner}"
+            number = self.corners.value(ValueType.FLOAT, random.choice((0, 1, 0.5)))
+            return f"{number!r} {random.choice(_OPERATORS)} {inner}"
         name = f"t{index}"
         self.results.append(name)
         return f"${name} = {inner}" if kind < 0.7 else f"{random.choice((-1, 0))} < ${name} = {inner}"
 
+    def _corner_of_aggregates(self, function: str, usual: str) -> str:
+        """Give what an aggregate is of: any attribute where it may be, and expressions that leave their range."""
+        choice = self.corners.random.choice
+        match function:
+            case "Count":
+                return choice((".y", ".y", ".s", ".b", ".at", ".(y * y)", ".(o + x)", ".(y / o)", ".(sqrt(y))"))
+            case "First" | "Last":
+                return choice((".s", ".b", ".at", ".(y * y)", ".(x * x)", ".(o - x)"))
+            case "Min" | "Max":
+                return choice((usual, ".at", ".(-y)", ".(y - x)", ".(x * 3)"))
+            case _:
+                return choice((usual, ".y", ".x", ".(y * y)", ".(x * x)", ".(y - x)", ".(x + o)", ".(y / 3)"))
+
     def _number(self) -> str:
         random = self.random
         options = [str(random.choice((0, 1, 2, 0.5, 1.5)))]
+        if self.corners.comes(0.3):
+            kind = self.corners.random.choice((ValueType.INT, ValueType.FLOAT))
+            options = [literal(self.corners.value(kind, 2 if kind is ValueType.INT else 2.5), kind)]
         options += [f"${name}" for name in self.parameters[-2:]] * 2
         options += [f"{name}.{random.choice('xy')}" for name in self.names[-2:]]
         options += [f"${name}" for name in self.results]
@@ -224,6 +306,8 @@ class _Rule:
         kind = random.randint(0, 15)
         operator = random.choice(_OPERATORS)
         other = self._number()
+        if self.corners.comes(0.25):
+            return self._corner_of_constraints(operator)
         if kind <= 3:
             return f"{random.choice('xy')} {operator} {other}"
         if kind <= 5 and self.parameters:
@@ -250,7 +334,52 @@ class _Rule:
             return "x <= $later"
         return "x != 7"
 
+    def _corner_of_constraints(self, operator: str) -> str:
+        """Give a constraint that compares an attribute, or what is computed from some, with a corner."""
+        choice = self.corners.random.choice
+        kind = choice(tuple(CORNERS))
+        constant = literal(choice(self.corners.values[kind]), kind)
+        match kind:
+            case ValueType.BOOL:
+                return f"b {choice(('=', '!='))} {constant}"
+            case ValueType.INT:
+                terms = (
+                    "x",
+                    "o",
+                    "-x",
+                    "x * x",
+                    "abs(x)",
+                    "x + 1",
+                    "mod(x, 3)",
+                    "floor(y)",
+                    "round(y)",
+                    "ceil(y)",
+                    "y",
+                )
+                return f"{choice(terms)} {operator} {constant}"
+            case ValueType.FLOAT:
+                terms = ("y", "y", "-y", "y * y", "x / 3", "y + x", "abs(y)", "mod(y, 3)", "sqrt(y)", "min(y, x)", "x")
+                return f"{choice((*terms, 'max(-0.0, y)', 'mod(x, y)', 'coalesce(o, y)'))} {operator} {constant}"
+            case ValueType.STRING:
+                tests = (f"s {operator} {constant}", f"contains(s, {constant})", f"upper(s) = upper({constant})")
+                return choice((*tests, f"concat(s, {constant}) != s", "length(trim(s)) < length(s)", f"s = {constant}"))
+            case _:
+                parts = ("year(at) > 1", "month(at) = 2", "day(at) = 29", "weekday(at) < 4", "second(at) = 59")
+                return choice((*parts, f"at {operator} {constant}", f"time {operator} {constant}", "at - time > 0"))
+
     def _values(self) -> dict[str, str]:
+        values = self._usual_values()
+        for name, copied in self.copies.items():
+            values[name] = self.corners.random.choice((values[name], *copied))
+        if self.corners.comes(0.4):
+            name = self.corners.random.choice(self.names)
+            values["y"] = self.corners.random.choice(
+                (f"min(-0.0, {name}.y)", f"max(e0.y, {name}.y)", f"{name}.y * e0.y", f"-{name}.y", f"mod({name}.y, 2)")
+            )
+            values["o"] = self.corners.random.choice((f"{name}.x * {name}.x", f"round({name}.y)", f"abs({name}.x)"))
+        return values
+
+    def _usual_values(self) -> dict[str, str]:
         random = self.random
         name = random.choice(self.names)
         numbers = [f"{name}.y", "e0.x", "e0.y + 0.5", f"{name}.x * 1", f"{name}.y / 3", "0.25", *self._results()]

@@ -14,6 +14,7 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import Discrete, Distribution, Mixture, Normal, Uniform
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
+from cepheus.core.values import Value
 from cepheus.engine.automata import kernel as automata
 from cepheus.engine.columns import kernel as columns
 from cepheus.engine.interface import Engine
@@ -52,12 +53,13 @@ def find(case: UncertainCase, name: str, mode: str, calculus: Calculus = CALCULU
 _NUMBER = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
 
 
-def same_error(one: Distribution | None, other: Distribution | None) -> bool:
-    """Tell whether two distributions are of the same form, with the same numbers to 1e-9."""
+def same_error(one: Distribution | None, other: Distribution | None, value: Value | None = 0.0) -> bool:
+    """Tell whether two distributions are of the same form, with the same numbers to 1e-9 of 1 or of the value."""
+    slack = 1e-9 * max(1.0, abs(value) if isinstance(value, int | float) else 0.0)
     if _NUMBER.sub("", str(one)) != _NUMBER.sub("", str(other)):
         return False
     numbers = ([float(text) for text in _NUMBER.findall(str(error))] for error in (one, other))
-    return all(math.isclose(*pair, rel_tol=1e-9, abs_tol=1e-9) for pair in zip(*numbers, strict=True))
+    return all(math.isclose(*pair, rel_tol=1e-9, abs_tol=slack) for pair in zip(*numbers, strict=True))
 
 
 def agree(case: UncertainCase, made: list[Event], wanted: list[Event]) -> None:
@@ -72,7 +74,8 @@ def agree(case: UncertainCase, made: list[Event], wanted: list[Event]) -> None:
             close = isinstance(value, float) and isinstance(known, float) and math.isclose(value, known, abs_tol=1e-9)
             assert close or value == known, where
         assert one.errors.keys() == other.errors.keys(), where
-        assert all(same_error(error, other.errors[name]) for name, error in one.errors.items()), where
+        given = [(error, other.errors[name], one.attributes[name]) for name, error in one.errors.items()]
+        assert all(same_error(*errors) for errors in given), where
 
 
 @pytest.mark.parametrize("mode", ["whole", "single", "snapshot"])

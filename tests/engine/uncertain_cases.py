@@ -1,25 +1,32 @@
 """Random rules over uncertain events and streams for them, made from a seed.
 
 Values are multiples of an eighth, so that sums and differences are exact and ties between discrete values are the same
-in every order of adding.
+in every order of adding. Some cases have values from the corners of every type among them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
 from random import Random
+
+sys.path.append(str(Path(__file__).parents[1]))
 
 from cepheus.core.distribution import Discrete, Distribution, Frozen, Mixture, Normal, Samples, Sum, Uniform
 from cepheus.core.errors import RuleError
 from cepheus.core.event import Event
-from cepheus.core.values import Value
+from cepheus.core.values import Value, ValueType
 from cepheus.engine.aware import AwareEngine
 from cepheus.engine.interface import Engine
 from cepheus.language.tesla import parse
 from cepheus.rules.check import Checked, check
+from strategies.corners import SHARE, Corners, corners_of
 
 DECLARATIONS = "".join(f"event {name}(x: double, y: double, n: int, k: string)\n" for name in "ABCD")
 _COMPARATORS = ("<", "<=", ">", ">=")
+_KINDS = {"x": ValueType.FLOAT, "y": ValueType.FLOAT, "n": ValueType.INT, "k": ValueType.STRING}
+_LARGE, _LARGEST = 2.0**40, 1e300
 _WINDOWS = ("3 us", "9 us", "30 us", "90 us", "90 us")
 
 
@@ -39,9 +46,13 @@ class UncertainCase:
     events: tuple[Event, ...]
 
 
-def make_uncertain_case(seed: int, *, closed: bool = True, events: int = 40) -> UncertainCase:
-    """Make the case of a seed; unless ``closed``, some errors and rules have no closed form."""
+def make_uncertain_case(seed: int, *, closed: bool = True, events: int = 40, share: float = SHARE) -> UncertainCase:
+    """Make the case of a seed; unless ``closed``, some errors and rules have no closed form.
+
+    A ``share`` of the seeds have corners.
+    """
     random = Random(seed)
+    corners = corners_of(seed, share)
     while True:
         count = random.choice((1, 2, 3))
         text = DECLARATIONS + "\n".join(_rule(random, number, closed=closed) for number in range(count))
@@ -51,7 +62,23 @@ def make_uncertain_case(seed: int, *, closed: bool = True, events: int = 40) -> 
             checked = check(parse(text, f"seed {seed}"))
         except RuleError:  # constraints that contradict one another
             continue
-        return UncertainCase(seed, text, checked, tuple(_stream(random, events, closed=closed)))
+        made = [_at_corners(event, corners) for event in _stream(random, events, closed=closed)]
+        return UncertainCase(seed, text, checked, tuple(made))
+
+
+def _at_corners(event: Event, corners: Corners) -> Event:
+    """Give an event with corners in place of some values; a value with an error keeps it.
+
+    Doubles are such that no form of two of them cancels or overflows: what is left of an error then is rounding.
+    """
+    values: dict[str, Value | None] = {}
+    for name, usual in event.attributes.items():
+        assert usual is not None
+        value = corners.value(_KINDS[name], usual)
+        if isinstance(value, float) and abs(value) > _LARGE:
+            value = min(abs(value), _LARGEST) * (1.0 if name == "x" else -1.0)
+        values[name] = value
+    return replace(event, attributes=values)
 
 
 def _number(random: Random) -> float:

@@ -7,6 +7,7 @@ from random import Random
 from cepheus.core.event import Event
 from cepheus.language import etalis, tesla
 from cepheus.rules.check import check
+from strategies.corners import corners_of
 from strategies.split_cases import DECLARATIONS, TYPES, SplitCase, stream, tesla_rule
 
 POLICIES = (
@@ -31,7 +32,7 @@ def mixed_case(seed: int, *, events: int = 50, with_tesla: bool | None = None, i
     text = _intervals(random, defined)
     after = _readers(random) if mixed and random.random() < 0.6 else ""
     rules = etalis.parse(text, f"seed {seed}") + tesla.parse(DECLARATIONS + before + after, f"seed {seed}")
-    made = stream(random, events, ties=random.random() < 0.7)
+    made = stream(random, events, random.random() < 0.7, corners_of(seed))
     if intervals and random.random() < 0.5:
         made = [_lasting(random, event) for event in made]
     return SplitCase(seed, f"{text}\n{before}\n{after}", check(rules), tuple(made))

@@ -1,4 +1,7 @@
-"""Random rule sets that can be split in every way, with streams to try them on, made from a seed."""
+"""Random rule sets that can be split in every way, with streams to try them on, made from a seed.
+
+Some streams have values from the corners of every type.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,15 @@ from dataclasses import dataclass
 from random import Random
 
 from cepheus.core.event import Event
-from cepheus.core.values import Value
+from cepheus.core.values import Value, ValueType
 from cepheus.language.tesla import parse
 from cepheus.rules.check import Checked, check
+from strategies.corners import SHARE, Corners, corners_of
 
 TYPES = "ABC"
 DECLARATIONS = "".join(f"event {name}(k: string, n: int, km: double, v: double);" for name in TYPES)
 _COMPOSITE = "(k: string, n: int, km: double, v: double)"
+_KINDS = {"k": ValueType.STRING, "n": ValueType.INT, "km": ValueType.FLOAT, "v": ValueType.FLOAT}
 STYLES = ("keys", "numbers", "bands", "slices", "mixed")
 _WINDOWS = ("1 s", "2 s", "3 s", "5 s", "8 s")
 
@@ -27,16 +32,17 @@ class SplitCase:
     events: tuple[Event, ...]
 
 
-def split_case(seed: int, *, events: int = 60, ties: bool = True) -> SplitCase:
-    """Make the case of a seed."""
+def split_case(seed: int, *, events: int = 60, ties: bool = True, share: float = SHARE) -> SplitCase:
+    """Make the case of a seed; a ``share`` of the seeds have corners."""
     random = Random(seed)
     count = random.choice((1, 1, 2, 3, 4))
     style = random.choice(STYLES)
     text = DECLARATIONS + "".join(tesla_rule(random, number, style) for number in range(count))
-    return SplitCase(seed, text, check(parse(text, f"seed {seed}")), tuple(stream(random, events, ties)))
+    made = stream(random, events, ties, corners_of(seed, share))
+    return SplitCase(seed, text, check(parse(text, f"seed {seed}")), tuple(made))
 
 
-def stream(random: Random, count: int, ties: bool) -> list[Event]:
+def stream(random: Random, count: int, ties: bool, corners: Corners) -> list[Event]:
     """Make a stream in total order; with ``ties`` some events have equal times."""
     time = 0
     found = []
@@ -49,7 +55,9 @@ def stream(random: Random, count: int, ties: bool) -> list[Event]:
             + random.choice((0.0, 0.0, 0.1)),
             "v": float(random.randint(0, 9)),
         }
-        found.append(Event(random.choice(TYPES), time, attributes, id=number, sequence=number))
+        name = random.choice(TYPES)
+        attributes = {key: corners.value(_KINDS[key], value) for key, value in attributes.items() if value is not None}
+        found.append(Event(name, time, attributes, id=number, sequence=number))
     return found
 
 

@@ -243,7 +243,7 @@ def python_values(column: pa.Array, value_type: ValueType) -> list[Value | None]
     if value_type is ValueType.TIMESTAMP:
         column = column.cast(pa.timestamp("us", tz="UTC")).cast(pa.int64())
     elif from_arrow(column.type) is ValueType.INT and value_type is ValueType.FLOAT:
-        column = column.cast(pa.float64())
+        column = column.cast(pa.float64(), safe=False)
     values: list[Value | None] = column.to_pylist()
     return values
 

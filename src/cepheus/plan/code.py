@@ -9,7 +9,7 @@ from typing import assert_never
 
 from cepheus.core.source import Span
 from cepheus.core.values import Value, ValueType, as_float, as_int
-from cepheus.plan.constructs import Construct, unsupported
+from cepheus.plan.constructs import Construct, not_lowered, unsupported
 from cepheus.plan.program import CALENDAR_PARTS, MAX_STACK, OPERATOR_CODES, SLOT_TIME, ConstraintKind, Op
 from cepheus.plan.strings import StringTable
 from cepheus.rules.evaluate import compare
@@ -247,7 +247,9 @@ class Coder:
             return ValueType.INT
         if name in _NUMERIC:
             return self._emit_numeric(call)
-        return self._emit_text_function(call)
+        if name in _OF_TEXTS:
+            return self._emit_text_function(call)
+        raise not_lowered("function", name, call.span)
 
     def _emit_coalesce(self, call: Call) -> ValueType | None:
         types = [self._type_of(argument) for argument in call.arguments]
@@ -316,6 +318,9 @@ _NUMERIC: dict[str, tuple[Op, Op]] = {
     "round": (Op.ROUND, Op.ROUND),
     "sqrt": (Op.SQRT, Op.SQRT),
 }
+
+_OF_TEXTS = frozenset(("length", "lower", "upper", "trim", "concat", "contains", "starts_with", "ends_with", "matches"))
+"""Functions that are tables over texts: all that they take are strings, and what they give is no double."""
 
 
 def place_of_time(position: int) -> Place:

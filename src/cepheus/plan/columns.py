@@ -81,6 +81,7 @@ class SharedColumns:
         self.columns: dict[ColumnKey, Column] = {}
         self.compared: dict[tuple[str, str], set[tuple[str, str]]] = {}
         self.widened: set[tuple[str, str]] = set()
+        self.parted = False
         self._free_columns: list[int] = []
         self._column_count = 0
         self._widths: list[int] = []
@@ -91,26 +92,34 @@ class SharedColumns:
         return self._column_count
 
     def fix_type(self, layout: TypeLayout, attribute: str, value_type: ValueType) -> None:
-        """Take the type of an attribute from the data, and with it that of all attributes compared with it.
+        """Take the type of an attribute from the data; it must go with those of all attributes compared with it.
 
-        Integers that are compared with doubles become doubles. Where events were stored with integers by then, the
-        attribute is noted as ``widened``.
+        Only numbers may differ: an integer meets a double as a double, and another integer as it is. So the rules are
+        ``parted`` from what data tells once attributes that they compare as they come have both. An attribute that
+        has both itself has doubles; where events were stored with integers by then, it is noted as ``widened``.
         """
         if value_type is ValueType.LIST:
             raise list_refused(layout.name, attribute)
         alike = self._alike((layout.name, attribute))
         known = [self.types[type_name].types.get(name) for type_name, name in alike]
-        wide = ValueType.FLOAT if ValueType.FLOAT in (value_type, *known) and value_type.is_numeric else value_type
         for (type_name, name), before in zip(alike, known, strict=True):
-            told = name in self.types[type_name].told_by_data
-            if before not in (None, wide) and not (told and before.is_numeric and wide.is_numeric):
+            open_ = before is ValueType.FLOAT or name in self.types[type_name].told_by_data
+            if before not in (None, value_type) and not (open_ and before.is_numeric and value_type.is_numeric):
                 raise _mismatch((layout.name, attribute), value_type, (type_name, name), before)
-        for (type_name, name), before in zip(alike, known, strict=True):
-            if before is None or before is not wide:
-                self.types[type_name].types[name] = wide
-                self.types[type_name].told_by_data.add(name)
-            if before is not None and before is not wide:
-                self.widened.add((type_name, name))
+        own = layout.types[attribute]
+        if own is value_type or own is ValueType.FLOAT:
+            return
+        for type_name, name in [(layout.name, attribute)] if value_type.is_numeric else alike:
+            self.types[type_name].types[name] = value_type
+            self.types[type_name].told_by_data.add(name)
+        if own is not None:
+            self.widened.add((layout.name, attribute))
+        self.parted = self.parted or any(kind not in (None, value_type) for kind in known)
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether rules were lowered, or events stored, for other types than data has told by now."""
+        return self.parted or bool(self.widened)
 
     def _alike(self, start: tuple[str, str]) -> list[tuple[str, str]]:
         """Give an attribute and all that are compared with it, directly or through others."""

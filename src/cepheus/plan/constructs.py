@@ -61,3 +61,18 @@ def unsupported(construct: Construct, span: Span | None) -> UnsupportedError:
         span=span,
         hint=f"{NOT_COMPILED[construct]}, or choose the engine reference",
     )
+
+
+def not_lowered(kind: str, name: str, span: Span | None) -> UnsupportedError:
+    """Give the refusal of a function, an aggregate or a policy that rules know and the flat program has no code for.
+
+    >>> print(not_lowered("function", "cube", None))
+    error[unsupported]: the fast engines do not support the function 'cube'
+      hint: choose the engine reference
+    """
+    return UnsupportedError.of(
+        "unsupported",
+        f"the fast engines do not support the {kind} '{name}'",
+        span=span,
+        hint="choose the engine reference",
+    )

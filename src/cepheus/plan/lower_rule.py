@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import assert_never
 
 from cepheus.core.event import text_digest
 from cepheus.core.schema import TIME_ATTRIBUTE, Schema
@@ -21,7 +22,7 @@ from cepheus.plan.bands import (
 )
 from cepheus.plan.code import Coder, Instruction, LoweredConstraint, Place, place_of_time
 from cepheus.plan.columns import ColumnKey, SharedColumns
-from cepheus.plan.constructs import Construct, unsupported
+from cepheus.plan.constructs import Construct, not_lowered, unsupported
 from cepheus.plan.layouts import TypeLayout
 from cepheus.plan.lowered import UNLIMITED, LoweredOutput, LoweredRule, LoweredStep
 from cepheus.plan.program import (
@@ -43,7 +44,7 @@ from cepheus.rules.expressions import (
     Within,
 )
 from cepheus.rules.model import Policy
-from cepheus.rules.resolve import Absent, Choose, Compute, ResolvedRule, needed_aggregates, needs
+from cepheus.rules.resolve import Absent, Choose, Compute, Require, ResolvedRule, needed_aggregates, needs
 from cepheus.rules.walk import transform, walk
 
 _POLICIES = {Policy.EACH: PolicyCode.EACH, Policy.LAST: PolicyCode.LAST, Policy.FIRST: PolicyCode.FIRST}
@@ -111,11 +112,13 @@ class _RuleLowering:
                     steps.append(self._choose(step))
                 case Compute():
                     steps.append(self._compute(step))
-                case _:
-                    sharp, blurs = self._sharp((step.constraint,))
+                case Require(constraint=constraint):
+                    sharp, blurs = self._sharp((constraint,))
                     steps.append(
                         LoweredStep(StepKind.REQUIRE, constraints=self._constraints(sharp), bands=self._bands(blurs))
                     )
+                case _:
+                    assert_never(step)
         absences = tuple(self._absent(absent) for absent in rule.absences)
         outputs = tuple(self._outputs())
         consuming = [
@@ -249,6 +252,8 @@ class _RuleLowering:
         return tuple(lowered for constraint in constraints for lowered in self._coder.constraint(constraint))
 
     def _choose(self, step: Choose) -> LoweredStep:
+        if step.policy not in _POLICIES:
+            raise not_lowered("policy", step.policy.value, step.window.span)
         self._back[step.name] = min(self._back[step.window.reference] + step.window.duration, MAX_TIME)
         self._parents[step.name] = step.window.reference
         column, keys, residual, since, blurs = self._enter(
@@ -284,6 +289,8 @@ class _RuleLowering:
             case Between(first=first, second=second):
                 reach = max(self._back[first], self._back[second])
                 return 0, self._positions[first], self._positions[second], reach
+            case _:
+                assert_never(scope)
 
     def _absent(self, absent: Absent) -> LoweredStep:
         window, reference, other, reach = self._scope(absent.scope)
@@ -304,6 +311,8 @@ class _RuleLowering:
         )
 
     def _compute(self, step: Compute) -> LoweredStep:
+        if step.function not in _FUNCTIONS:
+            raise not_lowered("aggregate", step.function, step.scope.span if step.value is None else step.value.span)
         window, reference, other, reach = self._scope(step.scope)
         self._own_type = step.type
         kind, slot, code, value_type = self._value(step)
@@ -420,9 +429,17 @@ class _RuleLowering:
                     return None
                 mine, other = self._locate(left.event, left.name), self._locate(right.event, right.name)
                 self._shared.compare((self._type_name(left), left.name), (self._type_name(right), right.name))
-                return None if mine.optional or other.optional or mine.type is not other.type else (mine, other)
+                alike = mine.type is other.type or self._may_be_alike(left, mine, right, other)
+                return (mine, other) if alike and not mine.optional and not other.optional else None
             case _:
                 return None
+
+    def _may_be_alike(self, left: AttributeRef, mine: Place, right: AttributeRef, other: Place) -> bool:
+        """Tell whether data has told the type of one attribute and may tell that of the other to be the same."""
+        if None not in (mine.type, other.type):
+            return False
+        known = left if other.type is None else right
+        return known.name in self._shared.layout(self._type_name(known)).told_by_data
 
     def _enter(
         self,

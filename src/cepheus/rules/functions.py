@@ -224,6 +224,15 @@ def function_of(name: str) -> Function:
     return FUNCTIONS.get(name) or TERMS[name]
 
 
+def takes_undefined(name: str) -> bool:
+    """Tell whether a built-in function may have a result where an argument has no value.
+
+    >>> takes_undefined("coalesce"), takes_undefined("abs")
+    (True, False)
+    """
+    return name in FUNCTIONS and Kind.SAME in FUNCTIONS[name].arguments
+
+
 AGGREGATES: dict[str, str] = {
     "avg": "Avg",
     "sum": "Sum",

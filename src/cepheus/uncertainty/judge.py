@@ -18,6 +18,7 @@ import numpy as np
 
 from cepheus.rules.evaluate import Test, tester
 from cepheus.rules.expressions import FLIPPED, AttributeRef, Call, Comparison, Constraint, Parameter
+from cepheus.rules.functions import takes_undefined
 from cepheus.rules.walk import walk
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 from cepheus.uncertainty.closed_forms import settled
@@ -131,7 +132,7 @@ def _group(group: Sequence[_Pending], calculus: Calculus) -> Estimate:
 def _lacks(member: _Pending) -> bool:
     """Tell whether a constraint needs a value that is not there."""
     nodes = list(walk(member.constraint))
-    if any(isinstance(node, Call) and node.function == "coalesce" for node in nodes):
+    if any(isinstance(node, Call) and takes_undefined(node.function) for node in nodes):
         return False
     situation = member.situation
     return any(

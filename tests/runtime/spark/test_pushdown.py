@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from cepheus.core.values import INT_MAX, INT_MIN, Value
 from cepheus.language.tesla import parse
 from cepheus.rules import evaluate
@@ -14,6 +16,7 @@ from cepheus.rules.resolve import resolve
 from cepheus.runtime.spark.planning import Options, plan
 from cepheus.runtime.spark.pushdown import Pushdown, looks, settled_inputs
 from cepheus.runtime.spark.sources import Naming, schema_of, sources_of
+from strategies.scratch_functions import DECLARED, RULES, register
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -144,3 +147,10 @@ def test_plain_comparisons_reach_the_files(spark: SparkSession, tmp_path: Any) -
         "A": "value > 45 and value is there",
         "B": "value < 3 and value is there",
     }
+
+
+def test_an_argument_that_a_function_does_without_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    register(monkeypatch)
+    for name, needed in (("either", frozenset()), ("cube", frozenset({"x"}))):
+        (rule,) = check(parse(DECLARED + RULES[name])).rules.rules
+        assert looks([resolve(rule)])[0].needed == needed

@@ -62,7 +62,7 @@ def running_aggregate(context: int, step: int, lane: int, now: int) -> None:
     slide_sum(context, lane, begin, entry, True)
     poke(row, LaneState.SUM_FIRST, entry)
     count = end - entry
-    if peek(row, LaneState.INEXACT) == 0:
+    if peek(row, LaneState.INEXACT) == 0 or fixed(step, StepField.FUNCTION) == FunctionCode.COUNT:
         _finish(context, step, count, fixed(context, At.SUMS) + _SUM_BYTES * lane)
         return
     values = np.empty(count, np.float64)
@@ -151,6 +151,8 @@ def scanned_aggregate(context: int, step: int, lane: int, start: int, end: int) 
                 better = integer < best if function == FunctionCode.MIN else integer > best
             if count == 1 or function == FunctionCode.LAST or (better and function != FunctionCode.FIRST):
                 best, best_float = integer, floating
+        elif function == FunctionCode.COUNT:
+            continue  # members are counted, whatever their values add up to
         elif kind == ValueKind.INT:
             add_integer(limbs, integer, False)
         elif kind == ValueKind.FLOAT:

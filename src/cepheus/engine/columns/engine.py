@@ -163,7 +163,7 @@ class ColumnsEngine:
         """Get ready for a batch: take the types that only the data can tell from it."""
         self._refresh()
         self._intake.learn(batch)
-        if self._lowering.widened:
+        if self._lowering.is_outdated:
             self._widen()
 
     def relevant_rows(self, batch: EventBatch, given: Input, begin: int = 0, end: int | None = None) -> Words | None:
@@ -269,7 +269,7 @@ class ColumnsEngine:
             self._single = self._single_input()
         if not self._single.load(event, position):
             return None
-        if self._lowering.widened:
+        if self._lowering.is_outdated:
             self._widen()
             self._single = self._single_input()
             self._single.load(event, position)
@@ -333,7 +333,7 @@ class ColumnsEngine:
         self._context[At.TIME] = saved.time
 
     def _widen(self) -> None:
-        """Go on with doubles where stored events have integers that are now to be compared with doubles."""
+        """Go on with the types that data has told by now; stored integers become doubles where those have come."""
         self.take_over(self.saved(), self._lowering.strings)
 
     def _born(self) -> Words:

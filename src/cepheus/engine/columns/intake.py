@@ -38,7 +38,7 @@ def words_of(column: pa.Array, value_type: ValueType, strings: StringTable) -> W
             return np.asarray(column.fill_null(False).to_numpy(zero_copy_only=False), np.int64)
         case ValueType.FLOAT:
             if found is not ValueType.FLOAT or column.type != pa.float64():
-                column = column.cast(pa.float64())
+                column = column.cast(pa.float64(), safe=False)  # as elsewhere, an integer is the nearest double
             return _buffer(column)
         case ValueType.TIMESTAMP:
             if column.type != pa.timestamp("us", tz="UTC"):

@@ -8,7 +8,8 @@ from typing import assert_never
 from cepheus.core.lists import distinct, value_key
 from cepheus.engine.goals.atoms import atom_node
 from cepheus.engine.goals.coder import Coder
-from cepheus.engine.goals.constructs import IntervalConstruct, unsupported
+from cepheus.engine.goals.constructs import IntervalConstruct, not_in_kernel, unsupported
+from cepheus.engine.goals.flatten import FUNCTION_CODES
 from cepheus.engine.goals.graph import Graph
 from cepheus.engine.goals.program import ConditionKind, NodeKind
 from cepheus.engine.goals.specs import ConditionSpec, NodeSpec
@@ -145,6 +146,8 @@ class ConditionWriter:
 
     def _aggregated(self, condition: Aggregated, names: list[str], sure: set[str]) -> list[ConditionSpec]:
         """Give the condition that computes an aggregate; its members are kept in a table of their own."""
+        if condition.function not in FUNCTION_CODES:
+            raise not_in_kernel(condition.function, condition.span)
         atom, free = atom_node(self._graph, condition.atom)
         met = [(place, name) for place, name in enumerate(free) if name in names and not is_hidden(name)]
         if any(name in names and name not in sure for name in (*(name for _, name in met), condition.variable)):

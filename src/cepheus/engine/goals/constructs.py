@@ -48,3 +48,14 @@ def unsupported(construct: IntervalConstruct, span: Span | None) -> UnsupportedE
         span=span,
         hint=f"{NOT_IN_GOALS[construct]}, or choose the engine figure2",
     )
+
+
+def not_in_kernel(function: str, span: Span | None) -> UnsupportedError:
+    """Give the refusal of an aggregate that rules know and the kernel has no code for.
+
+    >>> print(not_in_kernel("Range", None))
+    error[unsupported]: the goals engine does not support the aggregate 'Range'
+      hint: choose the engine figure2
+    """
+    message = f"the goals engine does not support the aggregate '{function}'"
+    return UnsupportedError.of("unsupported", message, span=span, hint="choose the engine figure2")

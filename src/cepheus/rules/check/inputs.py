@@ -11,6 +11,7 @@ from cepheus.rules.check.known import KnownTypes
 from cepheus.rules.check.scope import RuleScope, Site
 from cepheus.rules.check.types import InferredTypes
 from cepheus.rules.expressions import Arithmetic, AttributeRef, Call, Comparison, Constraint, Negative
+from cepheus.rules.functions import takes_undefined
 from cepheus.rules.model import Aggregation, Negation, Selection
 
 
@@ -101,8 +102,8 @@ def _reads(scopes: list[RuleScope]) -> dict[str, dict[str, bool]]:
 
 
 def _references(site: Site) -> list[tuple[AttributeRef, bool]]:
-    """Give the attributes that an expression reads, each with whether it stands inside ``coalesce``."""
-    if not any(isinstance(node, Call) and node.function == "coalesce" for node in site.nodes):
+    """Give the attributes that an expression reads, each with whether a function does without it."""
+    if not any(isinstance(node, Call) and takes_undefined(node.function) for node in site.nodes):
         return [(node, False) for node in site.nodes if isinstance(node, AttributeRef)]
     found: list[tuple[AttributeRef, bool]] = []
     _collect(site.node, False, found)
@@ -115,7 +116,7 @@ def _collect(node: Constraint, replaceable: bool, found: list[tuple[AttributeRef
             found.append((node, replaceable))
         case Call(function=function, arguments=operands):
             for operand in operands:
-                _collect(operand, replaceable or function == "coalesce", found)
+                _collect(operand, replaceable or takes_undefined(function), found)
         case Comparison(operands=operands):
             for operand in operands:
                 _collect(operand, replaceable, found)

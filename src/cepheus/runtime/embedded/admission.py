@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from math import inf
@@ -15,7 +15,7 @@ from cepheus.core.batch import ColumnKey, EventBatch
 from cepheus.core.companions import Companions, error_of_record
 from cepheus.core.distribution import Distribution, as_distribution
 from cepheus.core.errors import EventError, OptionError, Place, did_you_mean
-from cepheus.core.event import Event, EventId
+from cepheus.core.event import Event
 from cepheus.core.formats.arguments import data_names, is_unnamed
 from cepheus.core.formats.attributes import missing_value
 from cepheus.core.formats.cells import (
@@ -35,7 +35,9 @@ from cepheus.core.lists import text_column
 from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.core.time_check import TimeCheck
-from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType
+from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType, from_arrow
+from cepheus.plan.columns import list_refused
+from cepheus.runtime.embedded.own_fields import ids_of, number_of, probability_of, with_own_fields
 from cepheus.runtime.embedded.settle import Key, kinds_in, refuse_conflicts, untold
 
 
@@ -91,16 +93,24 @@ class Admission:
         self._equal: tuple[frozenset[Key], ...] = ()
         self._plans: dict[str, _Plan] = {}
         self._intervals = False
+        self._plain: Callable[[], Mapping[str, frozenset[str]]] = dict
         self._arguments: dict[str, tuple[str, ...]] = {}
 
     def expect(
-        self, expected: Schema, equal: tuple[frozenset[Key], ...] = (), *, intervals: bool | None = None
+        self,
+        expected: Schema,
+        equal: tuple[frozenset[Key], ...] = (),
+        *,
+        intervals: bool | None = None,
+        plain: Callable[[], Mapping[str, frozenset[str]]] | None = None,
     ) -> None:
         """Take over what is expected from now on, and which attributes must be of one type; what data settled stays.
 
-        With ``intervals`` dicts may have ``args``, and a ``start`` and ``end``.
+        With ``intervals`` dicts may have ``args``, and a ``start`` and ``end``. ``plain`` tells, by event
+        type, the attributes that may be anything but lists; it is asked when there is a list.
         """
         self._intervals = self._intervals if intervals is None else intervals
+        self._plain = self._plain if plain is None else plain
         types = [self._with_settled(event_type) for event_type in expected.values()]
         self._expected = expected
         self._equal = equal
@@ -116,7 +126,7 @@ class Admission:
         """Admit one event, which gets its position as id if it has none; None if no rule concerns its type."""
         self._found.clear()
         if isinstance(given, Event):
-            event_type, time, attributes = given.type, given.time, given.attributes
+            event_type, time = given.type, given.time
             if isinstance(time, np.integer):
                 time = int(time)
             if type(time) is not int or not INT_MIN <= time <= INT_MAX:
@@ -124,7 +134,8 @@ class Admission:
             plan = self._plan(event_type)
             if plan is None:
                 return None
-            values, errors = self._values(plan, attributes, TimeUnit.US)
+            given = with_own_fields(given)
+            values, errors = self._values(plan, given.attributes, TimeUnit.US)
             errors |= {name: as_distribution(error) for name, error in given.errors.items() if name in values}
             event = Event(
                 event_type,
@@ -160,10 +171,10 @@ class Admission:
             values,
             position if raw_id is None else coerce_id(raw_id),
             None if self._sequence is None else self._number(given, self._sequence),
-            1.0 if raw_probability is None else _probability(raw_probability),
+            1.0 if raw_probability is None else probability_of(raw_probability),
             errors,
             start=self._start(given, plan, time) if self._intervals else None,
-            made_of=_made_of(given["from"]) if "from" in given else (),
+            made_of=ids_of(given["from"]) if "from" in given else (),
         )
         self._settle_found()
         return event
@@ -352,12 +363,7 @@ class Admission:
         raw = given.get(name)
         if raw is None:
             raise lacking(name, given)
-        try:
-            number = coerce_value(raw, ValueType.INT, self._unit)
-        except EventError as error:
-            raise _prefixed(error, f"{name}: ") from None
-        assert isinstance(number, int)
-        return number
+        return number_of(raw, name)
 
     def _with_settled(self, event_type: EventType) -> EventType:
         return replace(event_type, attributes=tuple(self._attribute(event_type.name, a) for a in event_type.attributes))
@@ -378,6 +384,9 @@ class Admission:
 
     def _settle_found(self) -> None:
         if self._found:
+            for event_type, name in [key for key, kind in self._found.items() if kind is ValueType.LIST]:
+                if name in self._plain().get(event_type, ()):
+                    raise list_refused(event_type, name)
             refuse_conflicts(self.settled, self._found, self._equal)
             self.settled |= self._found
             self.expect(self._expected, self._equal)
@@ -398,10 +407,24 @@ def _arrays(given: ArrowTable) -> tuple[dict[str, pa.Array], int]:
     check_columns(table.schema.names, None, True)
     arrays = {name: _one(table.column(name)) for name in table.schema.names}
     check_type_column(arrays["type"], None)
+    for name, array in arrays.items():
+        if from_arrow(array.type) is ValueType.STRING:
+            _check_texts(name, array)
     return arrays, table.num_rows
 
 
+def _check_texts(name: str, array: pa.Array) -> None:
+    """Refuse bytes that are no text: whoever made the table may not have looked."""
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        hint = "encode its texts in UTF-8"
+        raise EventError.of("utf-8", f"the column '{name}' is not valid UTF-8", hint=hint) from None
+
+
 def _one(column: pa.ChunkedArray) -> pa.Array:
+    if pa.types.is_string_view(column.type):
+        column = column.cast(pa.string())  # of which Arrow can do nothing but this
     return column.chunk(0) if column.num_chunks == 1 else column.unify_dictionaries().combine_chunks()
 
 
@@ -420,18 +443,3 @@ def from_datetime(moment: datetime) -> int:
     """Give the microseconds since the epoch; a moment without a zone is in UTC."""
     moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
     return (moment - _EPOCH) // timedelta(microseconds=1)
-
-
-def _probability(raw: object) -> float:
-    try:
-        number = coerce_value(raw, ValueType.FLOAT, TimeUnit.US)
-    except EventError as error:
-        raise _prefixed(error, "probability: ") from None
-    assert isinstance(number, float)
-    return coerce_probability(number)
-
-
-def _made_of(raw: object) -> tuple[EventId, ...]:
-    if not isinstance(raw, list | tuple):
-        raise EventError.of("event", f"from: {shown(raw)} is not a list of ids")
-    return tuple(map(coerce_id, raw))

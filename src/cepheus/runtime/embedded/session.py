@@ -26,7 +26,9 @@ from cepheus.engine.registry import AUTO, create, networked, threads_for
 from cepheus.engine.snapshot import pack, unpack
 from cepheus.engine.ties import TieCounts
 from cepheus.language.tesla import parse_event_pattern
+from cepheus.plan.split.reads import reads
 from cepheus.rules.model import RuleSet
+from cepheus.rules.resolve import resolve
 from cepheus.runtime.embedded.admission import Admission, ArrowTable, Record
 from cepheus.runtime.embedded.catalog import Catalog
 from cepheus.runtime.embedded.frozen import freeze, thaw
@@ -390,7 +392,12 @@ class Session:
 
     def _expect(self, catalog: Catalog) -> None:
         intervals = bool(catalog.checked.rules.interval_rules)
-        self._admission.expect(catalog.expected, catalog.checked.equal_types, intervals=intervals)
+        self._admission.expect(
+            catalog.expected,
+            catalog.checked.equal_types,
+            intervals=intervals,
+            plain=lambda: reads(resolve(rule) for rule in catalog.checked.rules.rules),
+        )
 
     def _require_running(self) -> None:
         if self._stopped is not None:

@@ -27,6 +27,7 @@ from cepheus.rules.expressions import (
     Expression,
     Negative,
 )
+from cepheus.rules.functions import takes_undefined
 from cepheus.rules.resolve import Choose, Compute, ResolvedRule
 from cepheus.rules.walk import transform, walk
 from cepheus.runtime.spark.likely import Likely, enough, sound
@@ -85,7 +86,7 @@ def _needed(node: Constraint, own: str | None) -> Iterable[str]:
     match node:
         case AttributeRef(event=event, name=name):
             return [name] if event == own and name != TIME_ATTRIBUTE else []
-        case Call(function="coalesce"):
+        case Call(function=function) if takes_undefined(function):
             return []
         case Call(arguments=operands) | Comparison(operands=operands):
             return [name for operand in operands for name in _needed(operand, own)]

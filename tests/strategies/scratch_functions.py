@@ -1,0 +1,60 @@
+"""Functions and an aggregate that are added to the language, as the documentation tells, and to no engine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from cepheus.core.event import Event
+from cepheus.core.values import Value, ValueType, representable
+from cepheus.rules import aggregates
+from cepheus.rules.functions import AGGREGATES, FUNCTIONS, Function, Kind
+
+NUMBER, STRING, SAME = (Kind.NUMBER,), (Kind.STRING,), (Kind.SAME, Kind.SAME)
+SCRATCH = (
+    Function("cube", NUMBER, ValueType.FLOAT, lambda number: representable(float(number) ** 3), "the third power"),
+    Function("twice", NUMBER, None, lambda number: representable(2 * number), "two times the number"),
+    Function("half_length", STRING, ValueType.FLOAT, lambda text: len(text) / 2, "half the number of characters"),
+    Function("turned", STRING, ValueType.STRING, lambda text: text[::-1], "the other way round"),
+    Function("either", SAME, None, lambda one, other: other if one is None else one, "one of the two"),
+)
+DECLARED = "event A(x: double, s: string, o: double?) event B(x: double)\n"
+RULES = {
+    "cube": "define R(y: double) from A(cube(x) > 8) where y = cube(A.x)",
+    "twice": "define R(y: double) from B() and each A(twice(x) > 2) within 9 us from B where y = A.x",
+    "half_length": "define R(y: double) from A(half_length(s) > 0.5) where y = half_length(A.s)",
+    "turned": "define R(y: double) from A(turned(s) = 'ba') where y = A.x",
+    "either": "define R(y: double) from A(either(o, 3) = 3) where y = A.x",
+    "Range": "define R(y: double) from B() and $r = Range(A().x within 9 us from B) > 1 where y = $r",
+}
+EXPECTED = {
+    "cube": [27.0, 64.0],
+    "twice": [2.0, 3.0, 4.0],
+    "half_length": [1.0, 1.0, 1.0, 1.0, 1.0],
+    "turned": [0.0, 1.0, 2.0, 3.0, 4.0],
+    "either": [0.0, 2.0, 4.0],
+    "Range": [4.0],
+}
+EVENTS = [Event("A", n, {"x": float(n), "s": "ab", "o": None if n % 2 == 0 else 1.0}, id=n) for n in range(5)]
+EVENTS.append(Event("B", 5, {"x": 1.0}, id=5))
+_known = aggregates.aggregate
+
+
+def with_range(function: str, values: Sequence[Any]) -> Value | None:
+    """Give what an aggregate comes to, one that takes the smallest from the largest value included."""
+    if function != "Range":
+        return _known(function, values)
+    return representable(max(values) - min(values)) if values else None
+
+
+def register(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Add them until the end of a test."""
+    for function in SCRATCH:
+        monkeypatch.setitem(FUNCTIONS, function.name, function)
+    monkeypatch.setitem(AGGREGATES, "range", "Range")
+    for module in [module for name, module in sys.modules.items() if name.startswith("cepheus.")]:
+        if getattr(module, "aggregate", None) is _known:
+            monkeypatch.setattr(module, "aggregate", with_range)
