@@ -16,7 +16,7 @@ import typer
 from cepheus import __version__
 from cepheus.cli.console import is_coloured
 
-_REQUIRED = ("lark", "matplotlib", "numba", "numpy", "pyarrow", "rich", "typer")
+_REQUIRED = ("google-re2", "lark", "matplotlib", "numba", "numpy", "pyarrow", "rich", "typer")
 _OPTIONAL = {"pandas": "feeding pandas frames", "polars": "feeding Polars frames"}
 
 
