@@ -69,7 +69,8 @@ def _one_of(situation: Situation, rest: list[Token], negated: bool) -> str:
             break
         values += [token] if token.type != "COMMA" else []
     if negated:
-        return f"there is no 'not in': write {' and '.join(f'{left} != {value}' for value in values[:4]) or f'{left} != ..'}"
+        others = " and ".join(f"{left} != {value}" for value in values[:4])
+        return f"there is no 'not in': write {others or f'{left} != ..'}"
     texts = [read_string(value) if value.type == "STRING" and "\\" not in value else "()" for value in values[:4]]
     if texts and all(_PLAIN.fullmatch(text) for text in texts):
         return f"there is no 'in': write matches({left}, '{'|'.join(texts)}'), or a rule for each value"
