@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -167,7 +167,8 @@ class Program:
     ) -> Verdict:
         """Tell why a composite event, given by its id, has its probability: every constraint, negation and so on.
 
-        A rule of ETALIS takes events as certain: what it makes has the probability of the rule itself.
+        A rule of ETALIS takes events as certain: what it makes has the probability of the rule itself. The same is told
+        of what a rule of TESLA makes where nothing is uncertain.
 
         The events and options are those of ``detect``, which is run again. OptionError if there is no such event.
 
@@ -186,8 +187,8 @@ class Program:
 
         options = _Options("reference", lateness, time_unit, sequence, DEFAULT_LIMIT, uncertain, calculus, observe)
         found = self._detect(events, options)
-        if composite not in told:
-            told |= _over_intervals(found, {str(rule.name) for rule in self.rules.interval_rules})
+        if told.get(composite, _NOTHING_UNCERTAIN) == _NOTHING_UNCERTAIN:
+            told |= _as_certain(found)
         if composite not in told:
             hint = did_you_mean(str(composite), map(str, told)) or "its id is in the field id of what detect gives"
             raise OptionError.of("why", f"there is no composite event '{composite}' in these events", hint=hint)
@@ -323,11 +324,14 @@ def compile(
     return Program(checked, known)
 
 
-def _over_intervals(found: EventBatch, rules: Collection[str]) -> dict[EventId, Verdict]:
-    """Tell why complex events of some interval rules have their probability: they are as certain as their rule."""
+_NOTHING_UNCERTAIN = Verdict(())
+
+
+def _as_certain(found: EventBatch) -> dict[EventId, Verdict]:
+    """Tell why composite events in which nothing is uncertain have their probability: it is that of their rule."""
     told: dict[EventId, Verdict] = {}
     for event in found.to_events():
-        if event.id is not None and event.rule in rules:
+        if event.id is not None and event.rule is not None:
             text = f"{event.rule} found it in {', '.join(map(str, event.made_of)) or 'a point in time'}"
             told[event.id] = Verdict((Factor(Reason.RULE, text, Estimate(event.probability)),))
     return told

@@ -228,3 +228,38 @@ def test_a_pipeline_is_checked_with_its_rules(cepheus: Command) -> None:
     assert outcome.code != 0
     assert "fire.tesla:1:" in outcome.err
     assert "error[syntax]" in outcome.err
+
+
+def test_why_of_an_event_that_is_certain(cepheus: Command) -> None:
+    Path("events.events").write_text("Temp@1 (area='A1', value=50)\nSmoke@2 (area='A1')\n")
+    options = ("--events", "events.events", "--time-unit", "s")
+    assert cepheus("detect", "fire.tesla", *options, "--out", "found.jsonl").code == 0
+    (found,) = [json.loads(line)["id"] for line in Path("found.jsonl").read_text().splitlines()]
+    done = cepheus("explain", "fire.tesla", "--why", found, *options)
+    assert done.code == 0
+    assert done.out == f"{found}: 1.000000, the product of\n1.000000  rule: Fire found it in 1, 0\n"
+
+
+@pytest.mark.parametrize("command", ["check", "detect"])
+def test_a_warning_that_many_rules_deserve_is_printed_once(cepheus: Command, command: str) -> None:
+    rules = "e(X) <- a(X) SEQ b(X).\nf(X) <- a(X) AND b(X).\ng(X) <- (a(X) SEQ b(X)).5 s.\n"
+    Path("one.etalis").write_text(rules)
+    Path("two.etalis").write_text("h(X) <- b(X) SEQ a(X).\n")
+    Path("events.jsonl").write_text('{"type": "a", "time": 1, "args": [1]}\n{"type": "b", "time": 2, "args": [1]}\n')
+    options = ("--events", "events.jsonl", "--out", "found.jsonl") if command == "detect" else ()
+    done = cepheus(command, "one.etalis", "two.etalis", *options)
+    assert done.code == 0
+    assert done.err.count("unbounded-state") == 1
+    assert "one.etalis:1:1: warning[unbounded-state]: rule 'e' remembers all its events for ever" in done.err
+    assert (
+        "  hint: write a window around the pattern, (p).20 min\n"
+        "  the same of h(X) (two.etalis:1:1)\n"
+        "  the same of f(X) (one.etalis:2:1)\n"
+        "  hint: write a window around the pattern, (p).20 min, or choose POLICY recent\n"
+    ) in done.err
+
+
+def test_each_warning_is_told_to_programs(cepheus: Command) -> None:
+    Path("one.etalis").write_text("e(X) <- a(X) SEQ b(X).\nf(X) <- a(X) AND b(X).\n")
+    told = json.loads(cepheus("check", "one.etalis", "--json").out)
+    assert [(finding["code"], finding["line"]) for finding in told] == [("unbounded-state", 1), ("unbounded-state", 2)]

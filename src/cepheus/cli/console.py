@@ -23,10 +23,10 @@ def is_coloured(stream: TextIO) -> bool:
 
 
 def report(findings: Iterable[Diagnostic]) -> None:
-    """Print findings to stderr."""
+    """Print findings to stderr; a warning that many rules deserve is printed once, with the places of the others."""
     coloured = is_coloured(sys.stderr)
-    for finding in findings:
-        text = render([finding])
+    for finding, *others in _together(findings):
+        text = render([finding]) + _of_others(finding, others)
         if coloured:
             text = _HEAD.sub(rf"{_COLOURS[finding.severity]}\g<0>{_PLAIN}", text, count=1)
         note(text)
@@ -54,6 +54,42 @@ def _are_ignored() -> bool:
     """Tell whether the first filter that concerns our warnings is to ignore them."""
     concerned = (action for action, _, category, *_ in warnings.filters if issubclass(CepheusWarning, category))
     return next(concerned, None) == "ignore"
+
+
+_TOGETHER = frozenset({"unbounded-state"})
+"""Warnings of a rule as a whole, which ask for the same of all rules that deserve them."""
+
+_MOST_PLACES = 20
+
+
+def _together(findings: Iterable[Diagnostic]) -> Iterable[list[Diagnostic]]:
+    """Put findings together that say the same of several rules, in the place of the first."""
+    found: dict[object, list[Diagnostic]] = {}
+    for finding in findings:
+        alike = finding.code in _TOGETHER and finding.span is not None
+        found.setdefault(finding.code if alike else len(found), []).append(finding)
+    return found.values()
+
+
+def _of_others(first: Diagnostic, others: list[Diagnostic]) -> str:
+    """Tell of which other rules the same is true, and what to do about them if that is something else."""
+    by_hint: dict[str | None, list[Diagnostic]] = {first.hint: []}
+    for finding in others:
+        by_hint.setdefault(finding.hint, []).append(finding)
+    told = ""
+    for hint, findings in by_hint.items():
+        if findings:
+            told += f"\n  the same of {_places(findings)}"
+            told += f"\n  hint: {hint}" if hint not in (None, first.hint) else ""
+    return told
+
+
+def _places(findings: list[Diagnostic]) -> str:
+    spans = [finding.span for finding in findings if finding.span is not None]
+    told = [f"{span.text} ({span.source.name}:{span.line}:{span.column})" for span in spans[:_MOST_PLACES]]
+    if len(spans) > _MOST_PLACES:
+        told.append(f"{len(spans) - _MOST_PLACES} more rules")
+    return ", ".join(told)
 
 
 def note(text: str) -> None:

@@ -17,7 +17,7 @@ from cepheus import __version__
 from cepheus.cli.console import is_coloured
 from cepheus.core.extras import how_to_install
 
-_REQUIRED = ("lark", "matplotlib", "numba", "numpy", "pyarrow", "rich", "typer")
+_REQUIRED = ("google-re2", "lark", "matplotlib", "numba", "numpy", "pyarrow", "rich", "typer")
 _OPTIONAL = {"pandas": "feeding pandas frames", "polars": "feeding Polars frames"}
 
 

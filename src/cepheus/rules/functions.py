@@ -7,16 +7,15 @@ is never asked then. It gives None where its result is undefined.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
-from functools import lru_cache
 from typing import Any
 
 from cepheus.core.lists import ListValue, distinct, list_value
 from cepheus.core.values import Value, ValueType, representable
+from cepheus.rules.patterns import fits
 
 
 class Kind(Enum):
@@ -117,19 +116,6 @@ def _sqrt(number: float) -> Value | None:
     return math.sqrt(number) if number >= 0 else None
 
 
-@lru_cache(maxsize=1024)
-def compile_pattern(pattern: str) -> re.Pattern[str]:
-    """Compile a regular expression of ``matches``, each only once."""
-    return re.compile(pattern)
-
-
-def _matches(text: str, pattern: str) -> bool | None:
-    try:
-        return compile_pattern(pattern).fullmatch(text) is not None
-    except re.error:
-        return None
-
-
 def _calendar(part: Callable[[datetime], int]) -> Callable[[int], Value | None]:
     def compute(time: int) -> Value | None:
         try:
@@ -164,7 +150,7 @@ _ALL: tuple[tuple[Any, ...], ...] = (
     ("contains", _STRING * 2, _BOOL, lambda text, part: part in text, "whether the second is part of the first"),
     ("starts_with", _STRING * 2, _BOOL, str.startswith, "whether the first begins with the second"),
     ("ends_with", _STRING * 2, _BOOL, str.endswith, "whether the first ends with the second"),
-    ("matches", _STRING * 2, _BOOL, _matches, "whether the whole text fits the regular expression"),
+    ("matches", _STRING * 2, _BOOL, fits, "whether the whole text fits the regular expression"),
     ("coalesce", (Kind.SAME,) * 2, None, _coalesce, "the first argument that is defined", True),
     ("year", _TIME, _INT, _calendar(lambda moment: moment.year), "year in UTC"),
     ("month", _TIME, _INT, _calendar(lambda moment: moment.month), "month in UTC, 1 to 12"),

@@ -7,6 +7,7 @@ import pytest
 from cepheus.core.errors import RuleError
 from cepheus.core.time import TimeUnit
 from cepheus.language.etalis import parse
+from cepheus.rules.check import check
 from cepheus.rules.interval.model import Combined, Lasting, Operator, TimePoint
 
 ONE = [
@@ -191,3 +192,96 @@ def test_the_unit_of_a_file_goes_before_that_of_the_command() -> None:
 )  # fmt: skip
 def test_two_ways_to_write_one_thing(one: str, other: str) -> None:
     assert parse(f"e <- {one}.").interval_rules == parse(f"e <- {other}.").interval_rules
+
+
+HABITS: dict[str, tuple[str, str, str]] = {
+    "e(X) <- a(X, Par) WHERE Par > 3.": (
+        "Par",
+        "'Par' is a word of the language in any case: call the variable otherwise, such as {}",
+        "Par1",
+    ),
+    "e(Seq) <- a(Seq).": (
+        "Seq",
+        "'Seq' is a word of the language in any case: call the variable otherwise, such as {}",
+        "Seq1",
+    ),
+    "e(X) <- a(X) WHERE X in (1, 2).": (",", "a list is written in brackets: {}", "X in [1, 2]"),
+    "e(X) <- a(X) WHERE X not in [1, 2].": ("not", "write NOT X in [..]", "NOT X in [1, 2]"),
+    "e(X) <- a(X) WHERE X >= 5 ms.": (
+        "ms",
+        "units stand in windows alone: write the number, which is 5000 if the other is in microseconds",
+        "X >= 5000",
+    ),
+    "e(X) <- a(X) WHERE !starts_with(X, 'a').": (
+        "!",
+        "write NOT before a condition, != for 'not equal'",
+        "NOT starts_with(X, 'a')",
+    ),
+    "e(X) <- a(X) WHERE X > 3 && X < 5.": ("&&", "write AND", "X > 3 AND X < 5"),
+    "e(X) <- a(X) WHERE X > 3 || X < 2.": (
+        "|",
+        "a bar stands in a list, [H|T]; an alternative is written OR",
+        "X > 3 OR X < 2",
+    ),
+    "e(X) <- a(X) WHERE X is not null.": (
+        "not",
+        "a null is no value: an event matches only if the arguments that the rule reads have one",
+        "X > 3",
+    ),
+    "e(X) <- a(X) WHERE X IS NULL.": (
+        "NULL",
+        "a null is no value: an event matches only if the arguments that the rule reads have one",
+        "X > 3",
+    ),
+    "e(X) <- a(X) WHERE X LIKE 'a%'.": (
+        "LIKE",
+        "write starts_with(X, '..'), ends_with, contains or matches(X, '..')",
+        "matches(X, 'a.*')",
+    ),
+    "e(X) <- a(X) WHERE X matches 'a.*'.": ("matches", "write {}", "matches(X, 'a.*')"),
+    "e(X) <- a(X) WHERE X contains 'a'.": ("contains", "write {}", "contains(X, 'a')"),
+    "e(X) <- a(X) WHERE X BETWEEN 3 AND 5.": ("BETWEEN", "write {}", "3 <= X <= 5"),
+    "e(X) <- a(X) WHERE host.id = X.": (
+        ".",
+        "give the argument of the event a variable, as in login(Id), and compare that",
+        "X = 3",
+    ),
+    "e(X) <- a(X) WHERE x > 3.": ("3", "'x' is a text; a variable begins with a capital letter", "X > 3"),
+    "e(X) <- a(X) WHERE X =:= 2.": (":", "comparisons are =, !=, <, <=, > and >=", "X = 2"),
+    "e(X) <- a(X) WHERE X = 'it''s'.": ("'s'", "a quotation mark in a string is written \\'", "X = 'it\\'s'"),
+    "e(X) <- a(X) WHERE X % 2 = 0.": (
+        "X",
+        "end the statement with a full stop; % begins a comment, and a remainder is {}",
+        "mod(X, 2)",
+    ),
+    "e(X) <- a(x: X).": (":", "arguments go by their order and have no names: write the variable alone", "X > 3"),
+    "e(X) :- a(X) SEQ b(X).": ("SEQ", "a rule over events is written with an arrow: head <- pattern", "X > 3"),
+    "e(X) <- a(X) -> b(X).": ("-", "one event after the other is written a SEQ b", "X > 3"),
+    "e(X) <- a(X) SEQ b(X) within 5 min.": (
+        "within",
+        "a window is written behind the pattern in parentheses: (p).20 s",
+        "X > 3",
+    ),
+    "e(X) <- every a(X).": ("a", "leave it out: every event counts, as far as the policy allows", "X > 3"),
+    "define F() from a(x) .": (
+        "F",
+        "rules of TESLA, define .. from .., stand in a file of their own that ends with .tesla",
+        "X > 3",
+    ),
+}
+"""By a rule as others would write it: what is marked, the hint, and a condition that it advises."""
+
+
+@pytest.mark.parametrize("text", HABITS)
+def test_habits_from_other_languages(text: str) -> None:
+    marked, hint, advice = HABITS[text]
+    with pytest.raises(RuleError) as caught:
+        check(parse(text))
+    (found,) = caught.value.diagnostics
+    assert found.span is not None
+    assert (found.span.text, found.hint) == (marked, hint.format(advice))
+    if "(" not in advice and " " not in advice:
+        advice = f"X != {advice}, {advice} = X"
+    if advice.startswith("mod"):
+        advice += " = 0"
+    check(parse(f"e(X) <- a(X, Par1, Seq1) WHERE {advice}."))

@@ -134,8 +134,8 @@ def test_what_always_holds(constraint: str) -> None:
 def test_regular_expressions() -> None:
     found = errors("define A() from X(matches(s, 'ab(c'))")
     assert brief(found) == [
-        ("regular-expression", "(", "write a backslash before a sign that stands for itself, such as \\( or \\*")
+        ("regular-expression", "(", "write a backslash before a sign that stands for itself, such as \\\\( or \\\\*")
     ]
-    assert found[0].message == "this is not a regular expression: missing ), unterminated subpattern at letter 3"
+    assert found[0].message == "this is not a regular expression: this '(' is not closed at letter 3"
     assert error("define A() from X(matches(s, 'a{99999999999999999999}'))")[0] == "regular-expression"
     assert checked("define A() from X(matches(s, '[[a]b*') and matches(s, t))").warnings == ()

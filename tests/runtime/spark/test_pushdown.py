@@ -128,6 +128,19 @@ def test_nothing_that_matches_is_left_out(spark: SparkSession) -> None:
     assert left_out > len(given) * CONDITIONS // 4
 
 
+def test_a_regular_expression_is_left_to_the_engine(spark: SparkSession) -> None:
+    """Spark's are those of Java: another dialect, and some of them take for ever."""
+    frame = spark.createDataFrame([("A", 1, "aab", 5)], "type string, time bigint, s string, x bigint")
+    naming = Naming()
+    rules = parse("define P() from A(matches(s, '(a+)+$') and x > 3 and matches(s, 'b') = false)")
+    sources = sources_of(frame, rules, naming)
+    planned = plan(rules, sources, sources, Options(naming, 2), ())
+    assert {name: c.words for name, c in planned.pushed.items() if c} == {"A": "x > 3 and s is there and x is there"}
+    (prepared,) = planned.sources
+    text = prepared.frame._jdf.queryExecution().executedPlan().toString()
+    assert "RLIKE" not in text.upper()
+
+
 def test_plain_comparisons_reach_the_files(spark: SparkSession, tmp_path: Any) -> None:
     path = str(tmp_path / "events")
     events = spark.createDataFrame([("A", 1, 5.0), ("B", 2, 50.0)], "type string, time bigint, value double")

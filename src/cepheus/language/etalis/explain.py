@@ -7,6 +7,7 @@ from lark.exceptions import UnexpectedToken
 
 from cepheus.core.errors import Diagnostic, did_you_mean
 from cepheus.core.source import Source
+from cepheus.language.etalis.habits import habit
 from cepheus.language.etalis.scan import RELATIONS
 from cepheus.language.tesla.scan import span_of
 
@@ -46,6 +47,9 @@ def explain(source: Source, tokens: list[Token], error: UnexpectedToken) -> Diag
     token = tokens[min(place, len(tokens) - 1)]
     accepts = frozenset(error.accepts or error.expected)
     stop = _full_stop(tokens, place, accepts)
+    if stop is not None and _is_part(tokens, stop):
+        hint = "give the argument of the event a variable, as in login(Id), and compare that"
+        return Diagnostic("syntax", "a value has no parts", span_of(source, stop), hint)
     if stop is not None:
         hint = "write a space behind it, or a new line" + (f"; {_WINDOW_HINT}" if stop is not token else "")
         return Diagnostic("syntax", "a full stop needs white space behind it", span_of(source, stop), hint)
@@ -60,6 +64,13 @@ def _full_stop(tokens: list[Token], place: int, accepts: frozenset[str]) -> Toke
             following = tokens[dot + 1]
             return tokens[dot] if following.isidentifier() else None
     return None
+
+
+def _is_part(tokens: list[Token], stop: Token) -> bool:
+    """Tell whether a dot stands between two names of which the second is compared, as in ``host.id = X``."""
+    place = next(index for index, token in enumerate(tokens) if token is stop)
+    around = [token.type for token in tokens[max(place - 1, 0) : place + 3]]
+    return len(around) == 4 and around[0] == "NAME" and around[2] == "NAME" and around[3] in ("EQUALS", "COMPARATOR")
 
 
 def _found(token: Token) -> str:
@@ -88,6 +99,8 @@ def _expected(accepts: frozenset[str]) -> str:
 def _hint(tokens: list[Token], place: int, accepts: frozenset[str]) -> str | None:
     token = tokens[min(place, len(tokens) - 1)]
     previous = tokens[place - 1] if place else None
+    if found := habit(tokens, place, accepts):
+        return found
     if token.type == "NAME" and "SEQ" in accepts:
         return did_you_mean(token.upper(), _OPERATORS) or "an operator is missing before it"
     closes = token.type in ("RPAR", "RSQB") and token.type not in accepts

@@ -95,6 +95,8 @@ def _read(source: Source, tokens: list[Token], lexical: list[Diagnostic]) -> Sta
         last = span_of(source, tokens[-1])
         if not any(error.span and error.span.start >= last.start for error in lexical):
             hint = "end the statement with a full stop"
+            if source.text[last.end :].lstrip(" \t").startswith("%"):
+                hint += "; % begins a comment, and a remainder is mod(X, 2)"
             message = "the text ends in the middle of a statement"
             builder.errors.append(Diagnostic("syntax", message, last, hint))
         return None

@@ -60,7 +60,7 @@ _TOKEN = re.compile(
     | (?P<PLAIN>[.+\-*/(),:?|\[\]])
     | \Z
     | (?P<unfinished_string>['"\u201c\u201d\u201e\u2018\u2019\u201a][^\n]*)
-    | (?P<stray>(?s:.))
+    | (?P<stray>&&|(?s:.))
     )""",
     re.VERBOSE,
 )
@@ -206,8 +206,14 @@ def _lexical_error(kind: str, span: Span) -> Diagnostic:
     shown = f"'{character}'" if character.isprintable() else f"U+{ord(character):04X}"
     hints = {
         "$": "variables begin with a capital letter, without a dollar sign",
-        "!": "write != for 'not equal'",
+        "!": "write NOT before a condition, != for 'not equal'",
+        "\\": "write NOT before a condition, != for 'not equal'",
         "&": "write AND",
+        "&&": "write AND",
+        "^": "a power is written as a product: X * X",
+        "\u2264": "write <=",
+        "\u2265": "write >=",
+        "\u2260": "write !=",
         ";": "statements end with a full stop",
     }
     return Diagnostic("character", f"{shown} has no meaning here", span, hints.get(character))

@@ -5,6 +5,8 @@ See build_expressions for what lies below them, and build_networks for networks.
 
 from __future__ import annotations
 
+import re
+
 from cepheus.core.errors import did_you_mean
 from cepheus.core.schema import Attribute, EventType
 from cepheus.core.source import Span
@@ -12,7 +14,7 @@ from cepheus.core.values import TYPE_NAMES, as_float
 from cepheus.language.tesla.build_expressions import Children
 from cepheus.language.tesla.build_networks import NetworkBuilder
 from cepheus.language.tesla.literals import read_count, read_number
-from cepheus.rules.expressions import Aggregate, AttributeRef, EventPattern, Expression, Parameter, Within
+from cepheus.rules.expressions import Aggregate, AttributeRef, Comparison, EventPattern, Expression, Parameter, Within
 from cepheus.rules.model import Aggregation, Assignment, ErrorDeclaration, Negation, Pattern, Policy, Rule, Selection
 from cepheus.rules.networks.model import Network
 from cepheus.rules.walk import walk
@@ -202,7 +204,7 @@ class Builder(NetworkBuilder):
         places = [place for place, operand in enumerate(operands) if isinstance(operand, Aggregate)]
         nested = sum(isinstance(node, Aggregate) for operand in operands for node in walk(operand))
         if len(places) != 1 or nested != sum(isinstance(node, Aggregate) for node in walk(operands[places[0]])):
-            self._misplaced_aggregate(nested, whole.span)
+            self._misplaced_aggregate(nested, whole)
             return Aggregation(_NO_AGGREGATE, span=whole.span)
         place = places[0]
         aggregate = operands[place]
@@ -216,17 +218,18 @@ class Builder(NetworkBuilder):
             self._error("aggregate", "this aggregate is not used", whole.span, hint)
         return Aggregation(aggregate, parameter, comparison, whole.span)
 
-    def _misplaced_aggregate(self, found: int, span: Span) -> None:
+    def _misplaced_aggregate(self, found: int, whole: Comparison) -> None:
+        assert whole.span is not None
         if found == 0:
             message = "found an expression where an event or an aggregate should be"
-            hint = "constraints on an event go into its parentheses: Temp(value>45)"
+            hint = f"a condition goes into the parentheses of an event: {_within_an_event(whole, whole.span)}"
         elif found == 1:
             message = "the aggregate must be one whole side of the comparison"
             hint = "move the arithmetic to the other side: Avg(..) > $limit/2"
         else:
             message = "a comparison in the pattern takes one aggregate"
             hint = "bind the first one to a parameter: $t = Avg(..) and $t < Max(..)"
-        self._error("aggregate", message, span, hint)
+        self._error("aggregate", message, whole.span, hint)
 
 
 def _bound_name(operand: Expression) -> str | None:
@@ -236,3 +239,18 @@ def _bound_name(operand: Expression) -> str | None:
             return name
         case _:
             return None
+
+
+def _within_an_event(condition: Comparison, span: Span) -> str:
+    """Write a condition into the parentheses of an event: the last that it names, or else the first of the pattern.
+
+    There it may even ask for parameters that are bound further on.
+    """
+    before = span.source.text[: span.start]
+    rule = before[max(before.lower().rfind("define"), 0) :]
+    named = {node.event for node in walk(condition) if isinstance(node, AttributeRef) and node.event is not None}
+    places = {name: place.start() for name in named if (place := re.search(rf"\b{name}\b", rule))}
+    first = re.search(r"(?i)\bfrom\s+([^\W\d]\w*)", rule)
+    event = max(places, key=lambda name: places[name]) if places else first[1] if first else "Temp"
+    own = re.sub(rf"\b{event}\.", "", span.text)
+    return f"{event}({own})"

@@ -101,6 +101,9 @@ def _starts(left: set[str], previous: str, before: list[Token]) -> list[str]:
     if {"LAST", "FIRST"} <= left:
         left -= {"LAST", "FIRST"}
         return ["'last' or 'first'"]
+    if left == {"INTEGER", "FLOAT"}:
+        left.clear()
+        return ["a length of time such as 5 min"]
     return ["a time in quotes"] if left == {"STRING"} else []
 
 

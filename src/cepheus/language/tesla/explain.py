@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from lark import Token
 from lark.exceptions import UnexpectedToken
 
 from cepheus.core.errors import Diagnostic, did_you_mean
 from cepheus.core.source import Source, Span
 from cepheus.language.tesla.expected import expected
+from cepheus.language.tesla.habits import NO_CHOICE, habit
 from cepheus.language.tesla.scan import span_of
+from cepheus.language.tesla.situation import Situation, situation_of
 from cepheus.rules.functions import AGGREGATES, FUNCTIONS
 
 _CLAUSES = frozenset({"WHERE", "CONSUMING", "MIN", "$END", "SEMICOLON", "_AND", "COMMA", "RPAR"})
@@ -21,38 +21,20 @@ _STARTS_OPERAND = (
     )
     | _POLICIES
 )
-_NOT_WORDS = frozenset({"NAME", "FUNCTION", "AGGREGATE", "STRING", "PARAMETER", "INTEGER", "FLOAT", "PERCENTAGE"})
+_SIGNS = frozenset(
+    {"STAR", "SLASH", "PLUS", "MINUS", "COLON", "COMMA", "DOT", "LPAR", "RPAR", "LBRACE", "RBRACE", "SEMICOLON"}
+    | {"EQUALS", "COMPARATOR", "QUESTION", "TILDE", "NAME", "STRING", "INTEGER", "FLOAT", "PERCENTAGE", "PARAMETER"}
+    | {"FUNCTION", "AGGREGATE", "COUNTED"}
+)
+_GOES_ON = frozenset({"LPAR", "RPAR", "DOT", "EQUALS", "COMPARATOR", "_AND", "COMMA", "PLUS", "MINUS", "STAR", "SLASH"})
+"""What may follow a name that begins a constraint."""
 _BEFORE_NAMES = frozenset({"DEFINE", "EVENT", "RULE", "AS", "DOT"})
 _AFTER_NAMES = frozenset({"LPAR", "EQUALS", "COMPARATOR", "COLON", "DOT"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Situation:
-    """A token that does not fit, its neighbours, the terminals that would fit, and the parentheses open there."""
-
-    token: Token
-    before: list[Token]
-    after: Token | None
-    accepts: frozenset[str]
-    open: list[Token]
-
-    @property
-    def kind(self) -> str:
-        return self.token.type
-
-    @property
-    def previous(self) -> str:
-        return self.before[-1].type if self.before else ""
-
-    @property
-    def is_word(self) -> bool:
-        """Whether the token is a keyword."""
-        return self.kind not in _NOT_WORDS and self.token.isalpha()
-
-
 def explain(source: Source, tokens: list[Token], error: UnexpectedToken) -> Diagnostic:
     """Say what is wrong at the token at which the parser stopped."""
-    situation = _situation(tokens, error)
+    situation = situation_of(source, tokens, error)
     if situation.kind == "LPAR" and situation.previous == "NAME" and not _is_plain_name(situation):
         return _unknown_call(situation, source)
     if situation.kind == "RPAR" and not situation.open:
@@ -67,30 +49,19 @@ def explain(source: Source, tokens: list[Token], error: UnexpectedToken) -> Diag
     return Diagnostic("syntax", message, span, _hint(situation, source))
 
 
-def _situation(tokens: list[Token], error: UnexpectedToken) -> _Situation:
-    place = next((index for index, token in enumerate(tokens) if token is error.token), len(tokens))
-    before = tokens[:place]
-    opened: list[Token] = []
-    for token in before:
-        if token.type == "LPAR":
-            opened.append(token)
-        elif token.type == "RPAR" and opened:
-            opened.pop()
-    after = tokens[place + 1] if place + 1 < len(tokens) else None
-    return _Situation(error.token, before, after, frozenset(error.accepts or ()), opened)
-
-
-def _is_plain_name(situation: _Situation) -> bool:
+def _is_plain_name(situation: Situation) -> bool:
     """Tell whether the name before the token is a type of an attribute, or refers to an event of the pattern."""
     kinds = [token.type for token in situation.before[-4:]]
     in_interval = len(kinds) == 4 and kinds[0] == "BETWEEN"
     return in_interval or kinds[-2:-1] in (["FROM"], ["BETWEEN"], ["COLON"], ["CONSUMING"], ["AS"])
 
 
-def _unknown_call(situation: _Situation, source: Source) -> Diagnostic:
+def _unknown_call(situation: Situation, source: Source) -> Diagnostic:
     """A name with parentheses where a value should be: an event without a selection, or a function there is not."""
     name = situation.before[-1]
     span = span_of(source, name)
+    if (situation.open or situation.in_where) and (elsewhere := _from_elsewhere(situation)):
+        return Diagnostic("function", f"there is no function '{name}'", span, elsewhere)
     if situation.open:
         close = did_you_mean(name, [*FUNCTIONS, *AGGREGATES.values()])
         return Diagnostic(
@@ -100,6 +71,29 @@ def _unknown_call(situation: _Situation, source: Source) -> Diagnostic:
         return Diagnostic("function", f"there is no function '{name}'", span, did_you_mean(name, FUNCTIONS))
     hint = f"say which to take: each {name}(..), last {name}(..), first {name}(..), or not {name}(..)"
     return Diagnostic("syntax", f"the event '{name}' stands here without a selection", span, hint)
+
+
+_ELSEWHERE = (
+    dict.fromkeys(("if", "iif", "iff", "case", "decode"), NO_CHOICE)
+    | dict.fromkeys(("ifnull", "nvl", "isnull"), "write coalesce(x, -1): the first value that is defined")
+    | dict.fromkeys(("now", "current_timestamp", "sysdate"), "'time' is the time of the event; a window looks back")
+    | dict.fromkeys(("pow", "power"), "a power is written as a product: x * x")
+    | dict.fromkeys(("substr", "substring", "left", "right"), "write starts_with(s, '..'), ends_with or matches")
+    | dict.fromkeys(("regexp_like", "regexp_matches", "rlike", "like"), "write matches(s, '..')")
+    | {"len": "write length(s)", "char_length": "write length(s)", "startswith": "write starts_with(s, '..')"}
+    | {"endswith": "write ends_with(s, '..')", "strip": "write trim(s)"}
+)
+"""Functions of other languages, and what is written here instead."""
+
+
+def _from_elsewhere(situation: Situation) -> str | None:
+    """Say what to write for a function, or a method, of another language."""
+    name = situation.before[-1].lower()
+    if len(situation.before) > 2 and situation.before[-2].type == "DOT":
+        close = did_you_mean(name, FUNCTIONS)
+        known = close.split("'")[1] if close else name if name in FUNCTIONS else None
+        return f"functions have no dot before them: {known}({situation.before[-3]}, ..)" if known else None
+    return _ELSEWHERE.get(name)
 
 
 def _found(token: Token) -> str:
@@ -117,15 +111,20 @@ def _found(token: Token) -> str:
             return f"'{text}'"
 
 
-def _hint(situation: _Situation, source: Source) -> str | None:
+def _hint(situation: Situation, source: Source) -> str | None:
     if situation.before and situation.before[0].type == "NETWORK":
         return _hint_in_network(situation)
     if situation.open and situation.kind == "NAME" and situation.previous in _POLICIES:
         return _unclosed(situation, source)  # the pattern goes on although the event before has not ended
-    return _hint_on_word(situation) or _hint_on_place(situation) or _hint_on_parenthesis(situation, source)
+    return (
+        habit(situation)
+        or _hint_on_word(situation)
+        or _hint_on_place(situation)
+        or _hint_on_parenthesis(situation, source)
+    )
 
 
-def _hint_in_network(situation: _Situation) -> str | None:
+def _hint_in_network(situation: Situation) -> str | None:
     kind, accepts = situation.kind, situation.accepts
     if "LBRACE" in accepts and "GIVEN" not in accepts and kind in ("INTEGER", "FLOAT"):
         return "say how likely each state is: YES: {YES: 0.9, NO: 0.1}"
@@ -136,7 +135,7 @@ def _hint_in_network(situation: _Situation) -> str | None:
     return None
 
 
-def _hint_on_word(situation: _Situation) -> str | None:
+def _hint_on_word(situation: Situation) -> str | None:
     """Recognise a mistake by the word itself."""
     kind, accepts, text = situation.kind, situation.accepts, situation.token.lower()
     if text == "or" and kind == "NAME":
@@ -147,8 +146,6 @@ def _hint_on_word(situation: _Situation) -> str | None:
         return "a network is written network Fire { node .. }"
     if kind in ("LBRACE", "RBRACE") and (situation.open or "LPAR" in accepts):
         return "write ( )"
-    if kind == "NOT" and situation.open:
-        return "write the opposite comparison, such as != or <="
     if kind == "BETWEEN" and "WITHIN" in accepts:
         return "a selection takes a window; only 'not' and aggregates take an interval"
     if kind in _POLICIES and situation.previous == "FROM" and "NAME" in accepts:
@@ -161,16 +158,15 @@ def _hint_on_word(situation: _Situation) -> str | None:
     if situation.is_word and named and "NAME" in accepts:
         return f"'{situation.token}' is a word of the language; choose another name"
     if kind == "NAME" and "NAME" not in accepts:
-        return did_you_mean(
-            text, [terminal.strip("_").lower() for terminal in accepts if terminal.strip("_").isalpha()]
-        )
+        return did_you_mean(text, [terminal.strip("_").lower() for terminal in accepts - _SIGNS - {"$END"}])
     return None
 
 
-def _hint_on_place(situation: _Situation) -> str | None:
+def _hint_on_place(situation: Situation) -> str | None:
     """Recognise a mistake by what is missing before the token."""
     kind, accepts = situation.kind, situation.accepts
-    if "_AND" in accepts and kind in _STARTS_OPERAND:
+    begins = kind != "NAME" or (situation.after is not None and situation.after.type in _GOES_ON)
+    if "_AND" in accepts and kind in _STARTS_OPERAND and begins:
         return "'and' is missing before it"
     if "WITHIN" in accepts and kind in ("INTEGER", "FLOAT"):
         return "'within' is missing before it"
@@ -187,13 +183,13 @@ def _hint_on_place(situation: _Situation) -> str | None:
     return None
 
 
-def _hint_on_parenthesis(situation: _Situation, source: Source) -> str | None:
+def _hint_on_parenthesis(situation: Situation, source: Source) -> str | None:
     """Point at a parenthesis that is still open, where the text ends or a clause begins."""
     if situation.open and "RPAR" in situation.accepts and situation.kind in _CLAUSES | {"WITHIN", "FROM", "BETWEEN"}:
         return _unclosed(situation, source)
     return None
 
 
-def _unclosed(situation: _Situation, source: Source) -> str:
+def _unclosed(situation: Situation, source: Source) -> str:
     span = span_of(source, situation.open[-1])
     return f"the '(' in line {span.line}, column {span.column} is not closed"

@@ -116,6 +116,8 @@ def read_duration(number: str, unit: str) -> int:
     length = UNITS.get(unit.lower())
     if length is None:
         hint = did_you_mean(unit.lower(), UNITS) or "write one of us, ms, s, min, h, day, week"
+        if any(letter.isdigit() for letter in unit):
+            hint = "write one number and one unit, such as 90 min"
         raise LiteralError("unit", f"there is no unit of time '{_short(unit)}'", hint)
     if "e" in number.lower():
         raise LiteralError("duration", f"{_short(number)} is not a length of time", "write it without an exponent")

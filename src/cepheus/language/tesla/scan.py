@@ -19,7 +19,7 @@ MAX_NESTING = 100
 
 _UNFINISHED_STRING = r"""['"\u201c\u201d\u201e\u2018\u2019\u201a][^\n]*"""
 _UNFINISHED_COMMENT = r"/\*(?s:.)*"
-_STRAY = r"(?s:.)"
+_STRAY = r"&&|\|\||(?s:.)"
 _MISTAKES = frozenset({"unfinished_comment", "unfinished_string", "stray"})
 
 
@@ -88,7 +88,7 @@ class Scanner:
                 comments.append(Lexeme(kind, text, start, end))
                 continue
             elif kind in _MISTAKES:
-                errors.append(_lexical_error(kind, Span(source, start, end)))
+                errors.append(_lexical_error(kind, Span(source, start, end), tokens))
                 continue
             tokens.append(Lexeme(kind, text, start, end))
         _classify_calls(tokens)
@@ -180,7 +180,7 @@ def _surrogates(source: Source) -> list[Diagnostic]:
 _CLOSING_QUOTES = dict.fromkeys("\u201c\u201d\u201e", "\u201d") | dict.fromkeys("\u2018\u2019\u201a", "\u2019")
 
 
-def _lexical_error(kind: str, span: Span) -> Diagnostic:
+def _lexical_error(kind: str, span: Span, before: list[Token]) -> Diagnostic:
     if kind == "unfinished_comment":
         return Diagnostic(
             "comment", "this comment never ends", Span(span.source, span.start, span.start + 2), "write */"
@@ -196,14 +196,36 @@ def _lexical_error(kind: str, span: Span) -> Diagnostic:
         )
     character = span.text
     shown = f"'{character}'" if character.isprintable() else f"U+{ord(character):04X}"
-    hints = {
-        "$": "a parameter is written $name",
-        "\\": "a parameter is written $name",
-        "!": "write != for 'not equal'",
-        "%": "a percent sign may only follow a number",
-        "[": "write ( )",
-        "&": "write 'and'",
-        "|": "there is no 'or': write two rules",
-        "@": "times are written within 5 min from Smoke",
-    }
-    return Diagnostic("character", f"{shown} has no meaning here", span, hints.get(character))
+    hint = _opposite(span, before) if character == "!" else _STRAY_HINTS.get(character)
+    if character == "[" and before and before[-1].lower() == "in":
+        hint = "there is no 'in': write a rule for each value, or for texts matches(name, 'one|other')"
+    return Diagnostic("character", f"{shown} has no meaning here", span, hint)
+
+
+_STRAY_HINTS = {
+    "$": "a parameter is written $name",
+    "\\": "a parameter is written $name",
+    "%": "a percent sign may only follow a number; a remainder is mod(x, 2)",
+    "[": "write ( )",
+    "&": "write 'and'",
+    "&&": "write 'and'",
+    "|": "there is no 'or': write two rules",
+    "||": "there is no 'or': write two rules; texts are put together by concat(a, b)",
+    "@": "times are written within 5 min from Smoke, attributes by their names alone",
+    "^": "a power is written as a product: x * x",
+    "`": "names stand as they are, strings in ' or \"",
+    "\u2264": "write <=",
+    "\u2265": "write >=",
+    "\u2260": "write !=",
+}
+
+
+def _opposite(span: Span, before: list[Token]) -> str:
+    """Say how the opposite of what follows an exclamation mark is written."""
+    name = re.match(r"\s*([^\W\d]\w*)\s*(\(?)", span.source.text[span.end :])
+    if name is None:
+        return "write != for 'not equal', or the opposite comparison"
+    inside = sum((token.type == "LPAR") - (token.type == "RPAR") for token in before) > 0
+    if name[2]:
+        return f"write {name[1]}(..) = false" if inside else f"write not {name[1]}(..)"
+    return f"write {name[1]} = false"

@@ -13,6 +13,9 @@ from cepheus.rules.check.wording import find_name, text_of
 from cepheus.rules.expressions import Aggregate, AttributeRef, Call
 from cepheus.rules.functions import AGGREGATES
 
+_NULLS = ("null", "none", "nil")
+_NULL_HINT = "coalesce(x, -1) = -1 asks whether x is undefined, x = x whether it is not"
+
 LISTS_HINT = "let a rule of ETALIS take the list apart, and read what that makes"
 """What to do about a list where rules of TESLA read."""
 
@@ -49,6 +52,9 @@ def attributes(scope: RuleScope, known: KnownTypes, findings: Findings) -> None:
 def _attribute(node: AttributeRef, type_name: str, known: KnownTypes, findings: Findings) -> None:
     found = known.attributes(type_name)
     if found is None:
+        if node.name.lower() in _NULLS and node.event is None:
+            message = f"'{node.name}' is read as an attribute of '{type_name}', as there is no such value"
+            findings.warning("null", message, node.span, _NULL_HINT)
         if node.name in RESERVED and node.name != TIME_ATTRIBUTE:
             span = find_name(node.span, node.name, last=True)
             findings.error(
@@ -59,6 +65,7 @@ def _attribute(node: AttributeRef, type_name: str, known: KnownTypes, findings: 
             )
     elif node.name not in found:
         hint = did_you_mean(node.name, found) or f"{type_name} has the attributes {', '.join(found)}"
+        hint = _NULL_HINT if node.name.lower() in _NULLS else hint
         span = find_name(node.span, node.name, last=True)
         findings.error("unknown-attribute", f"'{type_name}' has no attribute '{node.name}'", span, hint)
     else:

@@ -154,7 +154,7 @@ def _attribute_references(scope: RuleScope, site: Site, findings: Findings) -> N
                 f"inside {node.event}(..) write just '{node.name}'",
             )
         else:
-            _reference(scope, node.event, site.index, span, findings)
+            _reference(scope, node.event, site.index, span, findings, attribute=node.name)
 
 
 def _nameless(scope: RuleScope, site: Site, node: AttributeRef, findings: Findings) -> None:
@@ -166,8 +166,10 @@ def _nameless(scope: RuleScope, site: Site, node: AttributeRef, findings: Findin
     findings.error("no-event", f"in {where}, '{node.name}' belongs to no event", node.span, hint)
 
 
-def _reference(scope: RuleScope, name: str, index: int, span: Span | None, findings: Findings) -> None:
-    """Check one reference to an event made at the given part of the pattern."""
+def _reference(
+    scope: RuleScope, name: str, index: int, span: Span | None, findings: Findings, attribute: str | None = None
+) -> None:
+    """Check one reference to an event, or to an attribute of it, made at the given part of the pattern."""
     introduced = scope.events.get(name)
     if introduced is not None:
         if introduced.index > index:
@@ -194,6 +196,10 @@ def _reference(scope: RuleScope, name: str, index: int, span: Span | None, findi
     close = (
         did_you_mean(name, scope.events) if called is None else f"the event of type '{name}' is called '{called}' here"
     )
+    if attribute is not None:  # other languages write the parts of an object so
+        hint = f"an attribute has no dot in its name: let the data call it {name}_{attribute}" + (
+            f"; {hint}" if hint else ""
+        )
     findings.error("unknown-event", f"no event of the pattern is called '{name}'", span, close or hint)
 
 

@@ -3,41 +3,34 @@
 from __future__ import annotations
 
 import re
-import warnings
 
 from cepheus.core.source import Span
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.expressions import Call, Constant
-from cepheus.rules.functions import compile_pattern
+from cepheus.rules.patterns import PatternFault, fault_in
+
+_LETTER = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)|[^\\]", re.DOTALL)
+"""A letter of a string as it is written, with its escape."""
 
 
 def check_regex(node: Call, findings: Findings) -> None:
-    """Check the regular expression that a call writes out, and point at the letter where it breaks."""
+    """Check the regular expression that a call writes out, and point at the letters where it breaks."""
     match node:
         case Call(function="matches", arguments=(_, Constant(value=str(pattern)) as constant)):
-            _regex(pattern, constant.span, findings)
+            fault = fault_in(pattern)
         case _:
-            pass
+            return
+    if fault is not None:
+        hint = fault.hint.replace("\\", "\\\\")  # as it is written in a string of a rule
+        findings.error("regular-expression", fault.message, _place(fault, pattern, constant.span), hint)
 
 
-def _regex(pattern: str, span: Span | None, findings: Findings) -> None:
-    position: int | None = None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python warns of what it will read otherwise one day; it reads it now
-            compile_pattern(pattern)
-        return
-    except re.error as error:
-        reason, position = error.msg, error.pos
-    except (OverflowError, RecursionError):
-        reason = "it is too large"
-    if span is not None and position is not None and span.text[1:-1] == pattern:
-        start = span.start + 1 + min(position, max(0, len(pattern) - 1))
-        span = Span(span.source, start, start + 1)
-    place = "" if position is None else f" at letter {position + 1}"
-    findings.error(
-        "regular-expression",
-        f"this is not a regular expression: {reason}{place}",
-        span,
-        "write a backslash before a sign that stands for itself, such as \\( or \\*",
-    )
+def _place(fault: PatternFault, pattern: str, span: Span | None) -> Span | None:
+    """Give the place of a fault in the text of the rule, where a letter may be written as an escape."""
+    if span is None or fault.start is None or fault.end is None:
+        return span
+    letters = [match.end() for match in _LETTER.finditer(span.text, 1, len(span.text) - 1)]
+    if len(letters) != len(pattern):
+        return span
+    ends = [1, *letters]
+    return Span(span.source, span.start + ends[fault.start], span.start + ends[min(fault.end, len(pattern))])

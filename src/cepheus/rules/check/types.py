@@ -84,6 +84,8 @@ def _constraint(rule: RuleInference, site: Site) -> None:
         if not rule.unifier.learn(slot, Family.BOOL, Origin("used as a condition", node.span)):
             message = f"a constraint must be true or false, {rule.inference.describe(node, slot, own)}"
             hint = f"compare it with something: '{text_of(node)} = ..'"
+            if isinstance(node, Constant) and text_of(node).isdecimal():
+                hint += "; numbers have no commas within"
             rule.inference.findings.error("not-a-condition", message, node.span, hint)
         return
     slots = [rule.infer(operand, own) for operand in node.operands]

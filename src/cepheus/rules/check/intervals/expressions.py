@@ -200,16 +200,17 @@ def _comparison(node: Comparison, kinds: Kinds, findings: Findings) -> None:
         one, other = kind_of(left, kinds), kind_of(right, kinds)
         if one is not None and other is not None and not _comparable(one, other):
             message = f"values of different types never compare: {_told(left, one)}, {_told(right, other)}"
-            findings.error("comparison", message, right.span or node.span, _comparison_hint(right, one))
+            findings.error("comparison", message, right.span or node.span, _hint(left, other) or _hint(right, one))
         elif operator not in ("=", "!=") and ValueType.LIST in (one, other):
             which = left if one is ValueType.LIST else right
             message = f"lists have no order, {_told(which, ValueType.LIST)}"
             findings.error("comparison", message, node.span, "compare their lengths, or their elements")
 
 
-def _comparison_hint(right: Expression, wanted: ValueType) -> str | None:
-    if isinstance(right, Constant) and isinstance(right.value, str) and wanted is not ValueType.STRING:
-        return f"'{right.value}' is a text; a variable begins with a capital letter"
+def _hint(side: Expression, wanted: ValueType) -> str | None:
+    """Recognise a variable that begins with a small letter, so that it is a text."""
+    if isinstance(side, Constant) and isinstance(side.value, str) and wanted is not ValueType.STRING:
+        return f"'{side.value}' is a text; a variable begins with a capital letter"
     return None
 
 

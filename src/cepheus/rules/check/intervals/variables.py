@@ -36,6 +36,9 @@ from cepheus.rules.interval.model import (
 )
 from cepheus.rules.walk import walk
 
+NO_NULL = "a null is no value: an event matches only if the arguments that the rule reads have one"
+"""For whoever asks for a missing value."""
+
 
 def check_variables(rule: IntervalRule, findings: Findings) -> None:
     """Check that the pattern binds what conditions and the head need, and that negations hide nothing."""
@@ -190,12 +193,10 @@ def _need(
 ) -> None:
     for name, span in variables:
         if name not in bound:
-            findings.error(
-                "unsafe-variable",
-                f"{name} has no value here",
-                span,
-                hint or "only variables of the pattern before WHERE, or of conditions before this one, have values",
-            )
+            known = "only variables of the pattern before WHERE, or of conditions before this one, have values"
+            if name.lower() in ("null", "none"):
+                known = NO_NULL
+            findings.error("unsafe-variable", f"{name} has no value here", span, hint or known)
 
 
 def mentioned_variables(pattern: IntervalPattern) -> frozenset[str]:

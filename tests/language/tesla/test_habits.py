@@ -1,0 +1,239 @@
+"""What people write who know SQL, Python or EQL: each is told what to write instead, and that can be written."""
+
+from __future__ import annotations
+
+import pytest
+
+import cepheus
+from cepheus.core.errors import Diagnostic, RuleError
+
+
+def finding(text: str) -> Diagnostic:
+    """Give the only thing that is wrong with a rule."""
+    with pytest.raises(RuleError) as caught:
+        cepheus.compile(text)
+    (found,) = caught.value.diagnostics
+    return found
+
+
+CONSTRAINTS: dict[str, tuple[str, str, str]] = {
+    "name in ('a', 'b')": ("in", "there is no 'in': write {}, or a rule for each value", "matches(name, 'a|b')"),
+    "name not in ('a', 'b')": ("not", "there is no 'not in': write {}", "name != 'a' and name != 'b'"),
+    "not starts_with(name, 'a')": ("not", "write {}", "starts_with(name, 'a') = false"),
+    "x > 3 and not matches(lower(name), '(a)')": ("not", "write {}", "matches(lower(name), '(a)') = false"),
+    "not open": ("not", "write {}", "open = false"),
+    "not (x > 3)": ("not", "write the opposite comparison, such as != or <=", "x <= 3"),
+    "!open": ("!", "write {}", "open = false"),
+    "!starts_with(name, 'a')": ("!", "write starts_with(..) = false", "starts_with(name, 'a') = false"),
+    "x > 3 && x < 9": ("&&", "write 'and'", "x > 3 and x < 9"),
+    "x = 2 || x = 3": ("||", "there is no 'or': write two rules; texts are put together by concat(a, b)", "x = 2"),
+    "x = 2 or x = 3": ("or", "there is no 'or': write two rules", "x = 2"),
+    "x is not null": (
+        "is",
+        "an undefined value makes every comparison fail: write {} to ask that there is one",
+        "x = x",
+    ),
+    "x IS NULL": (
+        "IS",
+        "give it a value that it never has, and ask for that: {}, or with '' for a text",
+        "coalesce(x, -1) = -1",
+    ),
+    "name LIKE 'a%'": ("LIKE", "write {}", "starts_with(name, 'a')"),
+    "name like '%a'": ("like", "write {}", "ends_with(name, 'a')"),
+    "name like '%a%'": ("like", "write {}", "contains(name, 'a')"),
+    "name like 'a'": ("like", "write {}", "name = 'a'"),
+    "name not like 'a%'": ("not", "write {}", "starts_with(name, 'a') = false"),
+    "name ilike 'A%'": ("ilike", "write {}", "starts_with(lower(name), 'a')"),
+    "name like 'a_b%c'": ("like", "write {}: . is any character, .* any text", "matches(name, 'a.b.*c')"),
+    "name like 'a.b_'": ("like", "write {}: . is any character, .* any text", "matches(name, 'a\\\\.b.')"),
+    "name =~ 'a.*'": ("~", "write {}", "matches(name, 'a.*')"),
+    "name ~ 'a.*'": ("~", "write {}", "matches(name, 'a.*')"),
+    "name matches 'a.*'": ("matches", "write {}", "matches(name, 'a.*')"),
+    "name rlike 'a.*'": ("rlike", "write {}", "matches(name, 'a.*')"),
+    "name contains 'a'": ("contains", "write {}", "contains(name, 'a')"),
+    "name starts with 'a'": ("starts", "write {}", "starts_with(name, 'a')"),
+    "x BETWEEN 3 AND 5": ("BETWEEN", "write {}", "3 <= x <= 5"),
+    "x not between 3 and 5": ("not", "write two rules, one with x < 3 and one with x > 5", "x < 3"),
+    "time >= 5 ms": (
+        "ms",
+        "a time is compared with a time, such as {}; between two times lie microseconds: A.time - B.time > 5000",
+        "timestamp '2026-01-31T12:00:00Z'",
+    ),
+    "x > 5m": (
+        "m",
+        "units stand behind 'within' alone: write the number, which is {} if the other is in microseconds",
+        "300000000",
+    ),
+    "x === 3": ("=", "comparisons are =, !=, <, <=, > and >=", "x = 3"),
+    "x ≥ 3": ("≥", "write >=", "x >= 3"),
+    "x % 2 = 0": ("%", "a percent sign may only follow a number; a remainder is {}", "mod(x, 2)"),
+    "x ** 2 > 4": ("*", "a power is written as a product: {}", "x * x"),
+    "x > 1_000": ("_000", "write {}", "1000"),
+    "x = 0x10": ("x10", "write {}", "16"),
+    "name = 'it''s'": ("'s'", "a quotation mark in a string is written {}", "\\'"),
+    "len(name) > 3": ("len", "write length(s)", "length(name) > 3"),
+    "name.startswith('a')": (
+        "startswith",
+        "functions have no dot before them: starts_with(name, ..)",
+        "starts_with(name, 'a')",
+    ),
+    "now() > time": ("now", "'time' is the time of the event; a window looks back", "x = 1"),
+    "x > :limit": (":", "a parameter is written $limit", "x > 1"),
+    "host.id = 3": (
+        "host",
+        "an attribute has no dot in its name: let the data call it {}; events that can be referred to here: A",
+        "host_id",
+    ),
+    "host.id.name = 'b'": (".", "an attribute has no dot in its name: let the data call it {}", "host_id_name"),
+}
+"""By a constraint: what is marked, the hint, and what of it can be written, or else what it advises to write."""
+
+VALUES = ("timestamp", "300000000", "mod(", "x * x", "1000", "16", "host_")
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS)
+def test_constraints(constraint: str) -> None:
+    marked, hint, advice = CONSTRAINTS[constraint]
+    found = finding(f"define F() from A({constraint})")
+    assert found.span is not None
+    assert (found.span.text, found.hint) == (marked, hint.format(advice))
+    if advice == "\\'":
+        advice = "name = 'it\\'s'"
+    elif advice.startswith(VALUES):
+        advice = f"{'time' if advice.startswith('timestamp') else 'x'} >= {advice}"
+    assert cepheus.compile(f"define F() from A({advice})").warnings == ()
+
+
+PATTERNS: dict[str, tuple[str, str, str]] = {
+    "A() and $a = Count(B() within 1 s from A) and $b = Count(C() within 1 s from A) and $a/$b > 0.1": (
+        "$a/$b > 0.1",
+        "a condition goes into the parentheses of an event: {}",
+        "A($a/$b > 0.1)",
+    ),
+    "A() and last Bee() within 1 s from A and Bee.x > A.x": (
+        "Bee.x > A.x",
+        "a condition goes into the parentheses of an event: {}",
+        "Bee(x > A.x)",
+    ),
+    "A() and last B() within 5 min": ("", "say which event the window ends at: {}", "within 5 min from A"),
+    "A() and last B() within 5 min before A": (
+        "before",
+        "say which event the window ends at: {}",
+        "within 5 min from A",
+    ),
+    "A() and last B() within 5 min after A": (
+        "after",
+        "the later event comes first, and looks back: from {}",
+        "B() and last A() within 5 min from B",
+    ),
+    "A() followed by B()": (
+        "followed",
+        "the later event comes first, and looks back: from {}",
+        "B() and last A() within 5 min from B",
+    ),
+    "A() -> B()": (
+        "-",
+        "the later event comes first, and looks back: from {}",
+        "B() and last A() within 5 min from B",
+    ),
+    "A, B": (
+        ",",
+        "every further event has its selection and its window: {}",
+        "and last B(..) within 5 min from A",
+    ),
+    "A() within 5 min": (
+        "within",
+        "the first event has no window; the others have one: {}",
+        "A(..) and last B(..) within 5 min from A",
+    ),
+    "every A()": (
+        "A",
+        "the first event is the terminator: every one counts, so it takes no selection",
+        "A()",
+    ),
+    "A a": ("a", "another name for the event is written {}", "A as a"),
+    "A() and no B() within 5 min from A": ("B", "write {}", "not B(..) within 5 min from A"),
+    "A() and all B() within 5 min from A": ("B", "write each B(..), last B(..) or first B(..)", "A()"),
+    "A() and !B() within 5 min from A": ("!", "write not B(..)", "A()"),
+    "A() and at least 3 B() within 5 min from A": (
+        "least",
+        "count them: {}",
+        "3 <= Count(B(..) within 5 min from A)",
+    ),
+    "A() and 3 B() within 5 min from A": (
+        "B",
+        "write 3 last B(..), or {}",
+        "3 <= Count(B(..) within 5 min from A)",
+    ),
+    "A() and last 3 B() within 5 min from A": ("3", "the number comes first: 3 last B(..)", "A()"),
+    "A() and Count(*) > 3": ("*", "say which events: {}", "Count(B() within 5 min from A)"),
+    "A() and last B() within '5 min' from A": (
+        "'5 min'",
+        "write it without quotation marks: {}",
+        "within 5 min from A",
+    ),
+    "A() and last B() within 1h30m from A": ("h30m", "write one number and one unit, such as {}", "90 min"),
+    "A() where x > 3": (
+        ">",
+        "'where' gives the new event its attributes; a condition goes into the parentheses of an event: {}",
+        "A(x > 3)",
+    ),
+    "A() having count > 3": (
+        "having",
+        "compare the aggregate in the pattern: {}",
+        "and Count(B(..) within 5 min from A) > 3",
+    ),
+    "A() and Count(B within 1 s from A) > 3 group by x": (
+        "group",
+        "bind what they have in common: {}",
+        "A(key=$k) and $n = Count(B(key=$k) within 5 min from A)",
+    ),
+}
+"""By a pattern: what is marked, the hint, and what of it can be written."""
+
+WHOLE = {
+    "A($a/$b > 0.1)": "A($a/$b > 0.1) and $a = Count(B() within 1 s from A) and $b = Count(C() within 1 s from A)",
+    "Bee(x > A.x)": "A() and last Bee(x > A.x) within 1 s from A",
+    "within 5 min from A": "A() and last B() within 5 min from A",
+    "90 min": "A() and last B() within 90 min from A",
+}
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_patterns(pattern: str) -> None:
+    marked, hint, advice = PATTERNS[pattern]
+    found = finding(f"define F() from {pattern}")
+    assert found.span is not None
+    assert (found.span.text, found.hint) == (marked, hint.format(advice))
+    rule = WHOLE.get(advice, advice).replace("..", "")
+    if rule.startswith(("not", "3", "Count", "and")):
+        rule = f"A() and {rule.removeprefix('and ')}" + (" > 3" if rule.startswith("Count") else "")
+    cepheus.compile(f"define F() from {rule}")
+
+
+def test_what_works_gives_what_was_meant() -> None:
+    program = cepheus.compile(f"define F() from {WHOLE['A($a/$b > 0.1)']}")
+    events = [{"type": "B", "time": 1}, {"type": "C", "time": 2}, {"type": "A", "time": 3}]
+    events += [{"type": "C", "time": 10 + n} for n in range(20)] + [{"type": "A", "time": 40}]
+    assert [event.time for event in program.detect(events).to_events()] == [3]
+
+
+@pytest.mark.parametrize("name", ["null", "NULL", "None"])
+def test_null_is_no_value(name: str) -> None:
+    (warning,) = cepheus.compile(f"define F() from A(x = {name})").warnings
+    assert warning.span is not None
+    assert (warning.code, warning.span.text) == ("null", name)
+    assert warning.hint == "coalesce(x, -1) = -1 asks whether x is undefined, x = x whether it is not"
+    declared = finding(f"event A(x: int?) define F() from A(x = {name})")
+    assert (declared.code, declared.hint) == ("unknown-attribute", warning.hint)
+
+
+def test_names_of_habits_stay_names() -> None:
+    rule = "define In(is: int) from Like(between_ = 1 and like = 2 and in = 3 and contains > 4) where is = Like.in"
+    assert cepheus.compile(rule).warnings == ()
+
+
+def test_a_missing_and_is_still_told() -> None:
+    assert finding("define F() from A(x > 3 y < 4)").hint == "'and' is missing before it"
+    assert finding("define F() from A(x > 3 open)").hint == "'and' is missing before it"
+    assert finding("define F() from A() last B() within 1 s from A").hint == "'and' is missing before it"
