@@ -178,3 +178,14 @@ def test_rules_over_intervals(engine: str, unit: TimeUnit, reading: str | None, 
     assert {(event["due"], event["n"]) for event in seen} == {(due * SECOND, n) for _, due, n in TIMES}
     late = [event for event in attributes(found) if "at" in event]
     assert [event for number, event in enumerate(late) if event not in late[:number]] == (LATE_ONES if reading else [])
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("engine", names())
+def test_beside_uncertain_numbers(engine: str, unit: TimeUnit) -> None:
+    given = [{**record, "n": {"value": record["n"], "error": "N(0, 1)"}} for record in orders(unit)]
+    program = cepheus.compile(RULES.replace("due > time", "n > 0 and due > time"))
+    found = program.detect(given, engine=engine, time_unit=unit.value)
+    assert [{n: v for n, v in event.items() if n != "probability"} for event in attributes(found)] == LATE_ONES
+    assert found.probabilities is not None
+    assert {kind for (name, kind) in found.columns if name != "left"} == {ValueType.TIMESTAMP}
