@@ -12,9 +12,9 @@ from typing import ClassVar
 import numpy as np
 
 from cepheus.core.batch import EventBatch
+from cepheus.core.compiled import announce_compilation
 from cepheus.core.errors import LimitError
 from cepheus.core.time import MAX_TIME
-from cepheus.engine.automata.compiled import FOLDER
 from cepheus.engine.automata.growth import (
     MAX_POOL_WORDS,
     drop_states,
@@ -35,7 +35,6 @@ from cepheus.engine.automata.snapshot import (
 )
 from cepheus.engine.automata.state import In, InstanceLane, Instances, InstanceTable, Shortage
 from cepheus.engine.automata.tables import flatten_automata
-from cepheus.engine.columns.compiled import announce_compilation
 from cepheus.engine.columns.engine import ColumnsEngine
 from cepheus.engine.columns.memory import At, address
 from cepheus.engine.columns.snapshot import DeployedRule
@@ -92,7 +91,7 @@ class AutomataEngine(ColumnsEngine):
         drop_states(self._table, self._instances, self._states.pop(name), self._context[At.TIME])
 
     def _flatten(self) -> Program:
-        announce_compilation(FOLDER)
+        announce_compilation(run)
         program, tables = flatten_automata(self._lowering, self._models)
         self._tables = tables  # keeps alive what the table of addresses points at
         self._table.use_tables(tables, self._lowering.column_count)

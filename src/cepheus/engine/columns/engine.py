@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch
+from cepheus.core.compiled import announce_compilation
 from cepheus.core.errors import CepheusError
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
-from cepheus.engine.columns.compiled import announce_compilation
 from cepheus.engine.columns.context import Context, Input, Scratch, State
 from cepheus.engine.columns.growth import adapt, grow, sweep_lanes
 from cepheus.engine.columns.intake import BatchWords, Intake
@@ -109,7 +109,7 @@ class ColumnsEngine:
         """Bring program, state and working space in line with the rules."""
         if not self._stale:
             return
-        announce_compilation()
+        announce_compilation(run)
         self._program = self._flatten()
         self._context.use_program(self._program)
         adapt(self._context, self._state, self._program, self._lowering)

@@ -10,14 +10,13 @@ from typing import ClassVar
 import numpy as np
 
 from cepheus.core.batch import EventBatch
+from cepheus.core.compiled import announce_compilation
 from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.event import Event, EventId
 from cepheus.core.schema import Schema
-from cepheus.engine.columns.compiled import announce_compilation
 from cepheus.engine.columns.memory import address
 from cepheus.engine.factors import require_factor
 from cepheus.engine.families import interval_rules
-from cepheus.engine.goals.compiled import FOLDER
 from cepheus.engine.goals.flatten import FlatProgram, Flattener, Since, TypeEntry
 from cepheus.engine.goals.functions import FunctionTable
 from cepheus.engine.goals.groups import Group, TableRegistry, Waiting, feed_one_another, make_group, split_rules
@@ -246,7 +245,7 @@ class GoalsEngine:
         """Bring the program in line with the rules."""
         if not self._stale:
             return
-        announce_compilation(FOLDER)
+        announce_compilation(run)
         rules = self.rules
         flattener = Flattener(self._types, self._tables.specs)
         limits = endless_limits(rules, self._limit)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.columns.aggregates import candidate
 from cepheus.engine.columns.choosing import choosing_by
 from cepheus.engine.columns.lanes import end_before, entry_row, entry_time, lane_at
 from cepheus.engine.columns.memory import At, fixed, number, peek, peek_float, poke, poke_float, word
 from cepheus.engine.columns.state import LaneState
 from cepheus.engine.columns.windows import lane_of, scope
-from cepheus.engine.probable.compiled import compiled, inlined, settled
+from cepheus.engine.probable.forms import settled
 from cepheus.engine.probable.state import REMEMBERED, SHARED_WORDS, Of
 from cepheus.engine.probable.tables import StepWorthField
 from cepheus.engine.probable.worth import bands_worth

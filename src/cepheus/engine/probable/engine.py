@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cepheus.core.batch import EventBatch
+from cepheus.core.compiled import announce_compilation
 from cepheus.core.distribution import Distribution, Normal, Uniform, parse_distribution
 from cepheus.core.error_column import ErrorColumn, ErrorKind
 from cepheus.core.errors import UnsupportedError
 from cepheus.core.event import Event, weigh
 from cepheus.core.schema import Schema
-from cepheus.engine.columns.compiled import announce_compilation
 from cepheus.engine.columns.context import Input, Scratch
 from cepheus.engine.columns.engine import ColumnsEngine
 from cepheus.engine.columns.intake import BatchWords, Intake
@@ -26,7 +26,6 @@ from cepheus.engine.columns.state import OUTPUT_HEADER, Status
 from cepheus.engine.factors import no_such_rule, require_factor
 from cepheus.engine.limits import DEFAULT_LIMIT
 from cepheus.engine.past import Past
-from cepheus.engine.probable.compiled import FOLDER
 from cepheus.engine.probable.error_plan import ErrorPlan, error_plan
 from cepheus.engine.probable.kernel import run
 from cepheus.engine.probable.lists import Lists
@@ -177,7 +176,7 @@ class ProbableEngine(ColumnsEngine):
     def _refresh(self) -> None:
         if not self._stale:
             return
-        announce_compilation(FOLDER)
+        announce_compilation(run)
         super()._refresh()
         assert self._worths is not None
         width = OUTPUT_HEADER + max((rule.stride for rule in self._order), default=0)
