@@ -163,6 +163,20 @@ def test_parts_are_seen() -> None:
     assert KernelCache(made).key != KernelCache(other).key
 
 
+def test_enumerations_of_the_same_name_are_told_apart() -> None:
+    from numba import types
+    from numba.core.registry import cpu_target
+
+    from cepheus.engine.columns.memory import At, table
+    from cepheus.engine.goals.layout import At as OtherAt
+
+    kept: KernelCache = table._cache  # type: ignore[attr-defined]
+    one, other = ((types.int64, types.IntEnumMember(each, types.int64), types.int64) for each in (At, OtherAt))
+    assert str(one) == str(other)
+    codegen = cpu_target.target_context.codegen()
+    assert kept._name(one, codegen) != kept._name(other, codegen)
+
+
 def test_what_is_written_elsewhere_is_not_kept() -> None:
     assert compiled(_step)._cache.cache_path is None  # type: ignore[attr-defined]
 

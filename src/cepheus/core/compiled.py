@@ -127,7 +127,8 @@ class KernelCache(NumbaCache):
             return None
         payload = pickle.loads(content)  # noqa: S301  # the store gives only what nobody else can have written
         rebuild: Any = CompileResult._rebuild
-        return rebuild(target_context, *payload)
+        found = rebuild(target_context, *payload)
+        return found if tuple(found.signature.args) == _arguments(sig) else None
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep the function compiled for a signature."""
@@ -156,8 +157,19 @@ class KernelCache(NumbaCache):
 
     def _name(self, sig: Any, codegen: Any) -> str:
         code = cast(Any, self._function).__code__.co_code
-        told = f"{sig!s}\0{codegen.magic_tuple()!r}\0{hashlib.sha256(code).hexdigest()}"
+        told = f"{' '.join(map(_told, _arguments(sig)))}\0{codegen.magic_tuple()!r}\0{hashlib.sha256(code).hexdigest()}"
         return f"{self._stem}-{hashlib.sha256(told.encode()).hexdigest()[:32]}"
+
+
+def _arguments(sig: Any) -> tuple[Any, ...]:
+    """Give the types of arguments that a function was compiled for."""
+    return tuple(getattr(sig, "args", sig))
+
+
+def _told(kind: Any) -> str:
+    """Give a type in words, with where it is written if it is an enumeration: several have the same name."""
+    enumeration = getattr(kind, "instance_class", None)
+    return f"{kind}" if enumeration is None else f"{kind} {enumeration.__module__}.{enumeration.__qualname__}"
 
 
 @cache

@@ -8,25 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import pairwise
 from typing import Any, ClassVar, assert_never
 
 from cepheus.core.batch import EventBatch
-from cepheus.core.distribution import Distribution, parse_distribution
+from cepheus.core.distribution import Distribution
 from cepheus.core.errors import OptionError
 from cepheus.core.event import Event, composite_id
 from cepheus.core.schema import TIME_ATTRIBUTE, Schema
 from cepheus.core.time import MIN_TIME
 from cepheus.core.values import Value, ValueType, as_float
+from cepheus.engine import snapshot_form as form
 from cepheus.engine.factors import no_such_rule, require_factor
 from cepheus.engine.families import tesla_rules
 from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites
 from cepheus.engine.past import Past
-from cepheus.engine.snapshot import pack, unpack
+from cepheus.engine.restored_rules import check_restored, require_values
+from cepheus.engine.snapshot import pack, restoring, unpack
 from cepheus.plan.columns import list_refused
 from cepheus.rules.check.wording import text_of
 from cepheus.rules.evaluate import Test, evaluator, tester
 from cepheus.rules.expressions import AttributeRef, Between, Constraint, Parameter, Scope, Within
-from cepheus.rules.json_form import from_json, to_json
+from cepheus.rules.json_form import to_json
 from cepheus.rules.model import AnyRule, Policy, Rule, RuleSet
 from cepheus.rules.reach import reach
 from cepheus.rules.resolve import Absent, Choose, Compute, Require, ResolvedRule, needed_aggregates, resolve
@@ -140,6 +143,19 @@ class _Deployed:
     def probability(self, constraints: Iterable[Constraint], match: _Match, calculus: Calculus) -> float:
         judgements = self.judge(constraints, match, calculus)
         return conjunction(judgement.estimate for judgement in judgements).probability if judgements else 1.0
+
+
+_HEADER = form.record(
+    rules=form.rules,
+    since=form.listing(form.count),
+    earlier=form.listing(form.by_name(form.integer)),
+    errors=form.by_name(form.by_name(form.distribution)),
+    factors=form.listing(form.probability),
+    fed=form.count,
+    ordinal=form.count,
+    time=form.time,
+    history=form.listing(form.record(event=form.event, ordinal=form.integer, consumed_by=form.listing(form.text))),
+)
 
 
 class ReferenceEngine:
@@ -463,24 +479,32 @@ class ReferenceEngine:
 
     def restore(self, data: bytes) -> None:
         """Take over a snapshot."""
-        header, _ = unpack(self.name, data)
-        rules = from_json(header["rules"]).rules
+        with restoring(self):
+            header, blobs = unpack(self.name, data)
+            form.only_blobs(blobs, ())
+            self._restore(_HEADER(header, "$"))
+
+    def _restore(self, header: dict[str, Any]) -> None:
         self._rules = {}
         for rule, since, earlier, factor in zip(
-            rules, header["since"], header["earlier"], header["factors"], strict=True
+            header["rules"], header["since"], header["earlier"], header["factors"], strict=True
         ):
             deployed = _Deployed(rule, since, earlier)
             deployed.factor = factor
             self._rules[deployed.resolved.name] = deployed
         self._fed, self._ordinal, self._time = header["fed"], header["ordinal"], header["time"]
-        self._errors = {
-            event_type: {name: parse_distribution(text) for name, text in errors.items()}
-            for event_type, errors in header["errors"].items()
-        }
+        self._errors = header["errors"]
         self._history = {}
-        for record in header["history"]:
-            stored = _from_json(record)
-            self._history.setdefault(stored.event.type, []).append(stored)
+        stored = [_Stored(each["event"], each["ordinal"], set(each["consumed_by"])) for each in header["history"]]
+        require_values((each.event for each in stored), check_restored(header["rules"]))
+        for each in stored:
+            form.require(each.ordinal < self._ordinal, "$.history", "a stored event has not come yet")
+            form.require(each.event.time <= self._time, "$.history", "a stored event has not come yet")
+            form.require(each.consumed_by <= self._rules.keys(), "$.history", "there is no such rule")
+            self._history.setdefault(each.event.type, []).append(each)
+        for events in self._history.values():
+            ordered = all(a.ordinal < b.ordinal and a.event.time <= b.event.time for a, b in pairwise(events))
+            form.require(ordered, "$.history", "the events are not in the order of the stream")
 
 
 def _constraints(step: Choose | Require) -> tuple[Constraint, ...]:
@@ -491,10 +515,3 @@ def _to_json(stored: _Stored) -> dict[str, Any]:
     event = stored.event
     record = asdict(event) | {"errors": {name: str(error) for name, error in event.errors.items()}}
     return {"event": record, "ordinal": stored.ordinal, "consumed_by": sorted(stored.consumed_by)}
-
-
-def _from_json(record: dict[str, Any]) -> _Stored:
-    fields = record["event"]
-    errors = {name: parse_distribution(text) for name, text in fields["errors"].items()}
-    event = Event(**(fields | {"errors": errors, "made_of": tuple(fields["made_of"])}))
-    return _Stored(event, record["ordinal"], set(record["consumed_by"]))

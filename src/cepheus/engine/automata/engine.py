@@ -31,7 +31,6 @@ from cepheus.engine.automata.snapshot import (
     read_instances,
     saved_instances,
     write_instances,
-    wrong_content,
 )
 from cepheus.engine.automata.state import In, InstanceLane, Instances, InstanceTable, Shortage
 from cepheus.engine.automata.tables import flatten_automata
@@ -40,6 +39,7 @@ from cepheus.engine.columns.memory import At, address
 from cepheus.engine.columns.snapshot import DeployedRule
 from cepheus.engine.columns.state import Status
 from cepheus.engine.limits import DEFAULT_LIMIT
+from cepheus.engine.snapshot import restoring, wrong_content
 from cepheus.plan.program import Program, Words
 from cepheus.plan.strings import StringTable
 
@@ -142,10 +142,11 @@ class AutomataEngine(ColumnsEngine):
 
     def restore(self, data: bytes) -> None:
         """Take over a snapshot: deploy its rules anew, put its events back and then the instances."""
-        events, saved = read_instances(self.name, data)
-        super().restore(events)
-        for instances in saved:
-            self._put_instances_back(instances)
+        with restoring(self):
+            events, saved = read_instances(self.name, data)
+            super().restore(events)
+            for instances in saved:
+                self._put_instances_back(instances)
 
     def _widen(self) -> None:
         instances = saved_instances(self._table, self._instances, self._states)

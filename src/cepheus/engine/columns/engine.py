@@ -22,11 +22,12 @@ from cepheus.engine.columns.outlet import Found, Outlet, to_batch
 from cepheus.engine.columns.output import Output
 from cepheus.engine.columns.replay import replay
 from cepheus.engine.columns.single import SingleInput
-from cepheus.engine.columns.snapshot import DeployedRule, Saved, StoredType, read, stored_type, write
+from cepheus.engine.columns.snapshot import DeployedRule, Saved, StoredType, read, require_texts, stored_type, write
 from cepheus.engine.columns.state import DONE, LIMIT, OUTPUT_HEADER, Status, TypeState
 from cepheus.engine.columns.texts import TextCensus, mark_texts
 from cepheus.engine.families import tesla_rules
 from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites
+from cepheus.engine.snapshot import restoring
 from cepheus.plan.flatten import flatten
 from cepheus.plan.lower import Lowering
 from cepheus.plan.lowered import LoweredRule
@@ -308,8 +309,10 @@ class ColumnsEngine:
 
     def restore(self, data: bytes) -> None:
         """Take over a snapshot: deploy its rules anew and put its events back."""
-        saved = read(self.name, data)
-        self.take_over(saved, StringTable(saved.texts))
+        with restoring(self):
+            saved = read(self.name, data)
+            require_texts(saved, saved.texts)
+            self.take_over(saved, StringTable(saved.texts))
 
     def take_over(self, saved: Saved, strings: StringTable) -> None:
         """Take over what a snapshot holds; ``strings`` has its texts."""
