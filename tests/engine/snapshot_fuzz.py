@@ -27,7 +27,7 @@ from cepheus.core.time import SECOND
 from cepheus.engine.interface import Engine
 from cepheus.engine.registry import create
 from cepheus.language import etalis, tesla
-from cepheus.rules.check import check
+from cepheus.rules.check import Checked, check
 
 sys.path.insert(0, str(__import__("pathlib").Path(__file__).parent))
 from snapshot_mutations import mutated
@@ -63,11 +63,12 @@ def instants(count: int, seed: int, *, uncertain: bool = False) -> list[Event]:
         errors = {}
         if uncertain and kind == "Temp" and draw.random() < 0.5:
             errors = {"value": draw.choice([Normal(0.0, 2.0), Uniform(-1.0, 1.0), parse_distribution("N(1, 2)")])}
-        attributes: dict[str, float | str | None] = {
+        all_attributes: dict[str, dict[str, float | str]] = {
             "Smoke": {"area": area},
             "Temp": {"area": area, "value": number},
             "Rain": {"x": -number, "word": draw.choice(["ab", "za", ""])},
-        }[kind]
+        }
+        attributes = all_attributes[kind]
         probability = 0.5 if uncertain and draw.random() < 0.2 else 1.0
         given = draw.choice([k, f"e{k}", None])
         events.append(Event(kind, k * SECOND, attributes, id=given, errors=errors, probability=probability))
@@ -92,14 +93,13 @@ class Subject:
     events: list[Event]
 
 
-def _types(program: object) -> Schema:
-    checked = getattr(program, "checked", program)
+def _types(checked: Checked) -> Schema:
     return Schema({**checked.composites, **checked.inputs}.values())
 
 
 def _tesla(name: str, *, uncertain: bool = False, threads: int = 1) -> Subject:
     program = cepheus.compile(RULES)
-    engine = create(name, program.rules.rules, _types(program), threads=threads)
+    engine = create(name, program.rules.rules, _types(program.checked), threads=threads)
     events = instants(120, 1, uncertain=uncertain)
     _run(engine, events[:60])
     return Subject(lambda: create(name, threads=threads), engine.snapshot(), events[60:])

@@ -7,9 +7,8 @@ is one paragraph of that page.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from itertools import pairwise
-from typing import Any, ClassVar, assert_never
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, assert_never
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import Distribution
@@ -18,13 +17,12 @@ from cepheus.core.event import Event, composite_id
 from cepheus.core.schema import TIME_ATTRIBUTE, Schema
 from cepheus.core.time import MIN_TIME
 from cepheus.core.values import Value, ValueType, as_float
-from cepheus.engine import snapshot_form as form
 from cepheus.engine.factors import no_such_rule, require_factor
 from cepheus.engine.families import tesla_rules
 from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites
 from cepheus.engine.past import Past
-from cepheus.engine.restored_rules import check_restored, require_values
-from cepheus.engine.snapshot import pack, restoring, unpack
+from cepheus.engine.reference_snapshot import read, stored_to_json
+from cepheus.engine.snapshot import pack, restoring
 from cepheus.plan.columns import list_refused
 from cepheus.rules.check.wording import text_of
 from cepheus.rules.evaluate import Test, evaluator, tester
@@ -143,19 +141,6 @@ class _Deployed:
     def probability(self, constraints: Iterable[Constraint], match: _Match, calculus: Calculus) -> float:
         judgements = self.judge(constraints, match, calculus)
         return conjunction(judgement.estimate for judgement in judgements).probability if judgements else 1.0
-
-
-_HEADER = form.record(
-    rules=form.rules,
-    since=form.listing(form.count),
-    earlier=form.listing(form.by_name(form.integer)),
-    errors=form.by_name(form.by_name(form.distribution)),
-    factors=form.listing(form.probability),
-    fed=form.count,
-    ordinal=form.count,
-    time=form.time,
-    history=form.listing(form.record(event=form.event, ordinal=form.integer, consumed_by=form.listing(form.text))),
-)
 
 
 class ReferenceEngine:
@@ -473,45 +458,31 @@ class ReferenceEngine:
             "fed": self._fed,
             "ordinal": self._ordinal,
             "time": self._time,
-            "history": [_to_json(stored) for events in self._history.values() for stored in events],
+            "history": [
+                stored_to_json(stored.event, stored.ordinal, stored.consumed_by)
+                for events in self._history.values()
+                for stored in events
+            ],
         }
         return pack(self.name, header)
 
     def restore(self, data: bytes) -> None:
         """Take over a snapshot."""
         with restoring(self):
-            header, blobs = unpack(self.name, data)
-            form.only_blobs(blobs, ())
-            self._restore(_HEADER(header, "$"))
-
-    def _restore(self, header: dict[str, Any]) -> None:
-        self._rules = {}
-        for rule, since, earlier, factor in zip(
-            header["rules"], header["since"], header["earlier"], header["factors"], strict=True
-        ):
-            deployed = _Deployed(rule, since, earlier)
-            deployed.factor = factor
-            self._rules[deployed.resolved.name] = deployed
-        self._fed, self._ordinal, self._time = header["fed"], header["ordinal"], header["time"]
-        self._errors = header["errors"]
-        self._history = {}
-        stored = [_Stored(each["event"], each["ordinal"], set(each["consumed_by"])) for each in header["history"]]
-        require_values((each.event for each in stored), check_restored(header["rules"]))
-        for each in stored:
-            form.require(each.ordinal < self._ordinal, "$.history", "a stored event has not come yet")
-            form.require(each.event.time <= self._time, "$.history", "a stored event has not come yet")
-            form.require(each.consumed_by <= self._rules.keys(), "$.history", "there is no such rule")
-            self._history.setdefault(each.event.type, []).append(each)
-        for events in self._history.values():
-            ordered = all(a.ordinal < b.ordinal and a.event.time <= b.event.time for a, b in pairwise(events))
-            form.require(ordered, "$.history", "the events are not in the order of the stream")
+            header = read(self.name, data)
+            self._rules, self._history = {}, {}
+            for rule, since, earlier, factor in zip(
+                header["rules"], header["since"], header["earlier"], header["factors"], strict=True
+            ):
+                deployed = _Deployed(rule, since, earlier)
+                deployed.factor = factor
+                self._rules[deployed.resolved.name] = deployed
+            self._fed, self._ordinal, self._time = header["fed"], header["ordinal"], header["time"]
+            self._errors = header["errors"]
+            for each in header["history"]:
+                stored = _Stored(each["event"], each["ordinal"], set(each["consumed_by"]))
+                self._history.setdefault(stored.event.type, []).append(stored)
 
 
 def _constraints(step: Choose | Require) -> tuple[Constraint, ...]:
     return step.constraints if isinstance(step, Choose) else (step.constraint,)
-
-
-def _to_json(stored: _Stored) -> dict[str, Any]:
-    event = stored.event
-    record = asdict(event) | {"errors": {name: str(error) for name, error in event.errors.items()}}
-    return {"event": record, "ordinal": stored.ordinal, "consumed_by": sorted(stored.consumed_by)}

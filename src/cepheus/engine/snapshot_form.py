@@ -18,6 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cepheus.core.distribution import Distribution, parse_distribution
 from cepheus.core.errors import CepheusError
@@ -243,7 +244,7 @@ def only_blobs(blobs: Mapping[str, bytes], names: Iterable[str]) -> None:
         fail("$", f"there is no table '{name[:40]}' here")
 
 
-def all_between(numbers: Words, low: int, high: int, path: str) -> None:
+def all_between(numbers: NDArray[np.signedinteger[Any]], low: int, high: int, path: str) -> None:
     """Refuse numbers that are not between two others, the second not included."""
     if numbers.size:
         require(int(numbers.min()) >= low and int(numbers.max()) < high, path, "something is named that does not exist")
