@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import platform
 import sys
-import tempfile
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
-from pathlib import Path
 
 import typer
 
 from cepheus import __version__
 from cepheus.cli.console import is_coloured
+from cepheus.core.errors import OptionError
 from cepheus.core.extras import how_to_install
 
 _REQUIRED = ("google-re2", "lark", "matplotlib", "numba", "numpy", "pyarrow", "rich", "typer")
@@ -87,7 +87,11 @@ def _spark() -> Iterator[Finding]:
     from cepheus.runtime.spark.java import OLDEST, find_java
 
     yield _package("pyspark", required=False, remedy=f"needed only for Spark: {how_to_install('spark')}")
-    java = find_java()
+    try:
+        java = find_java()
+    except OptionError as error:
+        yield Finding("java", error.diagnostics[0].message, str(error.diagnostics[0].hint), required=False)
+        return
     if java is None:
         remedy = f"Spark needs Java {OLDEST} or newer: install one, or {how_to_install('java')}"
         yield Finding("java", "not found", remedy, required=False)
@@ -112,24 +116,21 @@ def _network() -> Iterator[Finding]:
 
 def _cache() -> Finding:
     """Tell where compiled kernels are kept between runs."""
-    from cepheus.engine.columns.compiled import cache_folder
+    from cepheus.core.kernel_store import kernel_store
 
-    folder = cache_folder()
-    nearest = folder
-    while not nearest.exists() and nearest != nearest.parent:
-        nearest = nearest.parent
-    if _is_writable(nearest):
-        return Finding("kernel cache", str(folder))
     remedy = "every run will compile anew; set CEPHEUS_CACHE_DIR to a folder you own"
-    return Finding("kernel cache", f"{folder} cannot be written", remedy, required=False)
-
-
-def _is_writable(folder: Path) -> bool:
     try:
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError:
-        return False
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            store = kernel_store()
+    except OptionError as error:
+        found = error.diagnostics[0]
+        return Finding("kernel cache", f"{found.place}: {found.message}", f"every run will fail; {found.hint}")
+    if store is None:
+        return Finding("kernel cache", str(told[0].message) if told else "none", remedy, required=False)
+    if not os.access(store.folder, os.W_OK):
+        return Finding("kernel cache", f"{store.folder} cannot be written", remedy, required=False)
+    return Finding("kernel cache", f"{store.folder}{'' if store.key is None else ' (signed)'}")
 
 
 def _memory() -> str:

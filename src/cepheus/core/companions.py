@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,15 +98,6 @@ def _checked(
 def companions_to_json(companions: Companions) -> dict[str, dict[str, Parameter | None]]:
     """Give companions as JSON."""
     return {name: {"kind": type(each).__name__, **asdict(each)} for name, each in companions.items()}
-
-
-def companions_from_json(data: Mapping[str, Mapping[str, Any]]) -> dict[str, Companion]:
-    """Read companions from their JSON."""
-    kinds: dict[str, type[Companion]] = {"Normal": Normal, "Uniform": Uniform}
-    return {
-        name: kinds[fields["kind"]](**{field: value for field, value in fields.items() if field != "kind"})
-        for name, fields in data.items()
-    }
 
 
 def error_of_record(companion: Companion, record: Mapping[str, object]) -> Distribution | None:

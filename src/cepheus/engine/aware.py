@@ -16,6 +16,7 @@ from cepheus.core.error_column import ErrorColumn
 from cepheus.core.errors import UnsupportedError
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
+from cepheus.engine import snapshot_form as form
 from cepheus.engine.columns.engine import ColumnsEngine
 from cepheus.engine.factors import no_such_rule, require_factor
 from cepheus.engine.interface import Engine
@@ -26,13 +27,15 @@ from cepheus.engine.past import Past
 from cepheus.engine.probable.engine import ProbableEngine
 from cepheus.engine.probable.past import past_of
 from cepheus.engine.reference import ReferenceEngine
-from cepheus.engine.snapshot import pack, unpack
+from cepheus.engine.snapshot import pack, restoring, unpack
 from cepheus.engine.ties import TieCounts
 from cepheus.plan.strings import StringTable
 from cepheus.rules.model import AnyRule
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 
 T = TypeVar("T")
+
+_HEADER = form.record(at_work=form.one_of(ProbableEngine.name, ReferenceEngine.name))
 
 
 class AwareEngine:
@@ -129,20 +132,23 @@ class AwareEngine:
 
     def restore(self, data: bytes) -> None:
         """Take over a snapshot, of certain or uncertain events."""
-        header, blobs = unpack(self.name, data)
-        self._deployed = None  # a snapshot does not tell
-        if "at_work" not in header:
-            if is_parallel(header) and not isinstance(self._fast, ParallelEngine):
+        with restoring(self):
+            header, blobs = unpack(self.name, data)
+            self._deployed = None  # a snapshot does not tell
+            if "at_work" not in header:
+                if is_parallel(header) and not isinstance(self._fast, ParallelEngine):
+                    self._use(cast(Engine, self._fast), certain=True)
+                    self._earlier += self._fast.ties
+                    self._fast = ParallelEngine(self._limit, threads=1)
+                    self._engine = cast(Engine, self._fast)
+                self._fast.restore(data)
                 self._use(cast(Engine, self._fast), certain=True)
-                self._earlier += self._fast.ties
-                self._fast = ParallelEngine(self._limit, threads=1)
-                self._engine = cast(Engine, self._fast)
-            self._fast.restore(data)
-            self._use(cast(Engine, self._fast), certain=True)
-            return
-        kind = ProbableEngine if header["at_work"] == ProbableEngine.name else ReferenceEngine
-        self._use(kind(self._limit, self._calculus))
-        self._engine.restore(blobs["engine"])
+                return
+            found = _HEADER(header, "$")["at_work"]
+            form.only_blobs(blobs, ("engine",))
+            kind = ProbableEngine if found == ProbableEngine.name else ReferenceEngine
+            self._use(kind(self._limit, self._calculus))
+            self._engine.restore(blobs["engine"])
 
     def _give_way(self) -> None:
         """Let an engine that works out probabilities go on from here."""

@@ -18,11 +18,11 @@ from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.time import MIN_TIME
-from cepheus.core.values import ValueType
+from cepheus.engine import snapshot_form as form
 from cepheus.engine.completion import in_order_of_completion
 from cepheus.engine.interface import Engine
 from cepheus.engine.seams import Kinds, batch_as_taken, event_as_taken, kinds_of, moments_of, with_moments
-from cepheus.engine.snapshot import pack, unpack
+from cepheus.engine.snapshot import pack, restoring, unpack
 from cepheus.engine.ties import TieCounts
 from cepheus.rules.expressions import EventPattern
 from cepheus.rules.interval.model import Atom, IntervalRule, TimePoint
@@ -30,6 +30,14 @@ from cepheus.rules.model import AnyRule, Rule
 from cepheus.rules.walk import walk
 
 _KIND = "mixed"
+_SIDE = form.record(
+    {"kinds": form.by_name(form.by_name(form.value_type))},
+    engine=form.text,
+    rules=form.listing(form.row(form.text, form.text, form.listing(form.text), form.boolean, form.boolean)),
+)
+_HEADER = form.record(
+    {"moments": form.by_name(form.listing(form.text))}, sides=form.row(_SIDE, _SIDE), time=form.time, fed=form.count
+)
 
 Make = Callable[[str, Sequence[AnyRule], Schema], Engine]
 """Makes an engine of one family, by name, with rules deployed."""
@@ -113,8 +121,7 @@ class _Side:
         if state is not None:
             self.engine = self._make(saved["engine"], (), Schema())
             self.engine.restore(state)
-        kinds = saved.get("kinds", {})
-        self._kinds = {name: {key: ValueType(kind) for key, kind in own.items()} for name, own in kinds.items()}
+        self._kinds = saved.get("kinds", {})
         self._set({name: _Deployed(made, frozenset(reads), *when) for name, made, reads, *when in saved["rules"]})
 
     def seen(self, event: Event) -> Event | None:
@@ -292,11 +299,15 @@ class MixedEngine:
 
     def restore(self, data: bytes) -> None:
         """Take over the snapshots of both engines."""
-        header, states = unpack(_KIND, data)
-        for index, (side, saved) in enumerate(zip(self._sides, header["sides"], strict=True)):
-            side.restore(saved, states.get(str(index)))
-        self._time, self._fed = header["time"], header["fed"]
-        self._moments = {name: tuple(moments) for name, moments in header.get("moments", {}).items()}
+        with restoring(self):
+            header, states = unpack(_KIND, data)
+            found = _HEADER(header, "$")
+            form.only_blobs(states, ("0", "1"))
+            for index, (side, saved) in enumerate(zip(self._sides, found["sides"], strict=True)):
+                form.require(str(index) in states or not saved["rules"], "$.sides", "rules have no engine")
+                side.restore(saved, states.get(str(index)))
+            self._time, self._fed = found["time"], found["fed"]
+            self._moments = {name: tuple(moments) for name, moments in found.get("moments", {}).items()}
 
 
 def in_time_order(batches: Sequence[EventBatch]) -> EventBatch:

@@ -13,6 +13,7 @@ from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.time import MAX_TIME, MIN_TIME
 from cepheus.engine.interface import Engine
+from cepheus.engine.snapshot import restoring
 from cepheus.engine.ties import TieCounts
 from cepheus.rules.model import AnyRule
 from cepheus.uncertainty.bayes.networks import probabilities_at, verify
@@ -110,9 +111,10 @@ class NetworkedEngine:
 
     def restore(self, data: bytes) -> None:
         """Take over the state of an engine; the networks stay, and weigh its rules in place of those of then."""
-        self._engine.restore(data)
-        for network in self._networks.values():
-            self.set_network(network)
+        with restoring(self):
+            self._engine.restore(data)
+            for network in list(self._networks.values()):
+                self.set_network(network)
 
     def _turn(self, time: int) -> None:
         """Set the factors that hold at a time, unless those that are set do."""

@@ -7,12 +7,12 @@ is one paragraph of that page.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import islice, takewhile
-from typing import Any, ClassVar, assert_never
+from typing import ClassVar, assert_never
 
 from cepheus.core.batch import EventBatch
-from cepheus.core.distribution import Distribution, parse_distribution
+from cepheus.core.distribution import Distribution
 from cepheus.core.errors import OptionError
 from cepheus.core.event import Event, composite_id
 from cepheus.core.schema import HOME_ATTRIBUTE, Schema
@@ -22,15 +22,16 @@ from cepheus.engine.factors import no_such_rule, require_factor
 from cepheus.engine.families import tesla_rules
 from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites
 from cepheus.engine.past import Past
+from cepheus.engine.reference_snapshot import read, stored_to_json
 from cepheus.engine.seams import batch_of_made
 from cepheus.engine.situation import Deployed as _Deployed
 from cepheus.engine.situation import Match as _Match
 from cepheus.engine.situation import Stored as _Stored
-from cepheus.engine.snapshot import pack, unpack
+from cepheus.engine.snapshot import pack, restoring
 from cepheus.engine.ties import MOST_COMPARED, TieCounter, TieCounts
 from cepheus.rules.check.wording import text_of
 from cepheus.rules.expressions import Between, Constraint, Scope, Within
-from cepheus.rules.json_form import from_json, to_json
+from cepheus.rules.json_form import to_json
 from cepheus.rules.model import AnyRule, Policy, RuleSet
 from cepheus.rules.resolve import Absent, Choose, Compute, Require, scope_events
 from cepheus.uncertainty.aggregates import Computed, Member, compute_aggregate
@@ -420,30 +421,30 @@ class ReferenceEngine:
             "fed": self._fed,
             "ordinal": self._ordinal,
             "time": self._time,
-            "history": [_to_json(stored) for events in self._history.values() for stored in events],
+            "history": [
+                stored_to_json(stored.event, stored.ordinal, stored.consumed_by)
+                for events in self._history.values()
+                for stored in events
+            ],
         }
         return pack(self.name, header)
 
     def restore(self, data: bytes) -> None:
         """Take over a snapshot."""
-        header, _ = unpack(self.name, data)
-        rules = from_json(header["rules"]).rules
-        self._rules = {}
-        for rule, since, earlier, factor in zip(
-            rules, header["since"], header["earlier"], header["factors"], strict=True
-        ):
-            deployed = _Deployed(rule, since, earlier)
-            deployed.factor = factor
-            self._rules[deployed.resolved.name] = deployed
-        self._fed, self._ordinal, self._time = header["fed"], header["ordinal"], header["time"]
-        self._errors = {
-            event_type: {name: parse_distribution(text) for name, text in errors.items()}
-            for event_type, errors in header["errors"].items()
-        }
-        self._history = {}
-        for record in header["history"]:
-            stored = _from_json(record)
-            self._history.setdefault(stored.event.type, []).append(stored)
+        with restoring(self):
+            header = read(self.name, data)
+            self._rules, self._history = {}, {}
+            for rule, since, earlier, factor in zip(
+                header["rules"], header["since"], header["earlier"], header["factors"], strict=True
+            ):
+                deployed = _Deployed(rule, since, earlier)
+                deployed.factor = factor
+                self._rules[deployed.resolved.name] = deployed
+            self._fed, self._ordinal, self._time = header["fed"], header["ordinal"], header["time"]
+            self._errors = header["errors"]
+            for each in header["history"]:
+                stored = _Stored(each["event"], each["ordinal"], set(each["consumed_by"]))
+                self._history.setdefault(stored.event.type, []).append(stored)
 
 
 def _bounds(scope: Scope, match: _Match) -> tuple[int, int]:
@@ -457,16 +458,3 @@ def _bounds(scope: Scope, match: _Match) -> tuple[int, int]:
             return times[0] + 1, times[1]
         case _:
             assert_never(scope)
-
-
-def _to_json(stored: _Stored) -> dict[str, Any]:
-    event = stored.event
-    record = asdict(event) | {"errors": {name: str(error) for name, error in event.errors.items()}}
-    return {"event": record, "ordinal": stored.ordinal, "consumed_by": sorted(stored.consumed_by)}
-
-
-def _from_json(record: dict[str, Any]) -> _Stored:
-    fields = record["event"]
-    errors = {name: parse_distribution(text) for name, text in fields["errors"].items()}
-    event = Event(**(fields | {"errors": errors, "made_of": tuple(fields["made_of"])}))
-    return _Stored(event, record["ordinal"], set(record["consumed_by"]))

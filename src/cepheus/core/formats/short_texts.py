@@ -6,7 +6,6 @@ A text of up to 16 bytes is two words and a length, so telling two apart takes n
 from __future__ import annotations
 
 from enum import IntEnum
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -16,7 +15,7 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from cepheus.core import compiled
+from cepheus.core.compiled import compiled
 
 Codes = NDArray[np.int32]
 Words = NDArray[np.int64]
@@ -38,7 +37,6 @@ class _Slot(IntEnum):
 
 
 _LOW, _HIGH, _LENGTH, _CODE = map(int, _Slot)
-_FOLDER = compiled.folder_for([Path(__file__), Path(compiled.__file__)])
 
 
 def encode_short(array: pa.Array) -> pa.DictionaryArray | None:
@@ -125,4 +123,4 @@ def _code_texts(
     return count, len(codes)
 
 
-_code = compiled.compile_into(_FOLDER, _code_texts, inlined=False)
+_code = compiled(_code_texts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cepheus.engine.automata.compiled import compiled, inlined
+from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.automata.instances import (
     add_instance,
     drop_expired,

@@ -12,9 +12,9 @@ from typing import ClassVar
 import numpy as np
 
 from cepheus.core.batch import EventBatch
+from cepheus.core.compiled import announce_compilation
 from cepheus.core.errors import LimitError
 from cepheus.core.time import MAX_TIME
-from cepheus.engine.automata.compiled import FOLDER
 from cepheus.engine.automata.growth import (
     MAX_POOL_WORDS,
     drop_states,
@@ -31,16 +31,15 @@ from cepheus.engine.automata.snapshot import (
     read_instances,
     saved_instances,
     write_instances,
-    wrong_content,
 )
 from cepheus.engine.automata.state import In, InstanceLane, Instances, InstanceTable, Shortage
 from cepheus.engine.automata.tables import flatten_automata
-from cepheus.engine.columns.compiled import announce_compilation
 from cepheus.engine.columns.engine import ColumnsEngine
 from cepheus.engine.columns.memory import At, address
 from cepheus.engine.columns.snapshot import DeployedRule
 from cepheus.engine.columns.state import Status
 from cepheus.engine.limits import DEFAULT_LIMIT
+from cepheus.engine.snapshot import restoring, wrong_content
 from cepheus.engine.ties import TieCounts
 from cepheus.plan.program import Program, Words
 from cepheus.plan.strings import StringTable
@@ -98,7 +97,7 @@ class AutomataEngine(ColumnsEngine):
         drop_states(self._table, self._instances, self._states.pop(name), self._context[At.TIME])
 
     def _flatten(self) -> Program:
-        announce_compilation(FOLDER)
+        announce_compilation(run)
         program, tables = flatten_automata(self._lowering, self._models)
         self._tables = tables  # keeps alive what the table of addresses points at
         self._table.use_tables(tables, self._lowering.column_count)
@@ -149,10 +148,11 @@ class AutomataEngine(ColumnsEngine):
 
     def restore(self, data: bytes) -> None:
         """Take over a snapshot: deploy its rules anew, put its events back and then the instances."""
-        events, saved = read_instances(self.name, data)
-        super().restore(events)
-        for instances in saved:
-            self._put_instances_back(instances)
+        with restoring(self):
+            events, saved = read_instances(self.name, data)
+            super().restore(events)
+            for instances in saved:
+                self._put_instances_back(instances)
 
     def _widen(self) -> None:
         instances = saved_instances(self._table, self._instances, self._states)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cepheus.engine.automata.compiled import compiled, inlined
+from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.automata.state import INSTANCE_LANE_WORDS, RING_POWERS, SMALLEST_RING, In, InstanceLane, Shortage
 from cepheus.engine.automata.tables import KeyField, StateField
 from cepheus.engine.columns.lanes import before, mix, row_offset

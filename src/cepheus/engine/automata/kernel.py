@@ -8,8 +8,8 @@ made for the event are taken back, the caller grows what is full, and the event 
 
 from __future__ import annotations
 
+from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.automata.advance import advance
-from cepheus.engine.automata.compiled import compiled, inlined
 from cepheus.engine.automata.instances import add_instance, take_back
 from cepheus.engine.automata.settle import settle
 from cepheus.engine.automata.state import In
@@ -83,7 +83,7 @@ def _settle_all(context: int, memory: int, rules: int, now: int) -> int:
     return DONE
 
 
-run = loop_over(_process, compiled)
+run = loop_over(_process)
 """Process the queue of composite events and then the input of a context, from where the last call left it."""
 
 

@@ -6,7 +6,7 @@ those chosen already. They stand side by side in their lane, in the order of the
 
 from __future__ import annotations
 
-from cepheus.engine.automata.compiled import compiled, inlined
+from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.automata.instances import (
     drop_expired,
     end_before,

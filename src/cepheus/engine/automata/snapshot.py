@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cepheus.core.errors import SnapshotError
+from cepheus.engine import snapshot_form as form
 from cepheus.engine.automata.model import AutomatonModel
 from cepheus.engine.automata.state import In, InstanceLane, Instances, InstanceTable
 from cepheus.engine.columns.state import TypeState
@@ -46,17 +46,19 @@ def write_instances(kind: str, events: bytes, saved: Sequence[SavedInstances]) -
     return pack(kind, header, {_EVENTS: events, **blobs})
 
 
+_HEADER = form.record(instances=form.listing(form.row(form.text, form.count, form.count, form.count)))
+
+
 def read_instances(kind: str, data: bytes) -> tuple[bytes, list[SavedInstances]]:
-    """Open the envelope again; SnapshotError if it does not hold together."""
+    """Open the envelope again; an error if it does not hold together."""
     header, blobs = unpack(kind, data)
-    try:
-        saved = [
-            SavedInstances(rule, state, np.frombuffer(blobs[str(number)], "<i8").astype(np.int64).reshape(shape))
-            for number, (rule, state, *shape) in enumerate(header["instances"])
-        ]
-        return blobs[_EVENTS], saved
-    except (KeyError, ValueError, TypeError) as error:
-        raise wrong_content() from error
+    instances = _HEADER(header, "$")["instances"]
+    form.only_blobs(blobs, (_EVENTS, *map(str, range(len(instances)))))
+    saved = [
+        SavedInstances(rule, state, form.words(blobs, str(number), shape))
+        for number, (rule, state, *shape) in enumerate(instances)
+    ]
+    return blobs[_EVENTS], saved
 
 
 def fits(saved: SavedInstances, model: AutomatonModel, rows: Words) -> bool:
@@ -68,8 +70,3 @@ def fits(saved: SavedInstances, model: AutomatonModel, rows: Words) -> bool:
     numbers = saved.records[:, 1:]
     first, end = rows[types, TypeState.FIRST], rows[types, TypeState.NEXT]
     return bool(((numbers >= first) & (numbers < end)).all())
-
-
-def wrong_content() -> SnapshotError:
-    """Give the error for a snapshot that is whole but makes no sense."""
-    return SnapshotError.of("snapshot-content", "the snapshot does not hold what it should")

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from cepheus.engine.columns.compiled import compiled, inlined
+from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.columns.lanes import (
     before,
     end_before,

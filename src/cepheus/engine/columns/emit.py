@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cepheus.engine.columns.compiled import compiled, inlined
+from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.columns.lanes import (
     before,
     end_before,

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch
+from cepheus.core.compiled import announce_compilation
 from cepheus.core.errors import CepheusError
 from cepheus.core.event import Event
 from cepheus.core.schema import HOME_ATTRIBUTE, Schema
-from cepheus.engine.columns.compiled import announce_compilation
 from cepheus.engine.columns.context import Context, Input, Scratch, State
 from cepheus.engine.columns.growth import adapt, grow, sweep_lanes
 from cepheus.engine.columns.intake import BatchWords, Intake
@@ -22,11 +22,12 @@ from cepheus.engine.columns.outlet import Found, Outlet, to_batch
 from cepheus.engine.columns.output import Output
 from cepheus.engine.columns.replay import replay
 from cepheus.engine.columns.single import SingleInput
-from cepheus.engine.columns.snapshot import DeployedRule, Saved, StoredType, read, stored_type, write
+from cepheus.engine.columns.snapshot import DeployedRule, Saved, StoredType, read, require_texts, stored_type, write
 from cepheus.engine.columns.state import DONE, LIMIT, OUTPUT_HEADER, Status, TypeState
 from cepheus.engine.columns.texts import TextCensus, mark_texts
 from cepheus.engine.families import tesla_rules
 from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites
+from cepheus.engine.snapshot import restoring
 from cepheus.engine.ties import TieCounts
 from cepheus.plan.flatten import flatten
 from cepheus.plan.lower import Lowering
@@ -117,7 +118,7 @@ class ColumnsEngine:
         """Bring program, state and working space in line with the rules."""
         if not self._stale:
             return
-        announce_compilation()
+        announce_compilation(run)
         self._program = self._flatten()
         self._context.use_program(self._program)
         self._context.use_homes([layout.slots.get(HOME_ATTRIBUTE, -1) for layout in self._lowering.types.values()])
@@ -317,8 +318,10 @@ class ColumnsEngine:
 
     def restore(self, data: bytes) -> None:
         """Take over a snapshot: deploy its rules anew and put its events back."""
-        saved = read(self.name, data)
-        self.take_over(saved, StringTable(saved.texts))
+        with restoring(self):
+            saved = read(self.name, data)
+            require_texts(saved, saved.texts)
+            self.take_over(saved, StringTable(saved.texts))
 
     def take_over(self, saved: Saved, strings: StringTable) -> None:
         """Take over what a snapshot holds; ``strings`` has its texts."""

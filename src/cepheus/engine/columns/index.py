@@ -8,7 +8,7 @@ concerns, not for those there are.
 
 from __future__ import annotations
 
-from cepheus.engine.columns.compiled import compiled, inlined
+from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.columns.lanes import type_at
 from cepheus.engine.columns.machine import all_hold
 from cepheus.engine.columns.memory import At, fixed, number, peek, poke, prefetch, put, table, word

@@ -8,8 +8,8 @@ is full, and the same event is taken again.
 
 from __future__ import annotations
 
+from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.columns.choosing import choosing_by
-from cepheus.engine.columns.compiled import compiled, inlined
 from cepheus.engine.columns.emit import commit_output, emit, emit_window, enqueue, rule_at
 from cepheus.engine.columns.index import accept_indexed, take
 from cepheus.engine.columns.lanes import (
@@ -295,5 +295,5 @@ def _evaluate(context: int, rule_number: int, events_before: int) -> int:
     return DONE
 
 
-run = loop_over(_process, compiled)
+run = loop_over(_process)
 """Process the queue of composite events and then the input of a context, from where the last call left it."""

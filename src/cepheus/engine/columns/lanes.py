@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cepheus.engine.columns.compiled import compiled, inlined
+from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.columns.memory import At, fixed, peek, poke, put, signed, word
 from cepheus.engine.columns.state import (
     ENTRIES_FULL,

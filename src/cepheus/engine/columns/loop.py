@@ -8,9 +8,8 @@ the same event is taken again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from cepheus.engine.columns.compiled import inlined
+from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.columns.emit import trace
 from cepheus.engine.columns.lanes import place_row, type_at
 from cepheus.engine.columns.memory import At, fixed, peek, peek_half, poke, put, table
@@ -21,7 +20,7 @@ from cepheus.plan.program import HEADER, SLOT_ID, SLOT_START, SLOT_TIME, TypeFie
 Process = Callable[[int, int, int, int], int]
 
 
-def loop_over(process: Process, compiled: Callable[[Any], Any]) -> Callable[[int], int]:
+def loop_over(process: Process) -> Callable[[int], int]:
     """Give the loop of a kernel, compiled: it works on a context and gives the status it stopped with."""
     process_queue = compiled(with_parts(_process_queue, process=process))
     loop: Callable[[int], int] = compiled(with_parts(_run, process=process, _process_queue=process_queue))

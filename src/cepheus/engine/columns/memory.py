@@ -16,7 +16,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from cepheus.engine.columns.compiled import inlined
+from cepheus.core.compiled import inlined
 
 _WORD = ir.IntType(64)
 _HALF = ir.IntType(32)

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TypeVar, cast
 
+from cepheus.core.compiled import PARTS
+
 F = TypeVar("F", bound=Callable[..., object])
 
 
@@ -29,4 +31,5 @@ def with_parts(function: F, **parts: object) -> F:
     name = "_of_".join([function.__name__, *(owner.replace(".", "_") for owner in owners)])
     made = FunctionType(function.__code__, surroundings, name, function.__defaults__)
     made.__qualname__ = name
+    setattr(made, PARTS, parts)
     return cast(F, made)

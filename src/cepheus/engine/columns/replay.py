@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cepheus.engine.columns.compiled import compiled
+from cepheus.core.compiled import compiled
 from cepheus.engine.columns.kernel import accept, reserve
 from cepheus.engine.columns.lanes import append_entry, append_row, place_row, type_at, type_state_at
 from cepheus.engine.columns.memory import At, fixed, peek, poke, put, word

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheus.core import room
-from cepheus.engine.columns.compiled import compiled
+from cepheus.core.compiled import compiled
 from cepheus.plan.program import Words
 
 

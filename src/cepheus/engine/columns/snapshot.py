@@ -12,16 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from cepheus.core.errors import SnapshotError
 from cepheus.core.event import EventId
-from cepheus.core.schema import Attribute, EventType, Schema
-from cepheus.core.values import TYPE_NAMES, ValueType
-from cepheus.engine.columns.state import TypeState
+from cepheus.core.schema import Schema
+from cepheus.core.time import MAX_TIME, MIN_TIME
+from cepheus.core.values import ValueType
+from cepheus.engine import snapshot_form as form
+from cepheus.engine.columns.state import STRING_ID_FLOOR, TypeState
+from cepheus.engine.restored_rules import check_restored
 from cepheus.engine.snapshot import pack, unpack
-from cepheus.plan.layouts import TypeLayout
+from cepheus.plan.layouts import DOUBT, ERROR_MARKS, TypeLayout
 from cepheus.plan.lowered import LoweredRule
-from cepheus.plan.program import Words
-from cepheus.rules.json_form import from_json, to_json
+from cepheus.plan.program import HEADER, SLOT_ID, SLOT_START, SLOT_TIME, Words
+from cepheus.rules.json_form import to_json
 from cepheus.rules.model import Rule, RuleSet
 
 
@@ -124,32 +126,116 @@ def write(kind: str, saved: Saved) -> bytes:
     return pack(kind, header, blobs)
 
 
+_TYPE = form.record(
+    name=form.text,
+    first=form.count,
+    slots=form.by_name(form.count),
+    types=form.by_name(form.maybe(form.value_type)),
+    optional=form.listing(form.text),
+    told_by_data=form.listing(form.text),
+    shape=form.shape,
+    consumed=form.by_name(form.listing(form.count)),
+)
+_HEADER = form.record(
+    rules=form.rules,
+    schemas=form.listing(form.schema),
+    since=form.listing(form.by_name(form.count)),
+    fed=form.count,
+    time=form.time,
+    texts=form.listing(form.maybe(form.event_id)),
+    types=form.listing(_TYPE),
+)
+
+
 def read(kind: str, data: bytes) -> Saved:
-    """Open the bytes of a snapshot; SnapshotError if they do not hold together."""
+    """Open the bytes of a snapshot; an error if they do not hold together.
+
+    Texts may be kept elsewhere: ``require_texts`` looks at what is said of them.
+    """
     header, blobs = unpack(kind, data)
-    try:
-        rules = from_json(header["rules"]).rules
-        deployed = tuple(
-            DeployedRule(rule, _schema_from_json(schema), since)
-            for rule, schema, since in zip(rules, header["schemas"], header["since"], strict=True)
-        )
-        types = tuple(_stored_from_json(record, blobs[f"rows {k}"]) for k, record in enumerate(header["types"]))
-        return Saved(deployed, types, tuple(header["texts"]), header["fed"], header["time"])
-    except (KeyError, ValueError, TypeError) as error:
-        raise SnapshotError.of("snapshot-content", "the snapshot does not hold what it should") from error
-
-
-def _stored_from_json(record: dict[str, Any], blob: bytes) -> StoredType:
-    return StoredType(
-        record["name"],
-        record["first"],
-        record["slots"],
-        {name: None if text is None else TYPE_NAMES[text] for name, text in record["types"].items()},
-        tuple(record["optional"]),
-        tuple(record["told_by_data"]),
-        np.frombuffer(blob, "<i8").astype(np.int64).reshape(record["shape"]),
-        record["consumed"],
+    found = _HEADER(header, "$")
+    form.only_blobs(blobs, (f"rows {number}" for number in range(len(found["types"]))))
+    types = tuple(
+        _stored(each, form.words(blobs, f"rows {number}", each["shape"]), f"$.types[{number}]")
+        for number, each in enumerate(found["types"])
     )
+    deployed = tuple(
+        DeployedRule(rule, schema, since)
+        for rule, schema, since in zip(found["rules"], found["schemas"], found["since"], strict=True)
+    )
+    saved = Saved(deployed, types, tuple(found["texts"]), found["fed"], found["time"])
+    _require_sense(saved)
+    return saved
+
+
+def _stored(found: dict[str, Any], rows: Words, path: str) -> StoredType:
+    """Give the rows of a type; every slot that is named is one of the row's, and belongs to one attribute."""
+    names, optional = found["slots"], found["optional"]
+    form.require(rows.shape[1] >= HEADER, path, "the rows are too short")
+    form.require(found["types"].keys() == names.keys(), path, "other attributes have types than have slots")
+    form.require(names.keys() >= {*optional, *found["told_by_data"]}, path, "there is no such attribute")
+    taken = [slot + k for name, slot in names.items() for k in range(2 if name in optional else 1)]
+    form.require(len(set(taken)) == len(taken), path, "two attributes have the same slot")
+    form.all_between(np.array(taken, np.int64), HEADER, rows.shape[1], path)
+    for name, slot in names.items():
+        attribute, mark, kind = name.partition("#")
+        if mark and attribute:
+            first = names.get(f"{attribute}{ERROR_MARKS[0]}", slot)
+            form.require(first + _PLACES.get(f"#{kind}", -1) == slot, path, f"{name} stands elsewhere")
+        form.require(not mark or found["types"][name] is _SPECIAL.get(f"#{kind}"), path, f"{name} is of another type")
+    times = rows[:, SLOT_TIME]
+    form.require(bool((np.diff(times) >= 0).all()), path, "the events are not in the order of time")
+    form.all_between(times, MIN_TIME, MAX_TIME + 1, path)
+    form.require(bool((rows[:, SLOT_START] <= times).all()), path, "an event ends before it starts")
+    for name in optional:
+        form.all_between(rows[:, names[name] + 1], 0, 2, path)
+    for name, kind in found["types"].items():
+        if kind is ValueType.BOOL:
+            form.all_between(rows[:, names[name]], 0, 2, path)
+    return StoredType(
+        found["name"],
+        found["first"],
+        names,
+        found["types"],
+        tuple(optional),
+        tuple(found["told_by_data"]),
+        rows,
+        found["consumed"],
+    )
+
+
+_PLACES = {mark: place for place, mark in enumerate(ERROR_MARKS)}
+_SPECIAL = dict(zip((*ERROR_MARKS, DOUBT), (ValueType.INT, *[ValueType.FLOAT] * 3), strict=True))
+
+
+def _require_sense(saved: Saved) -> None:
+    """Refuse rules that make no sense, also with the stored events, and whatever names something that is not there."""
+    form.distinct(form.listing(form.text))([stored.name for stored in saved.types], "$.types")
+    names = {str(deployed.rule.name) for deployed in saved.rules}
+    ends = {stored.name: stored.first + len(stored.rows) for stored in saved.types}
+    for deployed in saved.rules:
+        for event_type, since in deployed.since.items():
+            form.require(since <= ends.get(event_type, 0), "$.since", "a rule sees events that have not come")
+    for stored in saved.types:
+        form.require(stored.consumed.keys() <= names, "$.types", "a rule that is not there has consumed events")
+        for numbers in stored.consumed.values():
+            form.all_between(np.array(numbers, np.int64), stored.first, ends[stored.name], "$.types")
+        if len(stored.rows):
+            form.require(int(stored.rows[-1, SLOT_TIME]) <= saved.time, "$.time", "stored events have not come yet")
+    types = {each.name: {name: kind for name, kind in each.types.items() if "#" not in name} for each in saved.types}
+    check_restored([each.rule for each in saved.rules], [each.schema for each in saved.rules], types)
+
+
+def require_texts(saved: Saved, texts: Collection[EventId | None]) -> None:
+    """Refuse stored events that name texts which do not exist."""
+    form.distinct(form.listing(form.event_id))([text for text in texts if text is not None], "$.texts")
+    end = max(1, len(texts))  # code 0 is what a row has for a text that no rule read when it was stored
+    for stored in saved.types:
+        ids = stored.rows[:, SLOT_ID]
+        form.all_between(~ids[(ids < 0) & (ids >= STRING_ID_FLOOR)], 0, len(texts), "$.types")
+        for name, kind in stored.types.items():
+            if kind is ValueType.STRING:
+                form.all_between(stored.rows[:, stored.slots[name]], 0, end, "$.types")
 
 
 def _schema_to_json(schema: Schema) -> list[list[Any]]:
@@ -157,15 +243,3 @@ def _schema_to_json(schema: Schema) -> list[list[Any]]:
         [t.name, [[a.name, None if a.type is None else a.type.value, a.optional] for a in t.attributes]]
         for t in schema.values()
     ]
-
-
-def _schema_from_json(data: list[list[Any]]) -> Schema:
-    return Schema(
-        EventType(
-            name,
-            tuple(
-                Attribute(a, None if text is None else TYPE_NAMES[text], optional) for a, text, optional in attributes
-            ),
-        )
-        for name, attributes in data
-    )

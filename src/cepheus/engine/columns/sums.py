@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from cepheus.engine.columns.compiled import compiled, inlined
+from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.columns.memory import float_of_bits, leading_zeros, peek, poke, signed
 from cepheus.plan.program import Floats
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.columns.aggregates import candidate, empty_aggregate, running_aggregate, scanned_aggregate
-from cepheus.engine.columns.compiled import compiled, inlined
 from cepheus.engine.columns.lanes import (
     before,
     column_at,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.columns.memory import fixed, peek, table
-from cepheus.engine.goals.compiled import call_3, compiled, inlined
+from cepheus.engine.goals.calls import call_3
 from cepheus.engine.goals.conditions import fits_loaded, hash_of_loaded
 from cepheus.engine.goals.layout import ARENA_FULL, DONE, ROW_HEADER, At, Match, TableState
 from cepheus.engine.goals.machine import identical

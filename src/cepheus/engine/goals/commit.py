@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.columns.memory import fixed, peek, poke
-from cepheus.engine.goals.compiled import call_2, compiled, inlined
+from cepheus.engine.goals.calls import call_2
 from cepheus.engine.goals.layout import (
     DONE,
     MARK_WORDS,

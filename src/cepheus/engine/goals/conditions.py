@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
+from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.columns.lanes import before
 from cepheus.engine.columns.memory import fixed, peek, poke, poke_float, signed, table
 from cepheus.engine.columns.sums import add_float, add_integer, clear, read_float, read_integer, sum_floats
-from cepheus.engine.goals.compiled import call_6, compiled, inlined
+from cepheus.engine.goals.calls import call_6
 from cepheus.engine.goals.layout import ROW_HEADER, At, Match, Row, Tag
 from cepheus.engine.goals.machine import (
     as_float,

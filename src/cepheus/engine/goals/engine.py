@@ -10,14 +10,13 @@ from typing import ClassVar
 import numpy as np
 
 from cepheus.core.batch import EventBatch
+from cepheus.core.compiled import announce_compilation
 from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.event import Event, EventId
 from cepheus.core.schema import Schema
-from cepheus.engine.columns.compiled import announce_compilation
 from cepheus.engine.columns.memory import address
 from cepheus.engine.factors import require_factor
 from cepheus.engine.families import interval_rules
-from cepheus.engine.goals.compiled import FOLDER
 from cepheus.engine.goals.flatten import FlatProgram, Flattener, Since, TypeEntry
 from cepheus.engine.goals.functions import FunctionTable
 from cepheus.engine.goals.groups import Group, TableRegistry, Waiting, feed_one_another, make_group, split_rules
@@ -34,7 +33,7 @@ from cepheus.engine.goals.outlet import HeadForm, goals_of, to_batch
 from cepheus.engine.goals.program import NodeKind
 from cepheus.engine.goals.progress import Goal
 from cepheus.engine.goals.running import Runner
-from cepheus.engine.goals.snapshot import Saved, SavedType, read, write, wrong_content
+from cepheus.engine.goals.snapshot import Saved, SavedType, read, require_matches, write
 from cepheus.engine.goals.specs import point_type
 from cepheus.engine.goals.store import NOWHERE, remove_row
 from cepheus.engine.goals.tables import fact_rows, width_of
@@ -43,6 +42,7 @@ from cepheus.engine.goals.upkeep import put_back, put_facts, sweep
 from cepheus.engine.goals.values import Texts
 from cepheus.engine.intervals.certain import Reads, reads_of, refuse_uncertain, refuse_uncertain_event
 from cepheus.engine.limits import DEFAULT_LIMIT, endless_limits
+from cepheus.engine.snapshot import restoring, wrong_content
 from cepheus.engine.ties import TieCounts
 from cepheus.plan.program import Words
 from cepheus.rules.interval.model import Atom, IntervalRule, TimePoint
@@ -252,7 +252,7 @@ class GoalsEngine:
         """Bring the program in line with the rules."""
         if not self._stale:
             return
-        announce_compilation(FOLDER)
+        announce_compilation(run)
         rules = self.rules
         flattener = Flattener(self._types, self._tables.specs)
         limits = endless_limits(rules, self._limit)
@@ -423,7 +423,10 @@ class GoalsEngine:
 
     def restore(self, data: bytes) -> None:
         """Take over a snapshot: build its graphs anew and put its goals back."""
-        saved = read(self.name, data)
+        with restoring(self):
+            self._restore(read(self.name, data))
+
+    def _restore(self, saved: Saved) -> None:
         self._begin(saved.texts)
         self._schema = Schema(saved.schema)
         for number, each in enumerate(saved.types):
@@ -435,6 +438,10 @@ class GoalsEngine:
         self._fed = saved.fed
         memory = self._memory
         for group, tables in zip(self._groups, saved.goals, strict=True):
+            for waiting, rows in zip(group.waiting(), tables, strict=True):
+                if rows.shape[1] != width_of(group.operand(waiting)):
+                    raise wrong_content("goals have another number of values")
+                require_matches(rows, group.operand(waiting).variables, saved.texts)
             self._put_goals(group, tables)
         memory[At.NOW] = saved.time
         memory.use_instant(saved.instant)
@@ -442,8 +449,6 @@ class GoalsEngine:
     def _put_goals(self, group: Group, tables: Sequence[Words]) -> None:
         """Put matches into the tables of a group, in the order of ``Group.waiting``."""
         for waiting, rows in zip(group.waiting(), tables, strict=True):
-            if rows.shape[1] != width_of(group.operand(waiting)):
-                raise wrong_content()
             node = self._node_number(group, waiting.node)
             self._put(rows, partial(self._put_back, waiting, node, rows.shape[1]))
 

@@ -7,8 +7,8 @@ back with a status, the caller makes some, and the same plan is run again.
 
 from __future__ import annotations
 
+from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.columns.memory import fixed, peek, peek_half, poke, table
-from cepheus.engine.goals.compiled import compiled, inlined
 from cepheus.engine.goals.known import find_known, identify, know, record_at, type_at
 from cepheus.engine.goals.layout import (
     ANSWER_NEEDED,

@@ -16,6 +16,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.columns.machine import compare_floats, compare_ints
 from cepheus.engine.columns.memory import (
     add_overflows,
@@ -27,7 +28,7 @@ from cepheus.engine.columns.memory import (
     signed,
     subtract_overflows,
 )
-from cepheus.engine.goals.compiled import call_2, compiled, inlined
+from cepheus.engine.goals.calls import call_2
 from cepheus.engine.goals.layout import ANSWER_WORDS, AnswerField, At, Need, Tag
 from cepheus.engine.goals.program import Op
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from cepheus.core.compiled import entry_point
 from cepheus.core.time import MIN_TIME
 from cepheus.engine.columns.memory import address
 from cepheus.engine.columns.sums import LIMBS
 from cepheus.engine.goals.absence import absence_step_behind
 from cepheus.engine.goals.commit import commit_behind
-from cepheus.engine.goals.compiled import entry_point
 from cepheus.engine.goals.conditions import solve_behind
 from cepheus.engine.goals.flatten import FlatProgram
 from cepheus.engine.goals.known import know_again

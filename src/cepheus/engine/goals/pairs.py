@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.columns.lanes import before
 from cepheus.engine.columns.memory import fixed, peek, poke, table
-from cepheus.engine.goals.compiled import call_3, compiled, inlined
+from cepheus.engine.goals.calls import call_3
 from cepheus.engine.goals.layout import ARENA_FULL, DONE, MATCH_HEADER, ROW_HEADER, At, Match, TableState
 from cepheus.engine.goals.matches import (
     copy_words,

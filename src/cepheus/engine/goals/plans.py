@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.columns.memory import fixed, peek, poke, signed, table
 from cepheus.engine.goals.absence import absence_step
 from cepheus.engine.goals.commit import commit
-from cepheus.engine.goals.compiled import compiled, inlined
 from cepheus.engine.goals.known import record_at
 from cepheus.engine.goals.layout import (
     ANSWER_NEEDED,

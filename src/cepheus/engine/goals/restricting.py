@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
+from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.columns.lanes import before
 from cepheus.engine.columns.memory import fixed, peek, peek_float, poke
 from cepheus.engine.goals.absence import blocked
-from cepheus.engine.goals.compiled import call_3, compiled, inlined
+from cepheus.engine.goals.calls import call_3
 from cepheus.engine.goals.conditions import solve
 from cepheus.engine.goals.layout import (
     ARENA_FULL,

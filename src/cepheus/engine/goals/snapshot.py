@@ -6,19 +6,28 @@ they have then, so a snapshot outlives changes of the kernel.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 import numpy as np
 
-from cepheus.core.errors import RuleError, SnapshotError
 from cepheus.core.event import EventId
+from cepheus.core.lists import list_of_text
 from cepheus.core.schema import EventType
+from cepheus.core.time import MAX_TIME, MIN_TIME
+from cepheus.engine import snapshot_form as form
+from cepheus.engine.columns.state import STRING_ID_FLOOR
 from cepheus.engine.goals.flatten import Since
+from cepheus.engine.goals.layout import MATCH_HEADER, RECORD_HEADER, TAG_BITS, TAGS_PER_WORD, Match, Record, Tag
+from cepheus.engine.goals.tables import tag_words
+from cepheus.engine.goals.values import CODED
+from cepheus.engine.restored_rules import check_restored_intervals
 from cepheus.engine.snapshot import pack, unpack
 from cepheus.plan.program import Words
-from cepheus.rules.interval.json_form import node_from_json, node_to_json
+from cepheus.rules.interval.json_form import node_from_json, node_to_json, read_interval_rule
 from cepheus.rules.interval.model import IntervalRule
+from cepheus.rules.json_fields import integer_between
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,44 +79,112 @@ def write(kind: str, saved: Saved) -> bytes:
     return pack(kind, header, blobs | {"instant": saved.instant.astype("<i8").tobytes()})
 
 
+def _event_type(data: object, path: str) -> EventType:
+    node = node_from_json(data, path)
+    form.require(isinstance(node, EventType), path, "this is no type of event")
+    return cast(EventType, node)
+
+
+_HEADER = form.record(
+    groups=form.listing(form.listing(read_interval_rule)),
+    since=form.listing(form.row(form.time, form.count)),
+    schema=form.listing(_event_type),
+    types=form.listing(form.row(form.text, integer_between(0, 1 << 16), form.maybe(form.listing(form.text)))),
+    goals=form.listing(form.listing(form.shape)),
+    instant=form.shape,
+    texts=form.listing(form.maybe(form.event_id)),
+    points=form.listing(form.time),
+    factors=form.by_name(form.probability),
+    fed=form.count,
+    time=form.time,
+)
+
+
 def read(kind: str, data: bytes) -> Saved:
-    """Open the bytes of a snapshot; SnapshotError if they do not hold together."""
+    """Open the bytes of a snapshot; an error if they do not hold together.
+
+    What goals and events name, only those can look at who know the graphs: ``require_values`` helps them.
+    """
     header, blobs = unpack(kind, data)
-    try:
-        return Saved(
-            groups=tuple(tuple(_rule(rule) for rule in rules) for rules in header["groups"]),
-            since=tuple(Since(time, missed) for time, missed in header["since"]),
-            schema=tuple(node_from_json(each) for each in header["schema"]),
-            types=tuple(
-                SavedType(name, arity, None if names is None else tuple(names))
-                for name, arity, names in header["types"]
-            ),
-            goals=tuple(
-                tuple(_array(blobs[f"goals {group} {table}"], shape) for table, shape in enumerate(shapes))
-                for group, shapes in enumerate(header["goals"])
-            ),
-            instant=_array(blobs["instant"], header["instant"]),
-            texts=tuple(header["texts"]),
-            points=tuple(header["points"]),
-            factors=dict(header["factors"]),
-            fed=header["fed"],
-            time=header["time"],
-        )
-    except (KeyError, ValueError, TypeError, RuleError) as error:
-        raise wrong_content() from error
+    found = _HEADER(header, "$")
+    names = [[f"goals {group} {table}" for table in range(len(shapes))] for group, shapes in enumerate(found["goals"])]
+    form.only_blobs(blobs, ("instant", *(name for own in names for name in own)))
+    saved = Saved(
+        groups=tuple(tuple(rules) for rules in found["groups"]),
+        since=tuple(Since(time, missed) for time, missed in found["since"]),
+        schema=tuple(found["schema"]),
+        types=tuple(SavedType(name, arity, known and tuple(known)) for name, arity, known in found["types"]),
+        goals=tuple(
+            tuple(form.words(blobs, name, shape) for name, shape in zip(own, shapes, strict=True))
+            for own, shapes in zip(names, found["goals"], strict=True)
+        ),
+        instant=form.words(blobs, "instant", found["instant"]),
+        texts=tuple(found["texts"]),
+        points=tuple(found["points"]),
+        factors=found["factors"],
+        fed=found["fed"],
+        time=found["time"],
+    )
+    _require_sense(saved)
+    return saved
 
 
-def wrong_content() -> SnapshotError:
-    """Give the error for a snapshot whose parts do not fit together."""
-    return SnapshotError.of("snapshot-content", "the snapshot does not hold what it should")
+def _require_sense(saved: Saved) -> None:
+    """Refuse rules that make no sense, and whatever names something that is not there."""
+    rules = [rule for group in saved.groups for rule in group]
+    form.require(all(saved.groups), "$.groups", "a group has no rules")
+    check_restored_intervals(rules, saved.schema)
+    form.require(saved.factors.keys() <= {str(rule.name) for rule in rules}, "$.factors", "there is no such rule")
+    form.require(list(saved.points) == sorted(set(saved.points)), "$.points", "the points in time are not in order")
+    form.distinct(form.listing(form.event_id))([text for text in saved.texts if text is not None], "$.texts")
+    form.distinct(form.listing(form.text))([each.name for each in saved.types], "$.types")
+    for each in saved.types:
+        known = each.attributes is None or len(each.attributes) == each.arity
+        form.require(known, "$.types", "a type has another number of arguments")
+    instant = saved.instant
+    if len(instant):
+        form.require(instant.shape[1] >= RECORD_HEADER, "$.instant", "the events are too short")
+        kinds = instant[:, Record.TYPE]
+        form.all_between(kinds, 0, len(saved.types), "$.instant")
+        for number in np.unique(kinds).tolist():
+            events, arity = instant[kinds == number], saved.types[number].arity
+            require_values(events, RECORD_HEADER, arity, saved.texts, "$.instant")
+            require_ids(events[:, Record.ID], saved.texts, "$.instant")
+        require_intervals(instant[:, Record.START], instant[:, Record.END], "$.instant")
 
 
-def _rule(data: Any) -> IntervalRule:
-    rule = node_from_json(data)
-    if not isinstance(rule, IntervalRule):
-        raise TypeError("not a rule")
-    return rule
+def require_matches(matches: Words, variables: int, texts: Sequence[EventId | None]) -> None:
+    """Refuse matches, with so many variables, that name texts which do not exist or are no matches at all."""
+    if not len(matches):
+        return
+    require_values(matches, MATCH_HEADER, variables, texts, "$.goals")
+    require_intervals(matches[:, Match.START], matches[:, Match.END], "$.goals")
+    require_ids(matches[:, MATCH_HEADER + tag_words(variables) + variables :], texts, "$.goals")
 
 
-def _array(blob: bytes, shape: list[int]) -> Words:
-    return np.frombuffer(blob, "<i8").astype(np.int64).reshape(shape)
+def require_values(rows: Words, tags_at: int, count: int, texts: Sequence[EventId | None], path: str) -> None:
+    """Refuse values of types that there are not, and texts and lists that there are not."""
+    values_at = tags_at + tag_words(count)
+    form.require(rows.shape[1] >= values_at + count, path, "the values do not fit in")
+    for place in range(count):
+        tags = rows[:, tags_at + place // TAGS_PER_WORD] >> (TAG_BITS * (place % TAGS_PER_WORD)) & (2**TAG_BITS - 1)
+        form.all_between(tags, 0, len(Tag), path)
+        values = rows[:, values_at + place]
+        form.all_between(values[np.isin(tags, CODED)], 0, len(texts), path)
+        form.all_between(values[tags == Tag.BOOL], 0, 2, path)
+        floats = np.ascontiguousarray(values[tags == Tag.FLOAT]).view(np.float64)
+        form.require(bool(np.isfinite(floats).all()), path, "a number is none")
+        for code in np.unique(values[tags == Tag.LIST]).tolist():
+            list_of_text(str(texts[code]))
+
+
+def require_ids(ids: Words, texts: Sequence[EventId | None], path: str) -> None:
+    """Refuse ids that are texts which do not exist."""
+    form.all_between(~ids[(ids < 0) & (ids >= STRING_ID_FLOOR)], 0, len(texts), path)
+
+
+def require_intervals(starts: Words, ends: Words, path: str) -> None:
+    """Refuse intervals that end before they start, or lie outside of time."""
+    form.all_between(ends, MIN_TIME, MAX_TIME + 1, path)
+    form.all_between(starts, MIN_TIME, MAX_TIME + 1, path)
+    form.require(bool((starts <= ends).all()), path, "something ends before it starts")

@@ -6,8 +6,8 @@ can be taken back when the plan must be run again with more room.
 
 from __future__ import annotations
 
+from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.columns.memory import fixed, peek, poke, table
-from cepheus.engine.goals.compiled import compiled, inlined
 from cepheus.engine.goals.conditions import NO_ROOM, solve
 from cepheus.engine.goals.layout import ARENA_FULL, DONE, MATCH_HEADER, RECORD_HEADER, At, Match, Record, StepState
 from cepheus.engine.goals.machine import same_value

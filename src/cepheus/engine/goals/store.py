@@ -7,9 +7,9 @@ table's own list serves. Rows of one table are equally wide, so what one gives b
 
 from __future__ import annotations
 
+from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.columns.lanes import before
 from cepheus.engine.columns.memory import fixed, peek, poke
-from cepheus.engine.goals.compiled import compiled, inlined
 from cepheus.engine.goals.layout import ROW_HEADER, At, Match, Row, TableState
 from cepheus.engine.goals.program import IndexCode, TableField
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from cepheus.core.compiled import compiled
 from cepheus.engine.columns.memory import fixed, peek, poke
-from cepheus.engine.goals.compiled import compiled
 from cepheus.engine.goals.conditions import condition_at
 from cepheus.engine.goals.layout import ROW_HEADER, At, OutputRecord
 from cepheus.engine.goals.matches import copy_words, key_hash, node_at

@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
+from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.columns.memory import fixed, peek, poke, poke_float, signed, table
-from cepheus.engine.goals.compiled import compiled, inlined
 from cepheus.engine.goals.layout import ROW_HEADER, At, Match, Row, TableState, Tag
 from cepheus.engine.goals.machine import as_float, compute, is_number, same_value, stir, stir_value
 from cepheus.engine.goals.matches import (

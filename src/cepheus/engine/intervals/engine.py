@@ -16,15 +16,17 @@ from cepheus.core.lists import Key
 from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.time import MIN_TIME
 from cepheus.core.values import Value, ValueType
+from cepheus.engine import snapshot_form as form
 from cepheus.engine.factors import require_factor
 from cepheus.engine.families import interval_rules
 from cepheus.engine.intervals.certain import Reads, reads_of, refuse_uncertain_event
 from cepheus.engine.intervals.tree import POINT, Node, build
 from cepheus.engine.limits import DEFAULT_LIMIT, endless_limits, too_many_composites, too_much_state
-from cepheus.engine.snapshot import pack, unpack
+from cepheus.engine.restored_rules import check_restored_intervals
+from cepheus.engine.snapshot import pack, restoring, unpack
 from cepheus.engine.ties import TieCounts
 from cepheus.rules.interval.conditions import Conditions
-from cepheus.rules.interval.json_form import node_from_json, node_to_json
+from cepheus.rules.interval.json_form import node_to_json, read_interval_rule
 from cepheus.rules.interval.matches import Instance, Match, instance_id
 from cepheus.rules.interval.model import Aggregated, Atom, Choice, IntervalRule, TimePoint
 from cepheus.rules.interval.reach import effective_policy
@@ -278,23 +280,33 @@ class IntervalReferenceEngine:
 
     def restore(self, data: bytes) -> None:
         """Take over rules and state."""
-        header, _ = unpack(_KIND, data)
-        self._rules = {}
+        with restoring(self):
+            header, blobs = unpack(_KIND, data)
+            form.only_blobs(blobs, ())
+            self._restore(_HEADER(header, "$"))
+
+    def _restore(self, header: dict[str, Any]) -> None:
+        arguments = {name: tuple(names) for name, names in header["arguments"].items()}
+        known = [EventType(name, tuple(Attribute(each, None) for each in names)) for name, names in arguments.items()]
+        check_restored_intervals(header["rules"], known)
+        self._rules, self._known, self._instant = {}, set(), []
         self._time, self._points = MIN_TIME, []
-        self.deploy([node_from_json(rule) for rule in header["rules"]], Schema())
+        self._looked_at, self._endless = set(), {}
+        self.deploy(header["rules"], Schema())
         for name, factor in header["factors"].items():
             self.set_factor(name, factor)
-        self._arguments = {name: tuple(names) for name, names in header["arguments"].items()}
+        self._arguments = arguments
         self._reads = reads_of([deployed.rule for deployed in self._rules.values()], self._arguments)
         self._time, self._fed, self._points = header["time"], header["fed"], header["points"]
-        self._instant = [_instance_of(item) for item in header["instant"]]
+        form.require(self._points == sorted(set(self._points)), "$.points", "the points in time are not in order")
+        self._instant = header["instant"]
         self._known = {instance.key for instance in self._instant}
         for deployed, before, history in zip(self._rules.values(), header["before"], header["history"], strict=True):
-            deployed.before = before
-            deployed.history = {name: [_instance_of(i) for i in events] for name, events in history.items()}
+            deployed.before, deployed.history = before, history
+            form.require(history.keys() <= deployed.windows.keys(), "$.history", "no window looks at such events")
         for deployed, stores in zip(self._rules.values(), header["stores"], strict=True):
             for store, matches in zip(deployed.node.stores(), stores, strict=True):
-                store[:] = [_match_of(item) for item in matches]
+                store[:] = matches
 
 
 def _as_told(attribute: Attribute, value: Value | None) -> Value | None:
@@ -327,16 +339,31 @@ def _instance_json(instance: Instance) -> list[Any]:
     return [instance.type, list(instance.values), instance.start, instance.end, instance.id]
 
 
-def _instance_of(data: list[Any]) -> Instance:
-    event_type, values, start, end, identity = data
-    return Instance(event_type, tuple(map(_value_of, values)), start, end, identity)
+_INSTANCE = form.row(form.text, form.listing(form.maybe(form.value)), form.time, form.time, form.maybe(form.event_id))
+_MATCH = form.row(form.time, form.time, form.by_name(form.value), form.listing(form.event_id))
 
 
-def _match_of(data: list[Any]) -> Match:
-    start, end, binding, parts = data
-    return Match(start, end, {name: _value_of(value) for name, value in binding.items()}, tuple(parts))
+def _instance_of(data: object, path: str) -> Instance:
+    event_type, values, start, end, identity = _INSTANCE(data, path)
+    form.require(start <= end, path, "an event ends before it starts")
+    return Instance(event_type, tuple(values), start, end, identity)
 
 
-def _value_of(data: Any) -> Any:
-    """Give a value as it was before it was written as JSON, which has no tuples."""
-    return tuple(map(_value_of, data)) if isinstance(data, list) else data
+def _match_of(data: object, path: str) -> Match:
+    start, end, binding, parts = _MATCH(data, path)
+    form.require(start <= end, path, "a match ends before it starts")
+    return Match(start, end, binding, tuple(parts))
+
+
+_HEADER = form.record(
+    rules=form.listing(read_interval_rule),
+    factors=form.by_name(form.probability),
+    arguments=form.by_name(form.distinct(form.listing(form.text))),
+    time=form.time,
+    fed=form.count,
+    points=form.listing(form.time),
+    instant=form.listing(_instance_of),
+    before=form.listing(form.count),
+    history=form.listing(form.by_name(form.listing(_instance_of))),
+    stores=form.listing(form.listing(form.listing(_match_of))),
+)

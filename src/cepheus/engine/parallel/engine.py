@@ -33,6 +33,7 @@ from cepheus.engine.parallel.keys import KeyColumns, KeyWords
 from cepheus.engine.parallel.merge import Merged, TooManyError
 from cepheus.engine.parallel.snapshot import SavedGroup, SavedGroups, read, write
 from cepheus.engine.parallel.workers import Together, Workers, in_turn
+from cepheus.engine.snapshot import restoring
 from cepheus.engine.ties import TieCounts
 from cepheus.plan.program import Words
 from cepheus.plan.strings import StringTable
@@ -275,7 +276,10 @@ class ParallelEngine:
 
     def restore(self, data: bytes) -> None:
         """Take over a snapshot, of an engine on one thread or on any number of them."""
-        saved = read(data)
+        with restoring(self):
+            self._restore(read(data))
+
+    def _restore(self, saved: SavedGroups) -> None:
         self._begin(StringTable(saved.texts), saved.shards or self._workers.threads)
         self._fed = saved.fed
         rules: dict[str, Rule] = {}

@@ -12,8 +12,8 @@ from enum import IntEnum
 
 import numpy as np
 
+from cepheus.core.compiled import compiled
 from cepheus.engine.columns.memory import peek, poke
-from cepheus.engine.parallel.compiled import compiled
 from cepheus.plan.program import Words
 
 _NO_ROW = 2**63 - 1

@@ -13,9 +13,9 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from cepheus.core.compiled import compiled
 from cepheus.core.values import Value, as_float
 from cepheus.engine.columns.memory import float_of_bits, peek, signed
-from cepheus.engine.parallel.compiled import compiled
 from cepheus.plan.program import Words
 
 BUCKETS = 1 << 12

@@ -6,12 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cepheus.core.errors import SnapshotError
 from cepheus.core.event import EventId
+from cepheus.engine import snapshot_form as form
 from cepheus.engine.columns import snapshot as columns
 from cepheus.engine.columns.engine import ColumnsEngine
 from cepheus.engine.columns.snapshot import Saved
+from cepheus.engine.parallel.route import BUCKETS
 from cepheus.engine.snapshot import pack, unpack
+from cepheus.plan.split.component import components
+from cepheus.rules.json_fields import integer_between
+
+_MOST_ENGINES = 1 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,25 +64,58 @@ def is_parallel(header: Mapping[str, Any]) -> bool:
     return "groups" in header
 
 
+_GROUP = form.record(
+    keys=form.maybe(form.by_name(form.text)),
+    owners=form.listing(form.row(integer_between(0, BUCKETS - 1), form.count)),
+    engines=integer_between(1, _MOST_ENGINES),
+)
+_HEADER = form.record(
+    shards=integer_between(1, _MOST_ENGINES),
+    fed=form.count,
+    order=form.distinct(form.listing(form.text)),
+    texts=form.listing(form.maybe(form.event_id)),
+    groups=form.listing(_GROUP),
+)
+
+
 def read(data: bytes) -> SavedGroups:
-    """Open the bytes of a snapshot, be it of one engine or of several; SnapshotError if they do not hold together."""
+    """Open the bytes of a snapshot, be it of one engine or of several; an error if they do not hold together."""
     header, blobs = unpack(ColumnsEngine.name, data)
     if not is_parallel(header):
         saved = columns.read(ColumnsEngine.name, data)
+        columns.require_texts(saved, saved.texts)
         order = tuple(str(deployed.rule.name) for deployed in saved.rules)
         return SavedGroups(None, saved.fed, order, saved.texts, (SavedGroup(None, {}, (saved,)),))
-    try:
-        groups = tuple(
-            SavedGroup(
-                group["keys"],
-                dict(group["owners"]),
-                tuple(columns.read(ColumnsEngine.name, blobs[_blob(number, at)]) for at in range(group["engines"])),
-            )
-            for number, group in enumerate(header["groups"])
+    found = _HEADER(header, "$")
+    names = [[_blob(number, at) for at in range(group["engines"])] for number, group in enumerate(found["groups"])]
+    form.only_blobs(blobs, (name for own in names for name in own))
+    groups = tuple(
+        SavedGroup(
+            group["keys"],
+            dict(group["owners"]),
+            tuple(columns.read(ColumnsEngine.name, blobs[name]) for name in own),
         )
-        return SavedGroups(header["shards"], header["fed"], tuple(header["order"]), tuple(header["texts"]), groups)
-    except (KeyError, ValueError, TypeError) as error:
-        raise SnapshotError.of("snapshot-content", "the snapshot does not hold what it should") from error
+        for group, own in zip(found["groups"], names, strict=True)
+    )
+    saved_groups = SavedGroups(found["shards"], found["fed"], tuple(found["order"]), tuple(found["texts"]), groups)
+    _require_sense(saved_groups)
+    return saved_groups
+
+
+def _require_sense(saved: SavedGroups) -> None:
+    """Refuse groups whose engines have different rules, rules in two groups or in none, and events without an owner."""
+    rules: list[str] = []
+    for group in saved.groups:
+        own = [tuple(deployed.rule for deployed in engine.rules) for engine in group.engines]
+        form.require(all(each == own[0] for each in own), "$.groups", "engines of a group have different rules")
+        form.require(group.keys is not None or len(own) == 1, "$.groups", "events cannot be dealt out without keys")
+        form.require(all(owner < len(own) for owner in group.owners.values()), "$.groups", "there is no such engine")
+        rules += [str(rule.name) for rule in own[0]]
+        looked = {name for part in components(own[0]) for name in part.types}
+        form.require(group.keys is None or looked <= group.keys.keys(), "$.groups", "a type of event has no key")
+        for engine in group.engines:
+            columns.require_texts(engine, saved.texts)
+    form.require(sorted(rules) == sorted(saved.order), "$.order", "other rules are in order than there are")
 
 
 def _blob(group: int, engine: int) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.columns.choosing import choosing_by
 from cepheus.engine.columns.lanes import end_before, entry_row, entry_time, lane_at
 from cepheus.engine.columns.memory import At, fixed, peek, peek_float, poke, poke_float
 from cepheus.engine.columns.state import LaneState
 from cepheus.engine.columns.ties import counting_by, note_passed_over
 from cepheus.engine.columns.windows import lane_of, scope
-from cepheus.engine.probable.compiled import compiled, inlined, settled
 from cepheus.engine.probable.entries import own_worth, pass_over_edges, worth_of_step
+from cepheus.engine.probable.forms import settled
 from cepheus.engine.probable.state import SHARED_PASSED, SHARED_WORDS, Of
 from cepheus.engine.probable.tables import StepWorthField
 from cepheus.plan.program import StepField

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.columns.index import sort_words
 from cepheus.engine.columns.kernel import accept
 from cepheus.engine.columns.lanes import append_entry, column_at, lane_at
@@ -19,7 +20,6 @@ from cepheus.engine.columns.memory import (
     word,
 )
 from cepheus.engine.columns.state import LaneState
-from cepheus.engine.probable.compiled import compiled, inlined
 from cepheus.engine.probable.state import Of
 from cepheus.engine.probable.tables import ColumnWorthField, WorthField
 from cepheus.engine.probable.vicinity import near_listeners

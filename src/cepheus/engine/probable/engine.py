@@ -9,29 +9,30 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cepheus.core.batch import EventBatch
-from cepheus.core.distribution import Distribution, Normal, Uniform, parse_distribution
+from cepheus.core.compiled import announce_compilation
+from cepheus.core.distribution import Distribution, Normal, Uniform
 from cepheus.core.error_column import ErrorColumn, ErrorKind
 from cepheus.core.errors import UnsupportedError
 from cepheus.core.event import Event, weigh
 from cepheus.core.schema import Schema
-from cepheus.engine.columns.compiled import announce_compilation
+from cepheus.core.values import INT_MAX
+from cepheus.engine import snapshot_form as form
 from cepheus.engine.columns.context import Input, Scratch
 from cepheus.engine.columns.engine import ColumnsEngine
 from cepheus.engine.columns.intake import BatchWords, Intake
 from cepheus.engine.columns.memory import At, address
 from cepheus.engine.columns.outlet import Found, to_batch
 from cepheus.engine.columns.output import Output
-from cepheus.engine.columns.snapshot import Saved, read, write
+from cepheus.engine.columns.snapshot import Saved, read, require_texts, write
 from cepheus.engine.columns.state import OUTPUT_HEADER, Status
 from cepheus.engine.factors import no_such_rule, require_factor
 from cepheus.engine.limits import DEFAULT_LIMIT
 from cepheus.engine.past import Past
-from cepheus.engine.probable.compiled import FOLDER
 from cepheus.engine.probable.error_plan import ErrorPlan, error_plan
 from cepheus.engine.probable.kernel import run
 from cepheus.engine.probable.lists import Lists
 from cepheus.engine.probable.others import OtherErrors, mark_others
-from cepheus.engine.probable.past import past_of
+from cepheus.engine.probable.past import past_of, require_errors
 from cepheus.engine.probable.profile import (
     Familiar,
     Key,
@@ -45,13 +46,31 @@ from cepheus.engine.probable.replay import replay
 from cepheus.engine.probable.single import UncertainInput
 from cepheus.engine.probable.state import Of, WorthTable
 from cepheus.engine.probable.tables import Worths, flatten_probable
-from cepheus.engine.snapshot import pack, unpack
+from cepheus.engine.snapshot import pack, restoring, unpack
 from cepheus.plan.lower import Lowering
 from cepheus.plan.program import Program, Words
 from cepheus.plan.strings import StringTable
+from cepheus.rules.json_fields import integer_between
 from cepheus.rules.model import AnyRule, Rule
 from cepheus.rules.resolve import resolve
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
+
+_PROFILE = form.row(
+    form.text,
+    form.text,
+    form.count,
+    integer_between(1, INT_MAX),
+    form.boolean,
+    form.boolean,
+    form.boolean,
+)
+_HEADER = form.record(
+    profiles=form.listing(_PROFILE),
+    doubtful=form.listing(form.text),
+    declared=form.by_name(form.by_name(form.distribution)),
+    others=form.listing(form.maybe(form.distribution)),
+    factors=form.by_name(form.probability),
+)
 
 
 class ProbableEngine(ColumnsEngine):
@@ -177,7 +196,7 @@ class ProbableEngine(ColumnsEngine):
     def _refresh(self) -> None:
         if not self._stale:
             return
-        announce_compilation(FOLDER)
+        announce_compilation(run)
         super()._refresh()
         assert self._worths is not None
         width = OUTPUT_HEADER + max((rule.stride for rule in self._order), default=0)
@@ -385,17 +404,21 @@ class ProbableEngine(ColumnsEngine):
 
     def restore(self, data: bytes) -> None:
         """Take over a snapshot: deploy its rules anew and put its events back."""
-        header, blobs = unpack(self.name, data)
-        self._profiles = {(event_type, name): Profile(*profile) for event_type, name, *profile in header["profiles"]}
-        self._doubtful = set(header["doubtful"])
-        self._declared = {
-            event_type: {name: parse_distribution(text) for name, text in errors.items()}
-            for event_type, errors in header["declared"].items()
-        }
-        self._others = OtherErrors(None if text is None else parse_distribution(text) for text in header["others"])
-        self._factors = dict(header["factors"])
-        saved = read(self.name, blobs["events"])
-        self.take_over(saved, StringTable(saved.texts))
+        with restoring(self):
+            header, blobs = unpack(self.name, data)
+            found = _HEADER(header, "$")
+            form.only_blobs(blobs, ("events",))
+            saved = read(self.name, blobs["events"])
+            require_texts(saved, saved.texts)
+            self._profiles = {(event_type, name): Profile(*profile) for event_type, name, *profile in found["profiles"]}
+            self._doubtful = set(found["doubtful"])
+            self._declared, self._factors = found["declared"], found["factors"]
+            self._others = OtherErrors(found["others"])
+            require_errors(saved, found["others"], self._profiles)
+            names = {str(deployed.rule.name) for deployed in saved.rules}
+            form.require(self._factors.keys() <= names, "$.factors", "there is no such rule")
+            self.take_over(saved, StringTable(saved.texts))
+            self._require_closed()
 
 
 def _doubts(batch: EventBatch) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.columns.aggregates import candidate
 from cepheus.engine.columns.lanes import lane_at
 from cepheus.engine.columns.memory import At, fixed, number, peek, peek_float, poke, poke_float, word
 from cepheus.engine.columns.ties import counting_by, first_at, is_at
-from cepheus.engine.probable.compiled import compiled, inlined, settled
+from cepheus.engine.probable.forms import settled
 from cepheus.engine.probable.state import REMEMBERED, Of
 from cepheus.engine.probable.tables import StepWorthField
 from cepheus.engine.probable.worth import bands_worth

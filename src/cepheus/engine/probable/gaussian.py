@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
+from cepheus.core.compiled import inlined
 from cepheus.engine.columns.memory import fixed_float, whole
-from cepheus.engine.probable.compiled import inlined
 from cepheus.plan.program import Words
 from cepheus.uncertainty import closed_forms
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from cepheus.engine.probable.compiled import inlined, spread_cdf
+from cepheus.core.compiled import inlined
+from cepheus.engine.probable.forms import spread_cdf
 from cepheus.engine.probable.gaussian import standard_cdf
 from cepheus.uncertainty.closed_forms import FAR
 

@@ -7,6 +7,7 @@ given up at once, for nothing that follows can raise it.
 
 from __future__ import annotations
 
+from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.columns.emit import commit_output, enqueue, rule_at
 from cepheus.engine.columns.kernel import FEW, fetch, reserve
 from cepheus.engine.columns.lanes import append_row
@@ -28,7 +29,6 @@ from cepheus.engine.columns.memory import (
 from cepheus.engine.columns.state import DONE, OUTPUT_FULL, STRING_NEEDED, Cursor
 from cepheus.engine.columns.ties import begin_ties, commit_ties
 from cepheus.engine.probable.choices import bind_last, bind_next, open_window
-from cepheus.engine.probable.compiled import compiled, inlined
 from cepheus.engine.probable.concerned import append_worth, concerned
 from cepheus.engine.probable.members import NO_ROOM
 from cepheus.engine.probable.outcome import conclude, queue_errors
@@ -164,5 +164,5 @@ def _evaluate(context: int, memory: int, rule_number: int, events_before: int) -
     return DONE
 
 
-run = loop_over(_process, compiled)
+run = loop_over(_process)
 """Process the queue of composite events and then the input of a context, from where the last call left it."""

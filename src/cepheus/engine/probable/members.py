@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from cepheus.core.compiled import compiled, inlined
 from cepheus.core.error_column import ErrorKind
 from cepheus.engine.columns.aggregates import empty_aggregate
 from cepheus.engine.columns.lanes import end_before, entry_row, first_not_before, lane_at
@@ -28,8 +29,8 @@ from cepheus.engine.columns.memory import (
 from cepheus.engine.columns.state import LaneState
 from cepheus.engine.columns.ties import member_choice_by
 from cepheus.engine.columns.windows import lane_of, scope
-from cepheus.engine.probable.compiled import compiled, inlined, settled
 from cepheus.engine.probable.entries import own_worth, pass_over_edges, possible
+from cepheus.engine.probable.forms import settled
 from cepheus.engine.probable.state import Of
 from cepheus.engine.probable.tables import MembersCode, StepWorthField
 from cepheus.engine.probable.weighed import (

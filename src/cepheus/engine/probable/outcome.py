@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from cepheus.core.compiled import compiled
 from cepheus.core.error_column import ErrorKind
 from cepheus.engine.columns.emit import emit, rule_at
 from cepheus.engine.columns.memory import At, fixed, fixed_float, fixed_half, peek, peek_float, poke, poke_float
 from cepheus.engine.columns.state import DONE, OUTPUT_FULL, OutputHeader
 from cepheus.engine.probable.choices import absent
-from cepheus.engine.probable.compiled import compiled, settled
+from cepheus.engine.probable.forms import settled
 from cepheus.engine.probable.state import Of
 from cepheus.engine.probable.tables import ErrorField, TermField, WorthField
 from cepheus.engine.probable.weighed import WEIGHED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,10 +10,12 @@ from cepheus.core.distribution import Distribution
 from cepheus.core.error_column import ErrorColumn, ErrorKind
 from cepheus.core.event import Event
 from cepheus.core.values import Value, ValueType
+from cepheus.engine import snapshot_form as form
 from cepheus.engine.columns.intake import id_of_word
 from cepheus.engine.columns.snapshot import Saved, StoredType
 from cepheus.engine.columns.state import COMPOSITE_ID_BASE, STRING_ID_FLOOR
 from cepheus.engine.past import Past, Seen
+from cepheus.engine.probable.profile import Profile, profile_of
 from cepheus.plan.layouts import DOUBT, ERROR_MARKS
 from cepheus.plan.program import SLOT_ID, SLOT_START, SLOT_TIME, Words
 from cepheus.plan.strings import StringTable
@@ -86,6 +88,34 @@ def _errors(stored: StoredType, row: Words, others: Sequence[Distribution | None
             if error is not None:
                 errors[name.removesuffix(kind_mark)] = error
     return errors
+
+
+def require_errors(
+    saved: Saved, others: Sequence[Distribution | None], profiles: Mapping[tuple[str, str], Profile]
+) -> None:
+    """Refuse stored events whose errors are none, or are worse than what is known of them.
+
+    ``others`` are the distributions that errors name by number.
+    """
+    numbers = {number for number, error in enumerate(others) if error is not None}
+    for stored in saved.types:
+        for name, slot in stored.slots.items():
+            if not name.endswith(ERROR_MARKS[0]):
+                if name == DOUBT:
+                    doubts = stored.rows[:, slot].view(np.float64) if len(stored.rows) else np.zeros(0)
+                    form.require(bool(((doubts >= 0.0) & (doubts <= 1.0)).all()), "$.types", "not a probability")
+                continue
+            kinds = np.ascontiguousarray(stored.rows[:, slot])
+            form.all_between(kinds, 0, len(ErrorKind), "$.types")
+            first, second = (np.ascontiguousarray(stored.rows[:, slot + k]).view(np.float64) for k in (1, 2))
+            named = first[kinds == ErrorKind.OTHER]
+            form.require(bool(np.isin(named, list(numbers)).all()), "$.types", "there is no such distribution")
+            used = ErrorColumn(kinds, first, second, tuple(others))  # type: ignore[arg-type]  # those that are named are there
+            profile = profiles.get((stored.name, name.removesuffix(ERROR_MARKS[0])), Profile())
+            for error in set(used):
+                if error is not None:
+                    found = profile_of(error)
+                    form.require(found | profile == profile, "$.profiles", "errors are worse than is known of them")
 
 
 def _float(row: Words, slot: int) -> float:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from cepheus.core.compiled import compiled
 from cepheus.engine.columns.kernel import reserve
 from cepheus.engine.columns.lanes import append_row, place_row, type_at, type_state_at
 from cepheus.engine.columns.memory import At, fixed, peek, poke, put, word
 from cepheus.engine.columns.state import DONE, STORE_FULL, STRING_NEEDED, TypeState
-from cepheus.engine.probable.compiled import compiled
 from cepheus.engine.probable.concerned import append_worth, concerned
 from cepheus.plan.program import SLOT_TIME, TypeField
 

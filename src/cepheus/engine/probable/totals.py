@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cepheus.core.compiled import compiled, inlined
 from cepheus.core.error_column import ErrorKind
 from cepheus.engine.columns.aggregates import candidate
 from cepheus.engine.columns.lanes import end_before, entry_row, first_not_before, lane_at, row_offset
@@ -10,7 +11,6 @@ from cepheus.engine.columns.state import LaneState
 from cepheus.engine.columns.ties import note_decided, note_passed_over
 from cepheus.engine.columns.windows import compute_aggregate, lane_of, scope
 from cepheus.engine.probable.choices import shared_place
-from cepheus.engine.probable.compiled import compiled, inlined
 from cepheus.engine.probable.members import weigh
 from cepheus.engine.probable.state import SHARED_DECIDED, SHARED_PASSED, Of
 from cepheus.engine.probable.tables import MembersCode, StepWorthField

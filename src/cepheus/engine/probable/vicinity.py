@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from cepheus.core.compiled import compiled, inlined
 from cepheus.core.error_column import ErrorKind
 from cepheus.engine.columns.machine import all_hold
 from cepheus.engine.columns.memory import (
@@ -20,7 +21,7 @@ from cepheus.engine.columns.memory import (
     whole,
     word,
 )
-from cepheus.engine.probable.compiled import compiled, inlined, settled
+from cepheus.engine.probable.forms import settled
 from cepheus.engine.probable.inside import normal_inside
 from cepheus.engine.probable.state import Of
 from cepheus.engine.probable.tables import SpreadField

@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from enum import IntEnum
 
+from cepheus.core.compiled import compiled, inlined
 from cepheus.core.error_column import ErrorKind
 from cepheus.engine.columns.memory import fixed, fixed_float, peek, peek_float, poke_float, table, whole
-from cepheus.engine.probable.compiled import compiled, inlined
 from cepheus.engine.probable.inside import inside
 from cepheus.engine.probable.state import Of
 from cepheus.engine.probable.tables import SpreadField

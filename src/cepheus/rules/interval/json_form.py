@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from typing import Any, TypeVar
+from functools import lru_cache
+from math import isfinite
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from cepheus.core.errors import RuleError
 from cepheus.core.schema import Attribute, EventType
-from cepheus.core.values import ValueType
+from cepheus.core.values import INT_MAX, INT_MIN, ValueType
 from cepheus.rules import expressions
 from cepheus.rules.interval import model
 
@@ -60,7 +63,36 @@ def node_from_json(data: Any, path: str = "$") -> Any:
     known = {field.name for field in fields(kind) if field.compare}
     for field in given.keys() ^ known:
         raise _wrong(path, f"the field '{field}' is {'missing' if field in known else 'unknown'}")
-    return kind(**{field: node_from_json(value, f"{path}.{field}") for field, value in given.items()})
+    read = {field: node_from_json(value, f"{path}.{field}") for field, value in given.items()}
+    hints = _hints(kind)  # type: ignore[arg-type]  # classes are hashable
+    for field, value in read.items():
+        if not _fits(value, hints[field]):
+            raise _wrong(f"{path}.{field}", "this is of another kind than what belongs here")
+    return kind(**read)
+
+
+@lru_cache(maxsize=128)
+def _hints(kind: type[Any]) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Tell whether a value is of the type that a field of a node is declared with."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return _is_value(value) if float in arguments else any(_fits(value, each) for each in arguments)
+    if origin is tuple:
+        return isinstance(value, tuple) and all(_fits(each, arguments[0]) for each in value)
+    return _is_value(value) and type(value) is hint if hint in (bool, int, str) else isinstance(value, hint)
+
+
+def _is_value(value: Any) -> bool:
+    """Tell whether this is a value of an attribute: a truth, a number that fits, a text, or a list of values."""
+    if isinstance(value, tuple):
+        return all(map(_is_value, value))
+    if isinstance(value, bool | str):
+        return True
+    return INT_MIN <= value <= INT_MAX if isinstance(value, int) else isinstance(value, float) and isfinite(value)
 
 
 def read_interval_rule(data: object, path: str) -> model.IntervalRule:

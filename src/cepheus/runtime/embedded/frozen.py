@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch, Provenance
-from cepheus.core.distribution import parse_distribution
-from cepheus.core.values import ValueType
+from cepheus.core.time import MAX_TIME, MIN_TIME
+from cepheus.engine import snapshot_form as form
 
 
 def freeze(batch: EventBatch) -> tuple[dict[str, Any], bytes]:
@@ -52,27 +53,48 @@ def freeze(batch: EventBatch) -> tuple[dict[str, Any], bytes]:
     return header, sink.getvalue().to_pybytes()
 
 
-def thaw(header: dict[str, Any], blob: bytes) -> EventBatch:
-    """Give back the batch that was frozen."""
+_PROVENANCE = form.record(
+    rules=form.listing(form.text),
+    codes=form.listing(form.count),
+    made_of=form.listing(form.listing(form.event_id)),
+)
+_HEADER = form.record(
+    types=form.distinct(form.listing(form.text)),
+    columns=form.distinct(form.listing(form.row(form.text, form.value_type))),
+    ids=form.maybe(form.listing(form.event_id)),
+    errors=form.by_name(form.listing(form.maybe(form.distribution))),
+    provenance=form.maybe(_PROVENANCE),
+)
+_NUMBERS: dict[str, pa.DataType] = {
+    "codes": pa.int32(),
+    "times": pa.int64(),
+    "sequences": pa.int64(),
+    "probabilities": pa.float64(),
+    "starts": pa.int64(),
+}
+
+
+def thaw(header: object, blob: bytes) -> EventBatch:
+    """Give back the batch that was frozen; an error if this is none."""
+    found = _HEADER(header, "$.waiting")
     with pa.ipc.open_stream(blob) as reader:
         table = reader.read_all().combine_chunks()
+    table.validate(full=True)  # of what others may have written, not even the offsets are sure
     arrays = {name: _one(table.column(name)) for name in table.column_names}
-    numbers = {name: arrays[name].to_numpy() for name in ("sequences", "probabilities", "starts") if name in arrays}
-    provenance = header["provenance"]
-    return EventBatch(
-        types=tuple(header["types"]),
-        codes=arrays["codes"].to_numpy(),
-        times=arrays["times"].to_numpy(),
-        columns={
-            (name, ValueType(kind)): arrays[f"column {index}"] for index, (name, kind) in enumerate(header["columns"])
-        },
+    numbers = {name: _numbers(arrays[name], kind) for name, kind in _NUMBERS.items() if name in arrays}
+    columns = {tuple(key): arrays[f"column {index}"] for index, key in enumerate(found["columns"])}
+    for (name, kind), column in columns.items():
+        form.require(column.type == kind.arrow, "$.waiting", f"the column {name} is of another type")
+    provenance = found["provenance"]
+    batch = EventBatch(
+        types=tuple(found["types"]),
+        codes=numbers["codes"],
+        times=numbers["times"],
+        columns=columns,
         sequences=numbers.get("sequences"),
-        ids=header["ids"],
+        ids=found["ids"],
         probabilities=numbers.get("probabilities"),
-        errors={
-            name: [None if text is None else parse_distribution(text) for text in row]
-            for name, row in header["errors"].items()
-        },
+        errors=found["errors"],
         starts=numbers.get("starts"),
         provenance=None
         if provenance is None
@@ -82,6 +104,34 @@ def thaw(header: dict[str, Any], blob: bytes) -> EventBatch:
             [tuple(parts) for parts in provenance["made_of"]],
         ),
     )
+    _require_sense(batch)
+    return batch
+
+
+def _numbers(array: pa.Array, kind: pa.DataType) -> NDArray[Any]:
+    form.require(array.type == kind and array.null_count == 0, "$.waiting", "numbers are of another type")
+    numbers: NDArray[Any] = array.to_numpy()
+    return numbers
+
+
+def _require_sense(batch: EventBatch) -> None:
+    """Refuse columns of different lengths, types that do not exist, and what is no time or probability."""
+    path, count = "$.waiting", len(batch)
+    form.all_between(batch.codes, 0, len(batch.types), path)
+    form.all_between(batch.times, MIN_TIME, MAX_TIME + 1, path)
+    form.require(bool((np.diff(batch.times) >= 0).all()), path, "the events are not in the order of time")
+    form.require(batch.ids is None or len(batch.ids) == count, path, "there are more or fewer ids than events")
+    for row in batch.errors.values():
+        form.require(len(row) == count, path, "there are more or fewer errors than events")
+    if batch.probabilities is not None:
+        likely = (batch.probabilities >= 0.0) & (batch.probabilities <= 1.0)
+        form.require(bool(likely.all()), path, "a probability is none")
+    if batch.starts is not None:
+        form.require(bool((batch.starts <= batch.times).all()), path, "an event ends before it starts")
+    if batch.provenance is not None:
+        made = batch.provenance
+        form.require(len(made.rule_codes) == len(made.made_of) == count, path, "events come from more or fewer rules")
+        form.all_between(made.rule_codes, -1, max(1, len(made.rules)), path)
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:

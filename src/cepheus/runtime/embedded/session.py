@@ -8,22 +8,22 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from itertools import chain
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 import numpy as np
 
 from cepheus.core.batch import EventBatch
-from cepheus.core.companions import Companions, companions_from_json, companions_to_json
+from cepheus.core.companions import Companions, companions_to_json
 from cepheus.core.errors import CepheusError, OptionError, did_you_mean
 from cepheus.core.event import Event
 from cepheus.core.time import MAX_TIME, TimeUnit
 from cepheus.core.time_check import TimeCheck
-from cepheus.core.values import ValueType
+from cepheus.engine import snapshot_form as form
 from cepheus.engine.limits import DEFAULT_LIMIT
 from cepheus.engine.networked import NetworkedEngine
 from cepheus.engine.progress import goals_of
 from cepheus.engine.registry import AUTO, create, networked, threads_for
-from cepheus.engine.snapshot import pack, unpack
+from cepheus.engine.snapshot import pack, restoring, unpack
 from cepheus.engine.ties import TieCounts
 from cepheus.language.tesla import parse_event_pattern
 from cepheus.plan.split.reads import reads
@@ -33,6 +33,7 @@ from cepheus.runtime.embedded.admission import Admission, ArrowTable, Record
 from cepheus.runtime.embedded.catalog import Catalog
 from cepheus.runtime.embedded.frozen import freeze, thaw
 from cepheus.runtime.embedded.order import ReorderBuffer, no_sequence
+from cepheus.runtime.embedded.saved import HEADER
 from cepheus.runtime.embedded.sources import RuleSource, read_rules
 from cepheus.runtime.embedded.subscriptions import Callback, Subscription, Subscriptions, call_all, in_order_of_time
 from cepheus.uncertainty.bayes.network import RuleNetwork
@@ -315,7 +316,12 @@ class Session:
 
         The subscriptions of this session stay.
         """
-        header, blobs = unpack(_KIND, data)
+        with restoring(self):
+            header, blobs = unpack(_KIND, data)
+            form.only_blobs(blobs, ("engine", "waiting"))
+            self._restore(HEADER(header, "$"), blobs)
+
+    def _restore(self, header: dict[str, Any], blobs: dict[str, bytes]) -> None:
         catalog = self._catalog.restored(header["catalog"])
         calculus = Calculus(**header["calculus"])
         name = header["engine"]
@@ -324,17 +330,19 @@ class Session:
         engine = networked(engine, catalog.networks())
         self._catalog, self._engine = catalog, engine
         self._unit, self._sequence = TimeUnit(header["unit"]), header["sequence"]
-        self._uncertain, self._calculus = companions_from_json(header["uncertain"]), calculus
+        self._uncertain, self._calculus = header["uncertain"], calculus
         self._admission = Admission(self._unit, self._sequence, self._uncertain)
-        self._admission.settled = {(event, name): ValueType(kind) for event, name, kind in header["settled"]}
+        self._admission.settled = {(event, name): kind for event, name, kind in header["settled"]}
         self._expect(catalog)
         self._buffer = ReorderBuffer(
             header["lateness"], sequenced=self._sequence is not None, to_batch=self._admission.batch_of
         )
-        self._buffer.restore(thaw(header["waiting"], blobs["waiting"]), header["floor"])
+        waiting = thaw(header["waiting"], blobs["waiting"])
+        self._require_sequences(waiting)
+        self._buffer.restore(waiting, header["floor"])
         self._fed, self._late = header["fed"], header["late"]
         self._composite = Counter(header["composite"])
-        self._earlier_ties = TieCounts.from_dict(header["ties"]) if "ties" in header else TieCounts.none()
+        self._earlier_ties = TieCounts.from_dict(header["ties"])
         self._stopped = None
 
     def _feed_one(self, given: Event | Record) -> list[Event]:

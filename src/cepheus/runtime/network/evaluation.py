@@ -99,6 +99,10 @@ class Evaluation:
         """The rules that are evaluated here, in the order of deployment."""
         return [hosted.ordered for hosted in self._rules.values()]
 
+    def hosted(self) -> list[Ordered]:
+        """Give the rules that are evaluated here, and those that are leaving."""
+        return [hosted.ordered for hosted in (*self._rules.values(), *self._leaving)]
+
     @property
     def waits_for(self) -> int | None:
         """The moment of the earliest events that have not been evaluated."""

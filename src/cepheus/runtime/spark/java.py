@@ -12,6 +12,7 @@ from pathlib import Path
 
 from cepheus.core.errors import OptionError
 from cepheus.core.extras import how_to_install
+from cepheus.core.private_folder import private_folder
 
 OLDEST = 17
 """The oldest version of Java that Spark runs on."""
@@ -82,8 +83,7 @@ def _packaged() -> Java | None:
 
 def _launcher_home(executable: Path) -> Path:
     """Give a home folder whose ``java`` is a script that drops the one option and starts the real one."""
-    root = os.environ.get("CEPHEUS_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    home = Path(root) / "cepheus" / "java"
+    home = private_folder("java")  # what lies there is run
     script = home / "bin" / "java"
     text = (
         "#!/bin/sh\n"
@@ -95,9 +95,9 @@ def _launcher_home(executable: Path) -> Path:
         f'exec "{executable}" "$@"\n'
     )
     if not script.exists() or script.read_text(encoding="utf-8") != text:
-        script.parent.mkdir(parents=True, exist_ok=True)
+        script.parent.mkdir(0o700, parents=True, exist_ok=True)
         fresh = script.with_name(f"java.{os.getpid()}")
         fresh.write_text(text, encoding="utf-8")
-        fresh.chmod(0o755)
+        fresh.chmod(0o700)
         fresh.replace(script)  # at once, as another process may be starting it
     return home

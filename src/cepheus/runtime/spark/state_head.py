@@ -15,6 +15,9 @@ from typing import Any
 
 from cepheus.core.errors import SnapshotError
 from cepheus.core.time import MIN_TIME
+from cepheus.engine import snapshot_form as form
+from cepheus.engine.snapshot import restoring
+from cepheus.rules.json_fields import integer_between
 
 FORMAT = 1
 """The version of the form in which a shard's state is kept."""
@@ -80,20 +83,44 @@ class Head:
     @classmethod
     def from_bytes(cls, data: bytes) -> Head:
         """Read what was written; SnapshotError if this Cepheus cannot."""
-        try:
+        with restoring():
             found: dict[str, Any] = json.loads(data)
             version = found.pop("format")
-            if version == FORMAT:
-                pieces = tuple(Piece(**piece) for piece in found.pop("pieces"))
-                base = found.pop("base")
-                return cls(**found, pieces=pieces, base=None if base is None else Base(**base))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise SnapshotError.of("snapshot-content", "the state of the query does not hold what it should") from error
-        raise SnapshotError.of(
-            "snapshot-version",
-            f"the state of the query has version {version}, this Cepheus reads version {FORMAT}",
-            hint="go on with the Cepheus that wrote the checkpoint, or start with a new checkpoint",
-        )
+            if version != FORMAT:
+                raise SnapshotError.of(
+                    "snapshot-version",
+                    f"the state of the query has version {version}, this Cepheus reads version {FORMAT}",
+                    hint="go on with the Cepheus that wrote the checkpoint, or start with a new checkpoint",
+                )
+            fields = _HEAD(found, "$")
+            pieces = tuple(Piece(**piece) for piece in fields.pop("pieces"))
+            base = fields.pop("base")
+            head = cls(**fields, pieces=pieces, base=None if base is None else Base(**base))
+            _require_sense(head)
+            return head
+
+
+_BLOB = {"number": form.count, "parts": integer_between(1, 1 << 31), "size": form.count}
+_HEAD = form.record(
+    rules=form.text,
+    floor=form.time,
+    next=form.count,
+    token=form.text,
+    pieces=form.listing(form.record(**_BLOB, first=form.time, last=form.time, token=form.text, level=form.count)),
+    base=form.maybe(form.record(**_BLOB, floor=form.time)),
+    wake=form.maybe(form.count),
+    late=form.count,
+)
+
+
+def _require_sense(head: Head) -> None:
+    """Refuse pieces out of order, and numbers that are to come."""
+    numbers = [piece.number for piece in head.pieces]
+    form.require(numbers == sorted(set(numbers)), "$.pieces", "the pieces are not in order")
+    form.require(all(piece.first <= piece.last for piece in head.pieces), "$.pieces", "a piece ends before it starts")
+    known = [*numbers, *([] if head.base is None else [head.base.number])]
+    form.require(all(number < head.next for number in known), "$.next", "a piece has not come yet")
+    form.require(head.base is None or head.base.floor <= head.floor, "$.base", "the base is ahead of the floor")
 
 
 def refuse_other_rules(head: Head, rules: str) -> None:

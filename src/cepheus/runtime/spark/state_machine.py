@@ -17,6 +17,8 @@ import pyarrow as pa
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.time import MAX_TIME, MIN_TIME
+from cepheus.engine import snapshot_form as form
+from cepheus.engine.snapshot import restoring
 from cepheus.engine.ties import TieCounts
 from cepheus.runtime.spark.state_head import Base, Head, Piece, refuse_other_rules
 from cepheus.runtime.spark.state_live import Live, LiveShards, ShardWork, missed
@@ -100,7 +102,8 @@ class ShardMachine:
         """Start from the base, or from nothing."""
         live = Live(self._work, self._work.engine())
         if head.base is not None:
-            live.engine.restore(read_blob(store, head.base.number, head.base.parts))
+            with restoring():
+                live.engine.restore(read_blob(store, head.base.number, head.base.parts))
             live.floor = head.base.floor
         return live
 
@@ -114,14 +117,26 @@ class ShardMachine:
         known = live.floor
         bounds = np.minimum.accumulate([head.floor, *(piece.first for piece in reversed(pieces))])[-2::-1]
         for piece, bound in zip(pieces, bounds.tolist(), strict=True):
-            events = from_bytes(read_blob(store, piece.number, piece.parts))
-            if piece.first < known:  # the base holds what lies before
-                times = self._work.times(events)
-                events = events.slice(int(np.searchsorted(times, known, side="left")))
-            live.take(events)
+            with restoring():
+                events = self._piece(store, piece)
+                if piece.first < known:  # the base holds what lies before
+                    times = self._work.times(events)
+                    events = events.slice(int(np.searchsorted(times, known, side="left")))
+                live.take(events)
             live.run(bound)
         live.run(head.floor)
         live.after, live.token = head.next - 1, head.token
+
+    def _piece(self, store: ShardStore, piece: Piece) -> pa.Table:
+        """Give the events of a piece, if they are what the head says."""
+        data = read_blob(store, piece.number, piece.parts)
+        form.require(len(data) == piece.size, "$.pieces", "a piece has another size")
+        events = from_bytes(data)
+        events.validate(full=True)  # of what others may have written, not even the offsets are sure
+        times = self._work.times(events)
+        form.require(len(times) and (times[1:] >= times[:-1]).all(), "$.pieces", "a piece is not in order")
+        form.require((times[0], times[-1]) == (piece.first, piece.last), "$.pieces", "a piece has other events")
+        return events
 
     def _apart(self, events: pa.Table, until: int) -> tuple[pa.Table, pa.Table | None]:
         """Tell events that are in time from those that are late."""
@@ -178,8 +193,9 @@ class ShardMachine:
         return head
 
     def _merged(self, store: ShardStore, run: tuple[Piece, ...]) -> Piece:
-        events = pa.concat_tables([from_bytes(read_blob(store, piece.number, piece.parts)) for piece in run])
-        data = to_bytes(self._work.in_order(events))
+        with restoring():
+            events = pa.concat_tables([self._piece(store, piece) for piece in run])
+            data = to_bytes(self._work.in_order(events))
         for piece in run:
             remove_blob(store, piece.number, piece.parts)
         last = run[-1]

@@ -8,6 +8,7 @@ What cannot be written, on a full disk for one, must not be answered: then the j
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import struct
 import zlib
@@ -19,8 +20,11 @@ from types import TracebackType
 from typing import Self
 
 from cepheus.core.errors import CepheusError, OptionError, Place, SnapshotError
-from cepheus.runtime.network.codec import decode, encode
+from cepheus.core.private_folder import why_not_private
+from cepheus.runtime.network.codec import MessageError, decode, encode
 from cepheus.runtime.network.node import Told
+
+log = logging.getLogger("cepheus.node")
 
 _MAGIC = b"CEPHJRN1"
 _HEAD = struct.Struct("<IqHI")
@@ -44,7 +48,7 @@ class DiskJournal:
         self._limit = limit
         self._sync = sync
         try:
-            directory.mkdir(parents=True, exist_ok=True)
+            directory.mkdir(0o700, parents=True, exist_ok=True)
             self._lock = (directory / "lock").open("wb")
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -59,6 +63,9 @@ class DiskJournal:
             raise OptionError.of(
                 "node-state", f"the node's directory cannot be used: {_reason(error)}", place=Place(str(directory))
             ) from None
+        problem = why_not_private(directory)
+        if problem is not None:  # they could make the node believe anything
+            log.warning("others could change what the node knows: %s; give it a directory of its own", problem)
         self._base = max(self._generations("snapshot"), default=0)
         self._generation = max([*self._generations("journal"), self._base])
         self._tidy()
@@ -139,7 +146,7 @@ class DiskJournal:
     def write_snapshot(self, generation: int, snapshot: bytes) -> None:
         """Write a snapshot; another process may do that. OSError if there is no room for it."""
         part = self.directory / f"snapshot.{generation}.part"
-        with part.open("wb") as file:
+        with open(part, "wb", opener=_for_us_alone) as file:
             file.write(snapshot)
             file.flush()
             os.fsync(file.fileno())
@@ -183,7 +190,7 @@ class DiskJournal:
 
     def _open(self) -> FileIO:
         if self._file is None:
-            self._file = FileIO(self._journal(self._generation), "a")
+            self._file = FileIO(self._journal(self._generation), "a", opener=_for_us_alone)
             if self._file.tell() == 0:
                 self._file.write(_MAGIC)
                 if self._sync:
@@ -214,7 +221,11 @@ class DiskJournal:
                 raise self._damaged(path, f"the line at byte {end} does not fit its checksum")
             end += _LINE + len(content)
             body = content[sender_length:]
-            yield Told(content[:sender_length].decode(), decode(body), now, body)
+            try:
+                told = Told(content[:sender_length].decode(), decode(body), now, body)
+            except (MessageError, UnicodeDecodeError) as error:
+                raise self._not_told(path, end - _LINE - len(content), error) from error
+            yield told
         if end < len(data):
             if generation < self._generation:
                 raise self._damaged(path, f"the line at byte {end} is cut off, and others follow in another file")
@@ -238,6 +249,13 @@ class DiskJournal:
         finally:
             os.close(handle)
 
+    def _not_told(self, path: Path, at: int, error: Exception) -> SnapshotError:
+        """Give the error for a line that is whole but says nothing, or nothing in this version's words."""
+        told = error.diagnostics[0] if isinstance(error, MessageError) else None
+        if told is not None and told.code == "message-version":
+            return SnapshotError.of("snapshot-version", told.message, place=Place(str(path)), hint=told.hint)
+        return self._damaged(path, f"the line at byte {at} says nothing")
+
     def _damaged(self, path: Path, what: str) -> SnapshotError:
         return SnapshotError.of(
             "snapshot-damaged",
@@ -245,6 +263,11 @@ class DiskJournal:
             place=Place(str(path)),
             hint="start the node with an empty directory; its neighbours build their trees anew",
         )
+
+
+def _for_us_alone(path: str, flags: int) -> int:
+    """Open a file, a new one for this user alone."""
+    return os.open(path, flags, 0o600)
 
 
 def _reason(error: OSError) -> str:
