@@ -139,3 +139,13 @@ def test_regular_expressions() -> None:
     assert found[0].message == "this is not a regular expression: this '(' is not closed at letter 3"
     assert error("define A() from X(matches(s, 'a{99999999999999999999}'))")[0] == "regular-expression"
     assert checked("define A() from X(matches(s, '[[a]b*') and matches(s, t))").warnings == ()
+
+
+def test_the_place_in_a_regular_expression_is_found_behind_escapes() -> None:
+    (found,) = errors(r"define A() from X(matches(s, '\\d\u00e9\'(?=\t)'))")
+    assert found.span is not None
+    assert (found.span.text, found.span.column) == ("(?=", 42)
+    (found,) = errors(r"define A() from X(matches(s, '(a)\\1'))")
+    assert found.span is not None
+    assert (found.span.text, found.span.column) == (r"\\1", 34)
+    assert found.message == r"'\1' at letter 4 is a backreference, which regular expressions here do not have"
