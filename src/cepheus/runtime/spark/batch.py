@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,6 @@ from cepheus.runtime.spark.routing import route, routed_value
 from cepheus.runtime.spark.shard import Job
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import Column, DataFrame
 
 _ACCURACY = 1000
@@ -47,18 +46,18 @@ def run_batch(routed: DataFrame, job: Job) -> DataFrame:
 
     Each shard is one partition. Spark sorts it by time alone, which it does fastest; ties are settled in Python.
     """
-    from pyspark import TaskContext
-
     shards = max(group.shards.stop for group in job.groups)
-    dealt = routed.repartitionById(shards, SHARD).sortWithinPartitions(TIME)
-
-    def work(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        context = TaskContext.get()
-        assert context is not None
-        return job.run(rows, context.partitionId())
-
-    found = dealt.mapInArrow(work, job.composites.sql)
+    dealt = _marked(routed, job.awake).repartitionById(shards, SHARD).sortWithinPartitions(TIME)
+    found = dealt.mapInArrow(job.run, job.composites.sql)
     return found.select(*job.composites.shown()) if job.composites.uncertain else found
+
+
+def _marked(routed: DataFrame, shards: Sequence[int]) -> DataFrame:
+    """Add a row to some shards that is no event and has no column but the shard's number."""
+    if not shards:
+        return routed
+    marks = routed.sparkSession.createDataFrame([(shard,) for shard in shards], f"{SHARD} int")
+    return routed.unionByName(marks, allowMissingColumns=True)
 
 
 def _edges(planned: Planned, group: RuleGroup) -> Sequence[float]:

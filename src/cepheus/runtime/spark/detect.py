@@ -23,7 +23,7 @@ from cepheus.runtime.spark.placement import Cells
 from cepheus.runtime.spark.planning import Options, Planned, place_groups, plan
 from cepheus.runtime.spark.routing import route
 from cepheus.runtime.spark.sources import Naming, sources_of, start_column
-from cepheus.runtime.spark.streaming import is_stream, run_stream, watermarked
+from cepheus.runtime.spark.streaming import is_stream, metrics_name, run_stream, watermarked
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 
 if TYPE_CHECKING:
@@ -46,11 +46,13 @@ class Detection:
     """The composite events that rules find in DataFrames; nothing runs before Spark is asked for rows.
 
     ``dataframe`` has all of them: ``type``, ``time``, with rules over intervals ``start``, with provenance ``id`` and
-    ``from``, and a column for every attribute, null where a type does not have it.
+    ``from``, and a column for every attribute, null where a type does not have it. ``metrics`` is what the counts of a
+    stream are called in the progress of a query; None for a finite input.
     """
 
     dataframe: DataFrame
     planned: Planned
+    metrics: str | None = None
 
     @property
     def checked(self) -> Checked:
@@ -113,6 +115,7 @@ def detect(
     on_bad_event: Literal["stop", "skip"] = "stop",
     watermark: str | None = None,
     late: bool = False,
+    name: str | None = None,
 ) -> Detection:
     """Find the composite events that rules define, in DataFrames, finite or streaming.
 
@@ -134,7 +137,8 @@ def detect(
     a rule over intervals in which more than that wait for a partner in one place, fails the job.
 
     A stream needs a ``watermark``, how late events may be, unless the DataFrame has one; with ``late`` the events that
-    come later still are given, too.
+    come later still are given, too. ``name`` is what its metrics are called: by default ``cepheus``, for further
+    streams of a session ``cepheus-2`` and so on.
     """
     unit = TimeUnit(time_unit)
     read = _rule_set(rules, unit)
@@ -155,12 +159,13 @@ def detect(
     if not streaming:
         planned = plan(read, sources, sources, options, ways)
         return Detection(batch(planned), planned)
-    flowing = watermarked(sources, naming, watermark)
+    metrics = metrics_name(sources[0].frame.sparkSession, name)
+    flowing = watermarked(sources, naming, watermark, metrics)
     planned = plan(read, sources, flowing, options, ways - {WayName.SLICES})
-    return Detection(_stream(planned, late=late), planned)
+    return Detection(_stream(planned, metrics, late=late), planned, metrics)
 
 
-def _stream(planned: Planned, *, late: bool) -> DataFrame:
+def _stream(planned: Planned, metrics: str, *, late: bool) -> DataFrame:
     cells = {
         number: Cells(_CELLS_PER_MARGIN * max(group.way.margins.values()) or 1, planned.options.shards)
         for number, group in enumerate(planned.split.groups)
@@ -168,7 +173,7 @@ def _stream(planned: Planned, *, late: bool) -> DataFrame:
     }
     routed = place_groups(planned, cells)
     rows = route(planned.sources, routed, planned.inputs, planned.events)
-    return run_stream(rows, planned.job(routed), late=late)
+    return run_stream(rows, planned.job(routed), metrics, late=late)
 
 
 def _rule_set(rules: RuleSource | Compiled, unit: TimeUnit) -> RuleSet:

@@ -16,8 +16,8 @@ from typing import Any
 from cepheus.core.errors import SnapshotError
 from cepheus.core.time import MIN_TIME
 
-FORMAT = 1
-"""The version of the form in which a shard's state is kept."""
+FORMAT = 2
+"""The version of the form in which a shard's state is kept. In the first one shards had no names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,14 @@ class Base:
 class Head:
     """All that is read and written in every micro-batch.
 
+    ``shard`` is a name that no other shard of any query has, given when there is first something to write: the same
+    rules may run twice in a query, and nothing outside of the state tells which of the two operators a task is of.
     ``rules`` is the fingerprint of the rules, ``next`` the number of the next piece, ``wake`` the time in
     milliseconds of the registered timer. ``late`` counts the events that came too late.
     """
 
     rules: str
+    shard: str = ""
     floor: int = MIN_TIME
     next: int = 0
     token: str = ""
@@ -83,7 +86,7 @@ class Head:
         try:
             found: dict[str, Any] = json.loads(data)
             version = found.pop("format")
-            if version == FORMAT:
+            if version in (1, FORMAT):
                 pieces = tuple(Piece(**piece) for piece in found.pop("pieces"))
                 base = found.pop("base")
                 return cls(**found, pieces=pieces, base=None if base is None else Base(**base))
