@@ -68,6 +68,7 @@ def test_two_detections_in_one_query(spark: SparkSession, tmp_path: Path) -> Non
     together = united(one).union(branch(same, "Pair")).union(branch(more, "Again")).union(branch(elsewhere, "Other"))
     query = start(together, tmp_path)
     query.awaitTermination()
+    assert flowing(spark, tmp_path / "in").metrics == one.metrics  # as it would be called after a restart
     once = finite(spark, tmp_path / "in")
     again = finite(spark, tmp_path / "in", MORE_RULES)
     other = finite(spark, tmp_path / "in2")

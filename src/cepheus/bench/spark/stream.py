@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 
 from cepheus.core.time import SECOND
 from cepheus.runtime.spark.detect import detect
+from cepheus.runtime.spark.metrics import METRICS
 from cepheus.runtime.spark.session import spark_session
-from cepheus.runtime.spark.streaming import METRICS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

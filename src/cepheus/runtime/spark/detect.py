@@ -19,11 +19,12 @@ from cepheus.runtime.embedded.sources import RuleSource, read_rules
 from cepheus.runtime.spark.batch import batch
 from cepheus.runtime.spark.explain import explain, skew
 from cepheus.runtime.spark.layout import NO_TYPE, CompositeLayout, quoted
+from cepheus.runtime.spark.metrics import take_name
 from cepheus.runtime.spark.placement import Cells
 from cepheus.runtime.spark.planning import Options, Planned, place_groups, plan
 from cepheus.runtime.spark.routing import route
 from cepheus.runtime.spark.sources import Naming, sources_of, start_column
-from cepheus.runtime.spark.streaming import is_stream, metrics_name, run_stream, watermarked
+from cepheus.runtime.spark.streaming import is_stream, run_stream, watermarked
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 
 if TYPE_CHECKING:
@@ -137,8 +138,8 @@ def detect(
     a rule over intervals in which more than that wait for a partner in one place, fails the job.
 
     A stream needs a ``watermark``, how late events may be, unless the DataFrame has one; with ``late`` the events that
-    come later still are given, too. ``name`` is what its metrics are called: by default ``cepheus``, for further
-    streams of a session ``cepheus-2`` and so on.
+    come later still are given, too. ``name`` is what its metrics are called: by default ``cepheus``, for further ones
+    that may go into one query ``cepheus-2`` and so on.
     """
     unit = TimeUnit(time_unit)
     read = _rule_set(rules, unit)
@@ -159,7 +160,7 @@ def detect(
     if not streaming:
         planned = plan(read, sources, sources, options, ways)
         return Detection(batch(planned), planned)
-    metrics = metrics_name(sources[0].frame.sparkSession, name)
+    metrics = take_name(sources[0].frame.sparkSession, name)
     flowing = watermarked(sources, naming, watermark, metrics)
     planned = plan(read, sources, flowing, options, ways - {WayName.SLICES})
     return Detection(_stream(planned, metrics, late=late), planned, metrics)

@@ -10,11 +10,12 @@ shards remains, which comes with the first events.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from cepheus.runtime.spark.metrics import free_names
 from cepheus.runtime.spark.state_rules import Described, from_bytes, refuse_changed, to_bytes
 
 if TYPE_CHECKING:
@@ -59,9 +60,11 @@ def look_at_checkpoint(writer: DataStreamWriter, options: Mapping[str, Any]) -> 
     from py4j.protocol import Py4JError
 
     try:
-        now = tuple(detections(writer._df))
+        plan = list(_nodes(writer._df))
+        now = tuple(_detections(plan))
         if not now:
             return
+        free_names(writer._spark, [node.name() for node in plan if node.nodeName() == "CollectMetrics"])
         # another query of the session may have set it back: see stream_settings
         writer._spark.conf.set("spark.sql.exchange.reuse", "false")
         location = _location(writer, options)
@@ -78,16 +81,22 @@ def look_at_checkpoint(writer: DataStreamWriter, options: Mapping[str, Any]) -> 
         refuse_changed(made_by, now, location)
 
 
-def detections(frame: DataFrame) -> Iterator[Described]:
-    """Give what the state of each ``detect`` in the plan of a DataFrame goes with, in the order of the plan."""
+def _nodes(frame: DataFrame) -> Iterator[Any]:
+    """Give the nodes of the plan of a DataFrame, each as often as it stands there, from the top."""
     waiting = [frame._jdf.queryExecution().analyzed()]
     while waiting:
         node = waiting.pop()
+        yield node
+        waiting += reversed(list(_each(node.children())))
+
+
+def _detections(plan: Sequence[Any]) -> Iterator[Described]:
+    """Give what the state of each ``detect`` in a plan goes with."""
+    for node in plan:
         if node.nodeName() == "TransformWithStateInPySpark":
             for attribute in _each(node.output()):
                 if attribute.metadata().contains(DESCRIBED):
                     yield Described.from_json(json.loads(attribute.metadata().getString(DESCRIBED)))
-        waiting += reversed(list(_each(node.children())))
 
 
 def _each(sequence: Any) -> Iterator[Any]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from cepheus.core.errors import OptionError
+from cepheus.runtime.spark.metrics import METRICS
 from cepheus.runtime.spark.query_start import watch_starts
 from cepheus.runtime.spark.shard import Job
 from cepheus.runtime.spark.sources import Naming, Source, column, micros
@@ -17,15 +17,8 @@ from cepheus.runtime.spark.streaming_pack import PACKED, pack, spread_slots
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
-METRICS = "cepheus"
-"""What the metrics of a session's first streaming detection are called in the progress of a query."""
-
-_NUMBER = "spark.cepheus.streamingDetections"
-"""Where a session keeps how many streaming detections it has had."""
-
-_NUMBERING = Lock()
 _WATERMARK = "spark.watermarkDelayMs"
 _EVENT_TIME = "__cepheus_event_time"
 
@@ -55,19 +48,6 @@ def is_stream(sources: Sequence[Source]) -> bool:
             "stream", "some events come as a stream, others do not", hint="read all of them in the same way"
         )
     return kinds == {True}
-
-
-def metrics_name(spark: SparkSession, given: str | None) -> str:
-    """Give what the metrics of a detection are called: as it was given, or as no other of the session is.
-
-    Spark refuses a query in which two metrics have one name.
-    """
-    if given is not None:
-        return given
-    with _NUMBERING:
-        number = int(spark.conf.get(_NUMBER, "0") or 0) + 1
-        spark.conf.set(_NUMBER, str(number))
-    return METRICS if number == 1 else f"{METRICS}-{number}"
 
 
 def watermarked(sources: Sequence[Source], naming: Naming, delay: str | None, metrics: str) -> tuple[Source, ...]:
@@ -130,7 +110,8 @@ def run_stream(routed: DataFrame, job: Job, metrics: str, *, late: bool) -> Data
     def packing(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return pack(slots, rows)
 
-    watch_starts()
+    if hasattr(routed, "_jdf"):  # not over Spark Connect, where the client sees no plans
+        watch_starts()
     packed = routed.mapInArrow(packing, PACKED)
     answers = packed.groupBy("slot").transformWithStateInPandas(
         ShardProcessor(job, slots, late=late), answer_schema(job.composites, describe(job)), "append", "eventTime"
