@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from benchmarks.measuring.timing import Say
 from cepheus.core.time import SECOND
 from cepheus.runtime.spark.detect import detect
+from cepheus.runtime.spark.metrics import METRICS
 from cepheus.runtime.spark.session import spark_session
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _measure(spark: SparkSession, folder: Path, say: Say, scale: StreamScale) ->
         f"last Temp(area=$a and value>45) within {scale.window} s from Smoke "
         "where area = Smoke.area and temp = Temp.value"
     )
-    found = detect(rule, events, watermark="1 second", shards=scale.cores)
+    found = detect(rule, events, watermark="1 second", shards=scale.cores, name=METRICS)
     seconds = _seconds(scale)
     _arrive(seconds, arriving, 0)  # a first file, so that compiling and starting workers is not part of the load
     query = found.dataframe.writeStream.format("noop").option("checkpointLocation", str(folder / "checkpoint")).start()
@@ -120,7 +121,7 @@ def _judged(scale: StreamScale, progress: Sequence[Any], arrived: int) -> Stream
     counted = [each for each, seconds in zip(progress, taken.tolist(), strict=True) if seconds > scale.warm_up]
     rows = sum(each["numInputRows"] for each in counted)
     span = arrived - scale.warm_up
-    metrics = [each["observedMetrics"]["cepheus"] for each in counted]
+    metrics = [each["observedMetrics"][METRICS] for each in counted]
     lag = arrived - float(taken[-1])
     return StreamMeasured(
         scale,

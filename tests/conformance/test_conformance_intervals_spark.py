@@ -32,7 +32,9 @@ def test_shard(case: IntervalCase) -> None:
     job = whole_job(checked, sequenced=False)
     rows = rows_of(job.events, checked.inputs, [event for event in case.events if event.type in checked.inputs])
     rows = rows.append_column(SHARD, pa.array([0] * len(rows), pa.int32()))
-    composites = [row for batch in job.run(rows.to_batches(max_chunksize=3), 0) for row in batch.to_pylist()]
+    marks = pa.table({SHARD: pa.array(job.awake, pa.int32())})
+    rows = pa.concat_tables([marks, rows], promote_options="default").select(rows.column_names)
+    composites = [row for batch in job.run(rows.to_batches(max_chunksize=3)) for row in batch.to_pylist()]
     assert in_order(map(found, composites)) == case.expected
 
 

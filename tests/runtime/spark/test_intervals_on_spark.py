@@ -105,8 +105,8 @@ def test_streams_dealt_out_by_spark(
     case, expected = a_case(seed)
     jobs: list[tuple[DataFrame, Job]] = []
 
-    def stand_in(rows: DataFrame, job: Job, *, late: bool) -> DataFrame:
-        del late
+    def stand_in(rows: DataFrame, job: Job, metrics: str, *, late: bool) -> DataFrame:
+        del metrics, late
         jobs.append((rows, job))
         return rows
 

@@ -41,7 +41,7 @@ def rows(
 
 
 def found(batches: Sequence[pa.RecordBatch]) -> list[int]:
-    return [value for out in job().run(batches, 0) for value in out.column("x").to_pylist()]
+    return [value for out in job().run(batches) for value in out.column("x").to_pylist()]
 
 
 def test_ties_are_settled_by_content_across_batches(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,7 +73,7 @@ def test_a_task_holds_little_of_what_passes_through(monkeypatch: pytest.MonkeyPa
             alive = max(alive, pa.total_allocated_bytes() - before)
 
     before = pa.total_allocated_bytes()
-    assert list(job().run(endless(), 0)) == []
+    assert list(job().run(endless())) == []
     assert alive < 100_000
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from random import Random
@@ -14,9 +15,11 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.errors import LimitError, RuleError, SnapshotError
 from cepheus.core.event import Event
 from cepheus.core.time import SECOND
+from cepheus.engine.interface import Engine
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 from cepheus.runtime.spark import state_machine
+from cepheus.runtime.spark.state_head import Head
 from cepheus.runtime.spark.state_live import LiveShards
 from cepheus.runtime.spark.state_machine import ShardMachine
 from cepheus.runtime.spark.state_memory import memory
@@ -112,3 +115,47 @@ def test_memory_adds_up_and_has_no_bound_where_rules_consume_or_feed_themselves(
     )
     assert memory_of("define B() from A() and last C() within 5 s from A consuming C") is None
     assert memory_of("define B() from A() and last B() within 5 s from A") is None
+
+
+def test_operators_with_equal_rules_keep_out_of_each_others_way() -> None:
+    """Two stores, one process: each operator finds its own engine again, and neither starts anew in every batch."""
+    events = listed(smoke_and_temp(40))
+    built: list[ListedWork] = []
+
+    class Counted(ListedWork):
+        def engine(self) -> Engine:
+            built.append(self)
+            return super().engine()
+
+    work, shards = Counted(check(parse(FIRE)), events), LiveShards()
+    stores = [MemoryStore(), MemoryStore()]
+    found: list[list[Event]] = [[], []]
+    for n in range(0, 40, 4):
+        for store, mine in zip(stores, found, strict=True):
+            table = pa.table({"place": list(range(n, n + 4))})
+            outcome = ShardMachine(work, shards, "query").handle(store, table, n * SECOND)
+            mine.extend(outcome.composites.to_events())
+    assert found[0] == found[1] != []
+    assert len(built) == len(shards) == 2
+    names = {Head.from_bytes(store.head() or b"").shard for store in stores}
+    assert len(names) == 2
+
+
+def test_a_processor_never_takes_over_what_another_has_at_work() -> None:
+    store, shards, events = MemoryStore(), LiveShards(), listed(smoke_and_temp(8))
+    first = ListedWork(check(parse(FIRE)), events)
+    ShardMachine(first, shards, ("query", "first")).handle(store, pa.table({"place": [0, 1, 2]}), 0)
+    second = ListedWork(check(parse(FIRE)), events, limit=1)
+    ShardMachine(second, shards, ("query", "second")).handle(store, None, SECOND)
+    assert [live.work for live in shards] == [first, second]
+
+
+def test_state_without_a_name_gets_one() -> None:
+    work, store = ListedWork(check(parse(FIRE)), listed(smoke_and_temp(8))), MemoryStore()
+    ShardMachine(work, LiveShards(), "query").handle(store, pa.table({"place": [0]}), 0)
+    old = json.loads(store.head() or b"")
+    del old["shard"]
+    store.set_head(json.dumps({**old, "format": 1}).encode())
+    ShardMachine(work, LiveShards(), "query", lambda: "a name").handle(store, pa.table({"place": [1]}), 0)
+    head = Head.from_bytes(store.head() or b"")
+    assert (head.shard, len(head.pieces)) == ("a name", 2)

@@ -36,6 +36,7 @@ def run(spark: SparkSession, folder: Path, rules: str = RULES) -> StreamingQuery
         late=True,
         watermark="3 seconds",
         shards=2,
+        name="cepheus",
     )
     query = (
         found.dataframe.writeStream.format("parquet")

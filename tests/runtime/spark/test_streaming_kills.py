@@ -83,6 +83,9 @@ def run_with_kills(request: pytest.FixtureRequest, folder: Path, seed: int, kill
     log = folder / "job.log"
     assert done == kills, f"seed {seed}: the job ended after {done} kills\n{log.read_text(errors='replace')[-5000:]}"
     assert Job(folder).finish() == 0, log.read_text(errors="replace")[-5000:]
+    said = log.read_text(errors="replace")
+    assert "Setting Spark log level" in said
+    assert "TransformWithState" not in said  # what Spark prints of itself whenever a stream starts
     spark: SparkSession = request.getfixturevalue("spark")  # not before, so that it does not take from the job
     rows = spark.read.parquet(str(folder / "out")).select("type", f.unix_micros("time"), "id").collect()
     assert sorted(map(tuple, rows)) == right, f"seed {seed}"

@@ -59,8 +59,8 @@ def check_one(spark: SparkSession, split: Any, shards: int, seed: int, monkeypat
         return
     jobs: list[tuple[DataFrame, Job]] = []
 
-    def stand_in(rows: DataFrame, job: Job, *, late: bool) -> DataFrame:
-        del late
+    def stand_in(rows: DataFrame, job: Job, metrics: str, *, late: bool) -> DataFrame:
+        del metrics, late
         jobs.append((rows, job))
         return rows
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from cepheus.core.distribution import Distribution, parse_distribution
 from cepheus.core.errors import EventError
-from cepheus.core.event import EventId
+from cepheus.core.event import PLAIN_INTEGER, EventId
 from cepheus.core.formats.problems import shown
 from cepheus.core.lists import checked_list, list_of_text
 from cepheus.core.time import MAX_TIME, MIN_TIME, TimeUnit, parse_time
@@ -45,7 +45,6 @@ class Moment:
 INTEGER = re.compile(r"\s*[-+]?[0-9]+\s*")
 DECIMAL = re.compile(r"\s*[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\s*")
 UNCERTAIN = re.compile(r"\s*<\s*([^,<>]*?)\s*,\s*([^<>]*?)\s*>\s*")
-_PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 _TOO_FINE = re.compile(r"[.,][0-9]{6}[0-9]*[1-9]")
 _NAMES = {
     ValueType.BOOL: "true or false",
@@ -218,7 +217,7 @@ def id_of_text(text: str) -> EventId:
     >>> id_of_text("7"), id_of_text("07"), id_of_text("Fire:1f")
     (7, '07', 'Fire:1f')
     """
-    if _PLAIN_INTEGER.fullmatch(text) and INT_MIN <= int(text) <= INT_MAX:
+    if PLAIN_INTEGER.fullmatch(text) and INT_MIN <= int(text) <= INT_MAX:
         return int(text)
     return text
 

@@ -48,19 +48,23 @@ def run_batch(routed: DataFrame, job: Job) -> tuple[DataFrame, Observation]:
 
     Each shard is one partition. Spark sorts it by time alone, which it does fastest; ties are settled in Python.
     """
-    from pyspark import TaskContext
-
     shards = max(group.shards.stop for group in job.groups)
-    dealt = routed.repartitionById(shards, SHARD).sortWithinPartitions(TIME)
+    dealt = _marked(routed, job.awake).repartitionById(shards, SHARD).sortWithinPartitions(TIME)
 
     def work(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        context = TaskContext.get()
-        assert context is not None
-        ties = yield from job.run(rows, context.partitionId())
+        ties = yield from job.run(rows)
         yield counts_row(job.composites, ties)
 
     found, counts = with_counts_taken(dealt.mapInArrow(work, job.composites.sql))
     return found.select(*job.composites.shown()) if job.composites.uncertain else found, counts
+
+
+def _marked(routed: DataFrame, shards: Sequence[int]) -> DataFrame:
+    """Add a row to some shards that is no event and has no column but the shard's number."""
+    if not shards:
+        return routed
+    marks = routed.sparkSession.createDataFrame([(shard,) for shard in shards], f"{SHARD} int")
+    return routed.unionByName(marks, allowMissingColumns=True)
 
 
 def _edges(planned: Planned, group: RuleGroup) -> Sequence[float]:

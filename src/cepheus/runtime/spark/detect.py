@@ -21,6 +21,7 @@ from cepheus.runtime.embedded.sources import RuleSource, read_rules
 from cepheus.runtime.spark.batch import batch
 from cepheus.runtime.spark.explain import explain, skew
 from cepheus.runtime.spark.layout import NO_TYPE, CompositeLayout, quoted
+from cepheus.runtime.spark.metrics import take_name
 from cepheus.runtime.spark.placement import Cells
 from cepheus.runtime.spark.planning import Options, Planned, place_groups, plan
 from cepheus.runtime.spark.routing import route
@@ -50,12 +51,14 @@ class Detection:
     """The composite events that rules find in DataFrames; nothing runs before Spark is asked for rows.
 
     ``dataframe`` has all of them: ``type``, ``time``, with rules over intervals ``start``, with provenance ``id`` and
-    ``from``, and a column for every attribute, null where a type does not have it.
+    ``from``, and a column for every attribute, null where a type does not have it. ``metrics`` is what the counts of a
+    stream are called in the progress of a query; None for a finite input.
     """
 
     dataframe: DataFrame
     planned: Planned
     counts: Observation | None = None
+    metrics: str | None = None
 
     @property
     def checked(self) -> Checked:
@@ -76,7 +79,7 @@ class Detection:
             raise OptionError.of(
                 "ties",
                 "a stream has no end at which to say what was counted of simultaneous events",
-                hint="the progress of the query has the counts of every micro-batch: observedMetrics, cepheus",
+                hint=f"the progress of the query has the counts of every micro-batch: observedMetrics, {self.metrics}",
             )
         return counts_in(self.counts)
 
@@ -132,6 +135,7 @@ def detect(
     watermark: str | None = None,
     late: bool = False,
     strict: bool = False,
+    name: str | None = None,
 ) -> Detection:
     """Find the composite events that rules define, in DataFrames, finite or streaming.
 
@@ -157,7 +161,8 @@ def detect(
     a rule over intervals in which more than that wait for a partner in one place, fails the job.
 
     A stream needs a ``watermark``, how late events may be, unless the DataFrame has one; with ``late`` the events that
-    come later still are given, too.
+    come later still are given, too. ``name`` is what its metrics are called: by default ``cepheus``, for further ones
+    that may go into one query ``cepheus-2`` and so on.
     """
     check = TimeCheck.of(time_unit and TimeUnit(time_unit), strict=strict)
     unit = check.unit
@@ -174,7 +179,7 @@ def detect(
         skip_bad=on_bad_event == "skip",
         calculus=calculus,
     )
-    return find(read, sources, options, split=split, watermark=watermark, late=late)
+    return find(read, sources, options, split=split, watermark=watermark, late=late, name=name)
 
 
 def find(
@@ -185,6 +190,7 @@ def find(
     split: WayName | str = "auto",
     watermark: str | None = None,
     late: bool = False,
+    name: str | None = None,
 ) -> Detection:
     """Find the composite events that rules define in sources whose times have been looked at."""
     ways = set(WayName) if split == "auto" else {WayName(split), WayName.WHOLE}
@@ -193,12 +199,13 @@ def find(
         found, counts = batch(planned)
         return Detection(found, planned, counts)
     options = replace(options, provenance=True)
-    flowing = watermarked(sources, options.naming, watermark)
+    metrics = take_name(sources[0].frame.sparkSession, name)
+    flowing = watermarked(sources, options.naming, watermark, metrics)
     planned = plan(rules, sources, flowing, options, ways - {WayName.SLICES})
-    return Detection(_stream(planned, late=late), planned)
+    return Detection(_stream(planned, metrics, late=late), planned, metrics=metrics)
 
 
-def _stream(planned: Planned, *, late: bool) -> DataFrame:
+def _stream(planned: Planned, metrics: str, *, late: bool) -> DataFrame:
     cells = {
         number: Cells(_CELLS_PER_MARGIN * max(group.way.margins.values()) or 1, planned.options.shards)
         for number, group in enumerate(planned.split.groups)
@@ -206,7 +213,7 @@ def _stream(planned: Planned, *, late: bool) -> DataFrame:
     }
     routed = place_groups(planned, cells)
     rows = route(planned.sources, routed, planned.inputs, planned.events)
-    return run_stream(rows, planned.job(routed), late=late)
+    return run_stream(rows, planned.job(routed), metrics, late=late)
 
 
 def _rule_set(rules: RuleSource | Compiled, unit: TimeUnit) -> RuleSet:

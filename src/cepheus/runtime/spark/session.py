@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from cepheus.core.errors import OptionError
 from cepheus.core.extras import how_to_install
+from cepheus.runtime.spark.chatter import without_chatter
 from cepheus.runtime.spark.java import provide_java
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ def spark_session(
 ) -> SparkSession:
     """Start Spark, or give the session that runs already; the workers use this Python unless told otherwise.
 
-    A ``silent`` Spark says nothing on the terminal; what goes wrong still comes back as an exception.
+    A ``silent`` Spark says nothing on the terminal; what goes wrong still comes back as an exception. Of any other that
+    is started here, only what its streaming queries tell of themselves when they begin is kept from it.
     """
     try:
         from pyspark.sql import SparkSession
@@ -49,8 +51,11 @@ def spark_session(
         builder = builder.master(master)
     for key, value in {**_QUIET, **(options or {})}.items():
         builder = builder.config(key, value)
-    if not silent or os.environ.get("CEPHEUS_DEBUG"):
+    if os.environ.get("CEPHEUS_DEBUG"):
         return builder.getOrCreate()
+    if not silent:
+        with without_chatter():
+            return builder.getOrCreate()
     with _stderr_away():
         try:
             return builder.getOrCreate()

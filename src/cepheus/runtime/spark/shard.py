@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from cepheus.rules.interval.reach import points
 from cepheus.rules.model import AnyRule, Rule, RuleSet
 from cepheus.rules.networks.model import Network
 from cepheus.runtime.spark.homes import HOME_COLUMN, with_home, with_homes
-from cepheus.runtime.spark.layout import SHARD, CompositeLayout, EventLayout
+from cepheus.runtime.spark.layout import SHARD, TYPE, CompositeLayout, EventLayout
 from cepheus.runtime.spark.order import settle_ties
 from cepheus.uncertainty.bayes.networks import networks_of
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
@@ -91,16 +91,24 @@ class Job:
         """Give the group that a shard belongs to."""
         return next(group for group in self.groups if shard in group.shards)
 
-    def run(self, batches: Iterable[pa.RecordBatch], own: int) -> Generator[pa.RecordBatch, None, TieCounts]:
+    @property
+    def awake(self) -> tuple[int, ...]:
+        """The shards that have something to do though there be no event for them: a mark brings them to their tasks."""
+        return tuple(shard for group in self.groups if group.points for shard in group.shards)
+
+    def run(self, batches: Iterable[pa.RecordBatch]) -> Generator[pa.RecordBatch, None, TieCounts]:
         """Run the rows of a task, which come in order of time and may belong to several shards.
 
-        ``own`` is the shard that is the task's own, whether or not it has rows. In the end it returns what the shards
-        counted of simultaneous events.
+        Which shards they are is told by the rows alone: the number of a task is another one in every query. A row
+        without a type is no event but a mark, by which a shard that is ``awake`` comes to a task. In the end it returns
+        what the shards counted of simultaneous events.
         """
         running: dict[int, ShardRun] = {}
-        if any(own in group.shards and group.points for group in self.groups):
-            running[own] = ShardRun(self, own)
-        for rows in batches:
+        marked = bool(self.awake)
+        for given in batches:
+            marks, rows = _marks(given) if marked else ((), given)
+            for shard in marks:
+                running[shard] = ShardRun(self, shard)
             for shard, part in _by_shard(self.events.errors.sound(rows)):
                 if shard not in running:
                     running[shard] = ShardRun(self, shard)
@@ -112,6 +120,14 @@ class Job:
     def _out(self, composites: EventBatch) -> Iterator[pa.RecordBatch]:
         if len(composites):
             yield self.composites.rows(composites)
+
+
+def _marks(rows: pa.RecordBatch) -> tuple[Sequence[int], pa.RecordBatch]:
+    """Give the shards that marks stand for, one each and before all their events, and the events."""
+    types = rows.column(TYPE)
+    if not types.null_count:
+        return (), rows
+    return rows.column(SHARD).filter(types.is_null()).to_pylist(), rows.filter(types.is_valid())
 
 
 def _by_shard(rows: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:

@@ -19,8 +19,8 @@ from cepheus.engine import snapshot_form as form
 from cepheus.engine.snapshot import restoring
 from cepheus.rules.json_fields import integer_between
 
-FORMAT = 1
-"""The version of the form in which a shard's state is kept."""
+FORMAT = 2
+"""The version of the form in which a shard's state is kept. In the first one shards had no names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,14 @@ class Base:
 class Head:
     """All that is read and written in every micro-batch.
 
+    ``shard`` is a name that no other shard of any query has, given when there is first something to write: the same
+    rules may run twice in a query, and nothing outside of the state tells which of the two operators a task is of.
     ``rules`` is the fingerprint of the rules, ``next`` the number of the next piece, ``wake`` the time in
     milliseconds of the registered timer. ``late`` counts the events that came too late.
     """
 
     rules: str
+    shard: str = ""
     floor: int = MIN_TIME
     next: int = 0
     token: str = ""
@@ -86,13 +89,13 @@ class Head:
         with restoring():
             found: dict[str, Any] = json.loads(data)
             version = found.pop("format")
-            if version != FORMAT:
+            if version not in (1, FORMAT):
                 raise SnapshotError.of(
                     "snapshot-version",
                     f"the state of the query has version {version}, this Cepheus reads version {FORMAT}",
                     hint="go on with the Cepheus that wrote the checkpoint, or start with a new checkpoint",
                 )
-            fields = _HEAD(found, "$")
+            fields = _HEAD({"shard": "", **found} if version == 1 else found, "$")
             pieces = tuple(Piece(**piece) for piece in fields.pop("pieces"))
             base = fields.pop("base")
             head = cls(**fields, pieces=pieces, base=None if base is None else Base(**base))
@@ -103,6 +106,7 @@ class Head:
 _BLOB = {"number": form.count, "parts": integer_between(1, 1 << 31), "size": form.count}
 _HEAD = form.record(
     rules=form.text,
+    shard=form.text,
     floor=form.time,
     next=form.count,
     token=form.text,

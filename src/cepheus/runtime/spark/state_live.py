@@ -8,7 +8,7 @@ other events than the state says, because a task failed or a checkpoint was set 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -133,3 +133,6 @@ class LiveShards:
 
     def __len__(self) -> int:
         return len(self._kept)
+
+    def __iter__(self) -> Iterator[Live]:
+        return iter(self._kept.values())

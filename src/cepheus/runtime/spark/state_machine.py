@@ -8,9 +8,10 @@ micro-batch that brings it; events leave for the engine in total order once the 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -59,19 +60,30 @@ class Outcome:
         return self.head.wake
 
 
-class ShardMachine:
-    """Runs one shard. ``name`` tells it from all other shards that this process may run."""
+def _new_name() -> str:
+    return uuid4().hex
 
-    def __init__(self, work: ShardWork, shards: LiveShards, name: Hashable) -> None:
+
+class ShardMachine:
+    """Runs one shard of a query. What it has at work in this process goes by the name that its state has.
+
+    ``new_name`` gives a name that was never given before.
+    """
+
+    def __init__(
+        self, work: ShardWork, shards: LiveShards, query: Hashable, new_name: Callable[[], str] = _new_name
+    ) -> None:
         self._work = work
         self._shards = shards
-        self._name = (name, work.fingerprint)
+        self._query = query
+        self._new_name = new_name
 
     def handle(self, store: ShardStore, events: pa.Table | None, watermark: int) -> Outcome:
         """Take the events of a micro-batch, none if only time has passed, and its watermark in microseconds."""
         head = self._head(store)
         slept = head.wake
-        live = self._shards.take(self._name, head) or self._restored(store, head)
+        name = (self._query, head.shard, head.rules)
+        live = self._shards.take(name, head) or self._restored(store, head)
         self._catch_up(store, live, head)
         until = max(head.floor, watermark)
         late = None
@@ -87,16 +99,16 @@ class ShardMachine:
         head = self._merge(store, head)
         head = replace(head, wake=self._wake(live, head))
         store.set_head(head.to_bytes())
-        self._shards.keep(self._name, live)
+        self._shards.keep(name, live)
         return Outcome(composites, late, head, slept, ties)
 
     def _head(self, store: ShardStore) -> Head:
         data = store.head()
         if data is None:
-            return Head(self._work.fingerprint)
+            return Head(self._work.fingerprint, self._new_name())
         head = Head.from_bytes(data)
         refuse_other_rules(head, self._work.fingerprint)
-        return head
+        return head if head.shard else replace(head, shard=self._new_name())
 
     def _restored(self, store: ShardStore, head: Head) -> Live:
         """Start from the base, or from nothing."""

@@ -8,8 +8,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from cepheus.core.errors import OptionError
+from cepheus.runtime.spark.metrics import METRICS
+from cepheus.runtime.spark.query_start import watch_starts
 from cepheus.runtime.spark.shard import Job
 from cepheus.runtime.spark.sources import Naming, Source, column, micros
+from cepheus.runtime.spark.state_rules import describe
 from cepheus.runtime.spark.streaming_pack import PACKED, pack, spread_slots
 
 if TYPE_CHECKING:
@@ -24,8 +27,11 @@ def stream_settings(shards: int) -> Mapping[str, str]:
     """Give what a session must be set to when a query with so many shards starts.
 
     Each shard is one partition of the state, which is kept in RocksDB; a micro-batch writes down only what it changed.
+    Exchanges are not shared: of two stateful operators that share one, Spark 4.3 tells the second nothing of the
+    watermark, and it would wait for ever without a word.
     """
     return {
+        "spark.sql.exchange.reuse": "false",
         "spark.sql.shuffle.partitions": str(shards),
         "spark.sql.streaming.stateStore.providerClass": (
             "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -44,14 +50,15 @@ def is_stream(sources: Sequence[Source]) -> bool:
     return kinds == {True}
 
 
-def watermarked(sources: Sequence[Source], naming: Naming, delay: str | None) -> tuple[Source, ...]:
+def watermarked(sources: Sequence[Source], naming: Naming, delay: str | None, metrics: str) -> tuple[Source, ...]:
     """Give streaming sources with watermarks; OptionError if there is none, or two for one source.
 
     A watermark counts every event of a source, also those that no rule looks at: they tell what time it is. So filters
     must not be moved to before the watermark, which counting the events on the way prevents.
     """
+    of_whom = "" if metrics == METRICS else f"{metrics}."
     return tuple(
-        replace(source, frame=_counted(_watermarked(source, naming, delay), number))
+        replace(source, frame=_counted(_watermarked(source, naming, delay), f"{of_whom}source{number}"))
         for number, source in enumerate(sources)
     )
 
@@ -81,13 +88,13 @@ def _watermarked(source: Source, naming: Naming, delay: str | None) -> DataFrame
     return source.frame.withColumn(_EVENT_TIME, moment).withWatermark(_EVENT_TIME, delay)
 
 
-def _counted(frame: DataFrame, number: int) -> DataFrame:
+def _counted(frame: DataFrame, name: str) -> DataFrame:
     from pyspark.sql import functions as f
 
-    return frame.observe(f"source{number}", f.count(f.lit(1)).alias("rows"))
+    return frame.observe(name, f.count(f.lit(1)).alias("rows"))
 
 
-def run_stream(routed: DataFrame, job: Job, *, late: bool) -> DataFrame:
+def run_stream(routed: DataFrame, job: Job, metrics: str, *, late: bool) -> DataFrame:
     """Give the composite events in a stream of rows that know their shards, and on request the late events.
 
     The session is set for the query: Spark reads the settings when the query starts, and has no other place for them.
@@ -103,11 +110,13 @@ def run_stream(routed: DataFrame, job: Job, *, late: bool) -> DataFrame:
     def packing(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return pack(slots, rows)
 
+    if hasattr(routed, "_jdf"):  # not over Spark Connect, where the client sees no plans
+        watch_starts()
     packed = routed.mapInArrow(packing, PACKED)
     answers = packed.groupBy("slot").transformWithStateInPandas(
-        ShardProcessor(job, slots, late=late), answer_schema(job.composites), "append", "eventTime"
+        ShardProcessor(job, slots, late=late), answer_schema(job.composites, describe(job)), "append", "eventTime"
     )
-    return finished(answers, job.composites, late=late)
+    return finished(answers, job.composites, metrics, late=late)
 
 
 def _require_protobuf() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
@@ -18,15 +18,15 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.values import ValueType
 from cepheus.engine.ties import TieCounts
 from cepheus.runtime.spark.layout import CompositeLayout
+from cepheus.runtime.spark.query_start import DESCRIBED
 from cepheus.runtime.spark.state_machine import Outcome
+from cepheus.runtime.spark.state_rules import Described
 from cepheus.runtime.spark.ties import fields_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
-
-METRICS = "cepheus"
-"""The name of the observed metrics in the progress of a streaming query."""
+    from pyspark.sql.types import StructType
 
 LATE = "late"
 """The column of events that came too late, as JSON; null for composite events."""
@@ -34,20 +34,34 @@ LATE = "late"
 _LATE = "__late"
 _COUNTS = ("events", "late", "composites", "state_bytes")
 _TIES = ("ties_decided", "ties_passed_over", "ties_at_least")
-_SQL = {
-    pa.string(): "string",
-    pa.bool_(): "boolean",
-    pa.int64(): "bigint",
-    pa.float64(): "double",
-    ValueType.TIMESTAMP.arrow: "bigint",
-    pa.list_(pa.string()): "array<string>",
-}
 
 
-def answer_schema(layout: CompositeLayout) -> str:
-    """Give the schema of the rows that a shard gives: the columns of the layout by number, late events, counts."""
-    columns = [f"c{number} {_SQL[field.type]}" for number, field in enumerate(fields_of(layout))]
-    return ", ".join([*columns, "late_event string", *(f"n_{name} bigint" for name in (*_COUNTS, *_TIES))])
+def answer_schema(layout: CompositeLayout, described: Described) -> StructType:
+    """Give the schema of the rows that a shard gives: the columns of the layout by number, late events, counts.
+
+    The first count also carries, on its way to where queries are started, what the state of the shards goes with.
+    """
+    from pyspark.sql.types import ArrayType, BooleanType, DataType, DoubleType, LongType, StringType, StructType
+
+    types: dict[pa.DataType, DataType] = {
+        pa.string(): StringType(),
+        pa.bool_(): BooleanType(),
+        pa.int64(): LongType(),
+        pa.float64(): DoubleType(),
+        ValueType.TIMESTAMP.arrow: LongType(),
+        pa.list_(pa.string()): ArrayType(StringType()),
+    }
+    schema = StructType()
+    for number, field in enumerate(fields_of(layout)):
+        schema.add(f"c{number}", types[field.type])
+    schema.add("late_event", StringType())
+    for name in (*_COUNTS, *_TIES):
+        schema.add(f"n_{name}", LongType(), metadata=_note(described) if name == _COUNTS[0] else None)
+    return schema
+
+
+def _note(described: Described) -> dict[str, Any]:
+    return {DESCRIBED: json.dumps(described.to_json())}
 
 
 def answer(layout: CompositeLayout, outcome: Outcome, events: int, late: EventBatch | None) -> pd.DataFrame:
@@ -70,30 +84,37 @@ def answer(layout: CompositeLayout, outcome: Outcome, events: int, late: EventBa
     return found
 
 
-def finished(answers: DataFrame, layout: CompositeLayout, *, late: bool) -> DataFrame:
-    """Take the counts, and give composite events, on request late events as well, as the user sees them."""
+def finished(answers: DataFrame, layout: CompositeLayout, metrics: str, *, late: bool) -> DataFrame:
+    """Take the counts, and give composite events, on request late events as well, as the user sees them.
+
+    A micro-batch in which no shard has anything to do counts nothing, which is 0 and not unknown.
+    """
     from pyspark.sql import functions as f
 
-    counts = [f.sum(f"n_{name}").alias(name) for name in (*_COUNTS, *_TIES)]
+    counts = [f.coalesce(f.sum(f"n_{name}"), f.lit(0)).alias(name) for name in _COUNTS]
+    counts += [f.sum(f"n_{name}").alias(name) for name in _TIES]
     columns = [
         (f.timestamp_micros(f.col(f"c{number}")) if pa.types.is_timestamp(field.type) else f.col(f"c{number}")).alias(
             field.name
         )
         for number, field in enumerate(fields_of(layout))
     ]
-    events = answers.observe(METRICS, *counts).where("c0 is not null")
+    events = answers.observe(metrics, *counts).where("c0 is not null")
     named = events.select(*columns, f.col("late_event").alias(_LATE))
     return named.select(*layout.shown(), *([f.col(_LATE).alias(LATE)] if late else []))
 
 
-def ties_of(query: StreamingQuery) -> dict[int, TieCounts]:
-    """Give what the micro-batches in a query's progress counted of simultaneous events, by their numbers."""
+def ties_of(query: StreamingQuery, metrics: str) -> dict[int, TieCounts]:
+    """Give what the micro-batches in a query's progress counted of simultaneous events, by their numbers.
+
+    ``metrics`` is what the counts of the detection are called.
+    """
     found: dict[int, TieCounts] = {}
     for progress in query.recentProgress:
-        observed = progress["observedMetrics"].get(METRICS, ())
-        metrics = dict(zip((*_COUNTS, *_TIES), observed, strict=False))  # by place: Connect does not tell the names
-        if metrics.get("events") is not None:  # else no shard had anything to do
-            decided, passed_over, at_least = (metrics[name] for name in _TIES)
+        observed = progress["observedMetrics"].get(metrics, ())
+        counts = dict(zip((*_COUNTS, *_TIES), observed, strict=False))  # by place: Connect does not tell the names
+        if counts.get("ties_at_least") is not None:  # else no shard had anything to do
+            decided, passed_over, at_least = (counts[name] for name in _TIES)
             uncounted = ("an engine",) if decided is None else ()
             found[progress["batchId"]] = TieCounts(decided, passed_over, bool(at_least), uncounted)
     return found

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
+from uuid import uuid4
 
 import numpy as np
 import pandas as pd
@@ -19,14 +18,13 @@ from pyspark.sql.types import BinaryType, IntegerType, LongType, StructField, St
 from cepheus.core.batch import EventBatch
 from cepheus.core.time import MIN_TIME
 from cepheus.engine.interface import Engine
-from cepheus.rules.json_form import to_json
-from cepheus.rules.model import RuleSet
 from cepheus.runtime.spark.layout import TIME
 from cepheus.runtime.spark.order import tied_rows
 from cepheus.runtime.spark.shard import Job
 from cepheus.runtime.spark.state_live import LiveShards
 from cepheus.runtime.spark.state_machine import Outcome, ShardMachine
 from cepheus.runtime.spark.state_memory import memory
+from cepheus.runtime.spark.state_rules import fingerprint
 from cepheus.runtime.spark.streaming_answer import answer
 from cepheus.runtime.spark.streaming_pack import from_bytes
 
@@ -37,7 +35,9 @@ _DATA = StructType([StructField("data", BinaryType())])
 _PART = StructType([StructField("number", LongType()), StructField("part", IntegerType())])
 
 _SHARDS = LiveShards()
-"""The shards that this worker has run. Workers live on from one micro-batch to the next."""
+"""The shards that this worker has run, of whatever queries and operators, each by its name.
+
+Workers live on from one micro-batch to the next."""
 
 
 @dataclass(frozen=True)
@@ -50,15 +50,7 @@ class JobWork:
     @cached_property
     def fingerprint(self) -> str:
         """Equal for equal rules that are split in the same way."""
-        group = self.job.group_of(self.shard)
-        schema = [
-            [t.name, [[a.name, a.type and a.type.value, a.optional] for a in t.attributes]]
-            for t in group.schema.values()
-        ]
-        known = [to_json(RuleSet.of(group.rules)), schema, repr(self.job.events), len(group.shards), group.engine]
-        known.append(repr(group.calculus))
-        known += [network.rule for network in group.networks]  # their tables may change, what they weigh may not
-        return hashlib.blake2b(json.dumps(known).encode(), digest_size=16).hexdigest()
+        return fingerprint(self.job, self.job.group_of(self.shard))
 
     @cached_property
     def memory(self) -> int | None:
@@ -134,11 +126,16 @@ class SparkStore:
 
 
 class ShardProcessor(StatefulProcessor):
-    """Runs shards; ``slots`` tells which key stands for which shard, ``late`` whether late events are given."""
+    """Runs shards; ``slots`` tells which key stands for which shard, ``late`` whether late events are given.
+
+    What one processor has at work in a Python process, another never takes over: it may have the same rules and the
+    same checkpoint, and yet another limit or other tables of a network.
+    """
 
     def __init__(self, job: Job, slots: Sequence[int], *, late: bool) -> None:
         self._works = {slot: JobWork(job, shard).known() for shard, slot in enumerate(slots)}
         self._late = late
+        self._identity = uuid4().hex
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Called before anything else, in every task."""
@@ -157,7 +154,7 @@ class ShardProcessor(StatefulProcessor):
         events = work.job.events.errors.sound(events)
         if events.num_rows:
             work.job.events.check(work.batch(events))
-        yield self._handle(key, work, events if events.num_rows else None, timerValues, None)
+        yield self._handle(work, events if events.num_rows else None, timerValues, None)
 
     def handleExpiredTimer(  # noqa: N802  # Spark's name
         self,
@@ -166,7 +163,7 @@ class ShardProcessor(StatefulProcessor):
         expiredTimerInfo: ExpiredTimerInfo,  # noqa: N803
     ) -> Iterator[pd.DataFrame]:
         """Called when the watermark has passed what a shard waits for, and no rows came for it."""
-        yield self._handle(key, self.work(key), None, timerValues, expiredTimerInfo.getExpiryTimeInMs())
+        yield self._handle(self.work(key), None, timerValues, expiredTimerInfo.getExpiryTimeInMs())
 
     def close(self) -> None:
         """Called at the end of a task."""
@@ -180,15 +177,13 @@ class ShardProcessor(StatefulProcessor):
         late = work.batch(outcome.late) if self._late and outcome.late is not None else None
         return answer(work.job.composites, outcome, events, late)
 
-    def _handle(
-        self, key: Any, work: JobWork, events: pa.Table | None, timers: TimerValues, expired: int | None
-    ) -> pd.DataFrame:
+    def _handle(self, work: JobWork, events: pa.Table | None, timers: TimerValues, expired: int | None) -> pd.DataFrame:
         context = TaskContext.get()
         query = None if context is None else context.getLocalProperty("sql.streaming.queryId")
         watermark = timers.getCurrentWatermarkInMs()
         # a query starts with a watermark of 0, which says nothing
         until = watermark * 1000 if watermark > 0 else MIN_TIME
-        outcome = ShardMachine(work, _SHARDS, (query, key[0])).handle(self._store, events, until)
+        outcome = ShardMachine(work, _SHARDS, (query, self._identity)).handle(self._store, events, until)
         if outcome.wake != outcome.slept:
             if outcome.slept is not None and outcome.slept != expired:  # Spark deletes the expired one by itself
                 self._timers.deleteTimer(outcome.slept)

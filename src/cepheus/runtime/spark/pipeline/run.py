@@ -63,12 +63,13 @@ def run_pipeline(pipeline: Pipeline, found: Detection) -> TieCounts:
             _write(_chosen(found, frame, sink), sink)
         return found.ties()
     queries = [_start(_chosen(found, found.dataframe, sink), sink) for sink in pipeline.sinks]
+    assert found.metrics is not None  # a stream has metrics
     ties: dict[int, TieCounts] = {}
     while not queries[0].awaitTermination(_GLANCE):  # every sink has a query that finds, and counts, the same
-        ties |= ties_of(queries[0])
+        ties |= ties_of(queries[0], found.metrics)
     for query in queries[1:]:
         query.awaitTermination()
-    return sum((ties | ties_of(queries[0])).values(), TieCounts.none())
+    return sum((ties | ties_of(queries[0], found.metrics)).values(), TieCounts.none())
 
 
 def _read(spark: SparkSession, source: SourceSpec) -> DataFrame:

@@ -1,0 +1,171 @@
+"""Which rules a state was made by: a digest for each shard, and for a ``detect`` enough to say what has changed.
+
+The state of a query goes with its rules, the facts and columns that they read, and how they are split. Tables of
+networks may change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from cepheus.core.errors import Diagnostic, Place, SnapshotError
+from cepheus.rules.interval.model import IntervalRule
+from cepheus.rules.json_form import to_json
+from cepheus.rules.model import RuleSet
+from cepheus.runtime.spark.shard import GroupJob, Job
+
+FORMAT = 1
+"""The version of the form in which a query's rules are written down."""
+
+
+def fingerprint(job: Job, group: GroupJob) -> str:
+    """Give a digest that is equal for equal rules that are split in the same way."""
+    known = [to_json(RuleSet.of(group.rules)), _types(group), repr(job.events), len(group.shards), group.engine]
+    known.append(repr(group.calculus))
+    known += [network.rule for network in group.networks]  # their tables may change, what they weigh may not
+    known += _facts(group)
+    return _digest(known)
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What the state of one ``detect`` goes with. ``groups`` are the fingerprints of its groups of rules; all else is
+    there to tell in words what differs: digests of each rule, of the facts, of the columns of events and of the types
+    of attributes, how many shards each group has, and by what probabilities are worked out.
+    """
+
+    groups: tuple[str, ...]
+    rules: Mapping[str, str]
+    facts: str
+    columns: str
+    types: str
+    shards: tuple[int, ...]
+    engine: str
+    calculus: str
+    networks: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Give all of it in plain words and lists."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Described:
+        """Read what ``to_json`` gave."""
+        given: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in data.items()}
+        return cls(**given)
+
+
+def describe(job: Job) -> Described:
+    """Tell what the state of a job goes with."""
+    groups = job.groups
+    return Described(
+        groups=tuple(fingerprint(job, group) for group in groups),
+        rules={str(rule.name): _digest(to_json(RuleSet.of([rule]))) for group in groups for rule in group.rules},
+        facts=_digest([_facts(group) for group in groups]),
+        columns=_digest(repr(job.events)),
+        types=_digest([_types(group) for group in groups]),
+        shards=tuple(len(group.shards) for group in groups),
+        engine=groups[0].engine,
+        calculus=_digest(repr(groups[0].calculus)),
+        networks=tuple(sorted({network.rule for group in groups for network in group.networks})),
+    )
+
+
+def refuse_changed(made_by: Sequence[Described], now: Sequence[Described], checkpoint: str) -> None:
+    """Refuse to go on from a checkpoint with other rules than those that made it; SnapshotError says what changed."""
+    if len(made_by) != len(now):
+        raise _refusal(
+            f"the checkpoint was made by a query that runs detect {_times(len(made_by))}, this one does "
+            f"{_times(len(now))}",
+            "go on with the query that made it, or start this one with a new checkpoint",
+            checkpoint,
+        )
+    for old, new in zip(made_by, now, strict=True):
+        if old.groups != new.groups:
+            raise _refusal(*_told(old, new), checkpoint)
+
+
+def _told(old: Described, new: Described) -> tuple[str, str]:
+    """Give the message and the hint for two descriptions that differ."""
+    if changed := list(_changed_rules(old.rules, new.rules)):
+        return (
+            f"the checkpoint was made by other rules: {', '.join(changed)}",
+            "go on with the rules that made it, or start these with a new checkpoint",
+        )
+    if old.shards != new.shards and max(old.shards) != max(new.shards):
+        return (
+            f"the checkpoint was made with {_shards(max(old.shards))}, and now there would be {max(new.shards)}",
+            f"go on with as many, shards={max(old.shards)}, or start with a new checkpoint",
+        )
+    return (
+        f"the checkpoint was made by the same rules, but {_other_circumstances(old, new)}",
+        "go on as it was, or start with a new checkpoint",
+    )
+
+
+def _changed_rules(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[str]:
+    yield from (f"'{name}' has changed" for name in new if name in old and old[name] != new[name])
+    yield from (f"'{name}' is new" for name in new if name not in old)
+    yield from (f"'{name}' is gone" for name in old if name not in new)
+
+
+def _other_circumstances(old: Described, new: Described) -> str:
+    if old.facts != new.facts:
+        return "facts that they read have changed"
+    if old.columns != new.columns or old.types != new.types:
+        return "the columns of the events, or their types, have changed"
+    if old.engine != new.engine:
+        return f"the engine was '{old.engine}' and now is '{new.engine}'"
+    if old.networks != new.networks:
+        return "other rules of them have networks"
+    if old.calculus != new.calculus:
+        return "probabilities are worked out in another way"
+    return "they are split in another way"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _shards(count: int) -> str:
+    return "1 shard" if count == 1 else f"{count} shards"
+
+
+def _refusal(message: str, hint: str, checkpoint: str) -> SnapshotError:
+    return SnapshotError([Diagnostic("checkpoint-rules", message, hint=hint, place=Place(checkpoint))])
+
+
+def to_bytes(described: Sequence[Described]) -> bytes:
+    """Write down what the detections of a query are."""
+    return json.dumps({"format": FORMAT, "detections": [one.to_json() for one in described]}, indent=1).encode()
+
+
+def from_bytes(data: bytes) -> tuple[Described, ...] | None:
+    """Read what was written down; None if it is damaged or of another version, and hence tells nothing."""
+    try:
+        found = json.loads(data)
+        if found["format"] != FORMAT:
+            return None
+        return tuple(Described.from_json(one) for one in found["detections"])
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _facts(group: GroupJob) -> list[Any]:
+    """Give the rows of the background knowledge that rules read, in whatever order they were given."""
+    relations = {r.name: r for rule in group.rules if isinstance(rule, IntervalRule) for r in rule.relations}
+    return [[name, sorted(map(repr, relations[name].rows))] for name in sorted(relations)]
+
+
+def _types(group: GroupJob) -> list[Any]:
+    return [
+        [t.name, [[a.name, a.type and a.type.value, a.optional] for a in t.attributes]] for t in group.schema.values()
+    ]
+
+
+def _digest(known: object) -> str:
+    return hashlib.blake2b(json.dumps(known).encode(), digest_size=16).hexdigest()
