@@ -8,19 +8,21 @@ Gaussian that has the exact mean and variance, whose error the Berry-Esseen theo
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from cepheus.core.values import Value, as_float
+from cepheus.core.values import INT_MAX, INT_MIN, Value, as_float
 from cepheus.rules.aggregates import aggregate
 from cepheus.uncertainty.calculus import Calculus
 from cepheus.uncertainty.closed_forms import settled
-from cepheus.uncertainty.laws import Component, Floats, Law, Spreads, added, point, samples
+from cepheus.uncertainty.laws import Component, Floats, Law, Spreads, added, bounded, bounded_sum, point, samples
 
 _BERRY_ESSEEN = 0.56
 _KEPT = 256
+_DRAWN = 4096
 _SLACK = 1e-9
 _OF_THE_SAME_TYPE = ("Sum", "Min", "Max", "First", "Last")
 
@@ -84,7 +86,7 @@ def _is_whole(function: str, members: Sequence[Member]) -> bool:
 
 def _nearest(mean: float) -> int:
     """Give the nearest whole number, of two the lower one, also where rounding makes the other a little nearer."""
-    return math.ceil(mean - 0.5 - _SLACK)
+    return min(max(math.ceil(mean - 0.5 - _SLACK), INT_MIN), INT_MAX)
 
 
 def _rounded(member: Member, calculus: Calculus) -> Member:
@@ -179,16 +181,17 @@ def _gaussian(function: str, members: Sequence[Member], laws: Sequence[Spreads])
     An average over uncertain members is taken as the sum of the deviations from its centre over the expected number.
     """
     expected = math.fsum(member.probability for member in members)
-    mean = math.fsum(m.probability * law.mean() for m, law in zip(members, laws, strict=True))
+    mean = bounded_sum(m.probability * law.mean() for m, law in zip(members, laws, strict=True))
     centre, scale = (mean / expected, expected) if function == "Avg" else (0.0, 1.0)
     variance, third = 0.0, 0.0
     for member, law in zip(members, laws, strict=True):
         p, spread, offset = member.probability, law.variance(), law.mean() - centre
-        own = p * (spread + offset * offset) - p * p * offset * offset
+        square = bounded(offset * offset)
+        own = p * bounded(spread + square) - p * p * square
         variance += own
         third += own * (3.0 * math.sqrt(spread) + abs(offset))
-    law = Spreads((Component(1.0, centre if function == "Avg" else mean, variance / (scale * scale)),))
-    return law, min(1.0, _BERRY_ESSEEN * third / variance**1.5) if variance > 0.0 else 0.0
+    law = Spreads((Component(1.0, centre if function == "Avg" else mean, bounded(variance / (scale * scale))),))
+    return law, min(1.0, _BERRY_ESSEEN * third / (variance * math.sqrt(variance))) if variance > 0.0 else 0.0
 
 
 def _simulated(function: str, members: Sequence[Member], calculus: Calculus) -> tuple[Law | None, float]:
@@ -240,11 +243,12 @@ class Extreme:
             there = generator.random((count, len(self.members))) < [p for p, _ in self.members]
             drawn = np.column_stack([law.draw(generator, count) for _, law in self.members])
             values = np.concatenate([values, choose(np.where(there, drawn, missing), axis=1)[there.any(axis=1)]])
-        return self.scale * values[:count] + self.shift
+        with np.errstate(over="ignore"):
+            return np.clip(self.scale * values[:count] + self.shift, -sys.float_info.max, sys.float_info.max)
 
     def mean(self) -> float:
         """Give the expected value, from a fixed set of draws."""
-        return float(self.draw(np.random.default_rng(1), 4096).mean())
+        return float((self.draw(np.random.default_rng(1), _DRAWN) / _DRAWN).sum())  # their sum may not be a double
 
     def moved(self, scale: float, shift: float) -> Law:
         """Give the law of ``scale * value + shift``."""
@@ -258,4 +262,4 @@ def described(law: Law) -> Spreads:
     if isinstance(law, Spreads) and len(law.components) <= _KEPT:
         return law
     drawn = np.sort(law.draw(np.random.default_rng(1), 16 * _KEPT))
-    return samples(drawn.reshape(_KEPT, 16).mean(axis=1).tolist())
+    return samples((drawn.reshape(_KEPT, 16) / 16).sum(axis=1).tolist())

@@ -7,8 +7,10 @@ closed under linear expressions. Whatever lies outside of it knows its distribut
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from itertools import product
 from typing import Any, Protocol, assert_never
@@ -23,6 +25,29 @@ MAX_COMPONENTS = 1 << 14
 """A law of more components is not worked out; what needs it is simulated."""
 
 Floats = NDArray[np.float64]
+
+
+def bounded(number: float) -> float:
+    """Give a number that may have left the range of doubles, at most the largest of them.
+
+    >>> bounded(1e308 * 10)
+    1.7976931348623157e+308
+    """
+    return min(max(number, -sys.float_info.max), sys.float_info.max)
+
+
+def bounded_sum(numbers: Iterable[float]) -> float:
+    """Give the exact sum of numbers, rounded once, at most the largest double.
+
+    >>> bounded_sum([1e308, 1e308, -1e308, 0.1])
+    1e+308
+    """
+    numbers = list(numbers)
+    try:
+        return math.fsum(numbers)
+    except OverflowError:  # on the way, or at the end
+        largest = Fraction(sys.float_info.max)
+        return float(min(max(sum(map(Fraction, numbers)), -largest), largest))
 
 
 class Law(Protocol):
@@ -97,12 +122,13 @@ class Spreads:
 
     def mean(self) -> float:
         """Give the expected value."""
-        return math.fsum(component.weight * component.mean for component in self.components)
+        return bounded_sum(component.weight * component.mean for component in self.components)
 
     def variance(self) -> float:
         """Give the variance."""
         mean = self.mean()
-        return math.fsum(c.weight * (c.total_variance + (c.mean - mean) ** 2) for c in self.components)
+        distances = [(c, bounded(c.mean - mean)) for c in self.components]
+        return bounded_sum(c.weight * bounded(c.total_variance + away * away) for c, away in distances)
 
     def moved(self, scale: float, shift: float) -> Spreads:
         """Give the law of ``scale * value + shift``."""
@@ -111,8 +137,8 @@ class Spreads:
             tuple(
                 Component(
                     c.weight,
-                    scale * c.mean + shift,
-                    scale * scale * c.variance,
+                    bounded(scale * c.mean + shift),
+                    bounded(scale * scale * c.variance),
                     tuple(size * width for width in c.widths) if size else (),
                 )
                 for c in self.components
@@ -242,8 +268,8 @@ def _added(parts: tuple[Component, ...]) -> Component:
     widths = sorted((width for part in parts for width in part.widths), reverse=True)
     return Component(
         math.prod(part.weight for part in parts),
-        math.fsum(part.mean for part in parts),
-        math.fsum(part.variance for part in parts),
+        bounded_sum(part.mean for part in parts),
+        bounded_sum(part.variance for part in parts),
         tuple(widths),
     )
 

@@ -85,7 +85,7 @@ class Lists:
             first, second = float(parts[MemberField.FIRST]), float(parts[MemberField.SECOND])
             error = distribution_of(int(record[MemberField.KIND]), first, second, listed)
             law = None if error is None else law_of(error, value)
-            observed = int(value) if words[ListField.ARE_WHOLE] else value
+            observed = int(record[MemberField.WORD]) if words[ListField.ARE_WHOLE] else value
             members.append(Member(float(parts[MemberField.PROBABILITY]), observed, law))
         computed = compute_aggregate(function, members, self._calculus)
         assert computed.law is not None

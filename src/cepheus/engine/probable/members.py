@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from cepheus.core.compiled import compiled, inlined
 from cepheus.core.error_column import ErrorKind
 from cepheus.engine.columns.aggregates import empty_aggregate
@@ -27,6 +29,7 @@ from cepheus.engine.columns.memory import (
     word,
 )
 from cepheus.engine.columns.state import LaneState
+from cepheus.engine.columns.sums import add_integer, clear, read_float, read_integer, sum_floats
 from cepheus.engine.columns.ties import member_choice_by
 from cepheus.engine.columns.windows import lane_of, scope
 from cepheus.engine.probable.entries import own_worth, pass_over_edges, possible
@@ -48,6 +51,7 @@ NO_ROOM = -1.0
 """What comes instead of a probability where the working space is too small."""
 
 _NORMAL = int(ErrorKind.NORMAL)
+_PARTIALS = 64
 
 
 @compiled
@@ -92,6 +96,7 @@ def weigh(context: int, memory: int, step: int, step_worth: int) -> float:
     _observe(context, step, members, count)
     if unsure == 0 and not blurred:
         return 1.0
+    put(context, At.RESULTS_DEFINED, result, 1)  # what it is worth is a law; its mean comes to stand for it
     always = function == FunctionCode.COUNT or function == FunctionCode.SUM
     defined = 1.0 if always else settled(1.0 - missing)
     poke(members, ListField.FUNCTION, function)
@@ -137,6 +142,7 @@ def _list_members(
         count += 1
         poke_float(member, MemberField.PROBABILITY, probability)
         poke_float(member, MemberField.VALUE, value)
+        poke(member, MemberField.WORD, word(context, At.STACK, 0))
         poke(member, MemberField.KIND, 0)
         if error_slot >= 0 and not counts:
             base = word(context, At.BOUND, fixed(step, StepField.POSITION))
@@ -176,28 +182,52 @@ _seek_rival_member = member_choice_by(_possible_member, 0.0, compiled)
 def _observe(context: int, step: int, members: int, count: int) -> None:
     """Give the aggregate of the values as they were observed, as if all members were there."""
     result, function = fixed(step, StepField.RESULT), fixed(step, StepField.FUNCTION)
-    put(context, At.RESULTS_DEFINED, result, 1)
     if function == FunctionCode.COUNT:
         put(context, At.RESULTS, result, count)
-        return
-    total, lost = 0.0, 0.0
-    best = peek_float(member_at(members, 0), MemberField.VALUE)
+        put(context, At.RESULTS_DEFINED, result, 1)
+    elif fixed(step, StepField.VALUE_KIND) == ValueKind.INT:
+        _observe_integers(context, result, function, members, count)
+    else:
+        _observe_floats(context, result, function, members, count)
+
+
+@compiled
+def _observe_integers(context: int, result: int, function: int, members: int, count: int) -> None:
+    """Give an aggregate of integers, or of whatever else is a word; an average is a float."""
+    limbs = fixed(context, At.SCAN_SUM)
+    clear(limbs)
+    best = peek(member_at(members, 0), MemberField.WORD)
     for k in range(count):
-        value = peek_float(member_at(members, k), MemberField.VALUE)
-        grown = total + value
-        lost += (total - grown) + value if abs(total) >= abs(value) else (value - grown) + total
-        total = grown
+        value = peek(member_at(members, k), MemberField.WORD)
+        add_integer(limbs, value, False)
         if function == FunctionCode.MAX:
             best = max(best, value)
         elif function == FunctionCode.MIN:
             best = min(best, value)
-    total += lost
+    fits = True
+    if function == FunctionCode.SUM:
+        best, fits = read_integer(limbs)
+    put(context, At.RESULTS_DEFINED, result, fits)
     if function == FunctionCode.AVG:
-        total /= count
-    answer = total if function == FunctionCode.SUM or function == FunctionCode.AVG else best
-    if not math.isfinite(answer):
-        put(context, At.RESULTS_DEFINED, result, 0)
-    elif fixed(step, StepField.VALUE_KIND) == ValueKind.INT and function != FunctionCode.AVG:
-        put(context, At.RESULTS, result, int(answer))
+        put_number(context, At.RESULTS, result, read_float(limbs) / count)
     else:
-        put_number(context, At.RESULTS, result, answer)
+        put(context, At.RESULTS, result, best)
+
+
+@compiled
+def _observe_floats(context: int, result: int, function: int, members: int, count: int) -> None:
+    """Give an aggregate of floats."""
+    answer = peek_float(member_at(members, 0), MemberField.VALUE)
+    values = np.empty(count, np.float64)
+    for k in range(count):
+        values[k] = peek_float(member_at(members, k), MemberField.VALUE)
+        if (function == FunctionCode.MAX and values[k] > answer) or (
+            function == FunctionCode.MIN and values[k] < answer
+        ):
+            answer = values[k]
+    if function == FunctionCode.SUM or function == FunctionCode.AVG:
+        answer = sum_floats(values, count, np.empty(_PARTIALS, np.float64))
+        if function == FunctionCode.AVG:
+            answer /= count
+    put_number(context, At.RESULTS, result, answer)
+    put(context, At.RESULTS_DEFINED, result, math.isfinite(answer))

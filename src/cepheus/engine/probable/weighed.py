@@ -6,6 +6,7 @@ Every subset of the members counts with its probability, as in ``cepheus.uncerta
 from __future__ import annotations
 
 import math
+import sys
 from enum import IntEnum
 
 from cepheus.core.compiled import compiled, inlined
@@ -34,13 +35,14 @@ class ListField(IntEnum):
 
 
 class MemberField(IntEnum):
-    """Of a member: its probability, its value, and the kind and parameters of the error of that."""
+    """Of a member: its probability, its value, the kind and parameters of the error of that, its value as a word."""
 
     PROBABILITY = 0
     VALUE = 1
     KIND = 2
     FIRST = 3
     SECOND = 4
+    WORD = 5
 
 
 MEMBER_WORDS = len(MemberField)
@@ -48,6 +50,7 @@ HEADER_WORDS = len(ListField)
 _MEMBER_BYTES = 8 * MEMBER_WORDS
 _HEADER_BYTES = 8 * HEADER_WORDS
 _SPREAD_BYTES = 8 * len(SpreadField)
+_MOST = sys.float_info.max
 _NONE, _NORMAL, _UNIFORM = int(ErrorKind.NONE), int(ErrorKind.NORMAL), int(ErrorKind.UNIFORM)
 
 
@@ -163,6 +166,23 @@ def _variance_of(member: int) -> float:
     return 0.0 if peek(member, MemberField.KIND) == _NONE else peek_float(member, MemberField.SECOND)
 
 
+@inlined
+def _plus(total: float, lost: float, value: float) -> tuple[float, float]:
+    """Add a value to a total; what rounding takes away is kept beside it, as large values may cancel out."""
+    grown = total + value
+    if abs(total) >= abs(value):
+        return grown, lost + ((total - grown) + value)
+    return grown, lost + ((value - grown) + total)
+
+
+@inlined
+def _bounded(total: float, lost: float) -> float:
+    """Give a total with what was lost, at most the largest double."""
+    if math.isfinite(total):
+        total += lost
+    return min(max(total, -_MOST), _MOST)
+
+
 @compiled
 def _by_subsets(memory: int, members: int, count: int, bound: float, inclusive: bool) -> float:
     """Give the probability of a sum or average of members of Normal errors, subset by subset of the unsure ones."""
@@ -170,7 +190,7 @@ def _by_subsets(memory: int, members: int, count: int, bound: float, inclusive: 
     unsure = peek(members, ListField.UNSURE)
     total = 0.0
     for subset in range(1 << unsure):
-        weight, mean, variance = 1.0, 0.0, 0.0
+        weight, mean, lost, variance = 1.0, 0.0, 0.0, 0.0
         present, bit = 0, 0
         for k in range(count):
             member = member_at(members, k)
@@ -182,8 +202,9 @@ def _by_subsets(memory: int, members: int, count: int, bound: float, inclusive: 
                 bit += 1
             if there:
                 present += 1
-                mean += _mean_of(member)
+                mean, lost = _plus(mean, lost, _mean_of(member))
                 variance += _variance_of(member)
+        mean = _bounded(mean, lost)
         if present == 0 and average:
             continue
         scale = 1.0 / present if average else 1.0
@@ -206,12 +227,13 @@ def _by_subsets(memory: int, members: int, count: int, bound: float, inclusive: 
 def _by_gaussian(memory: int, members: int, count: int, bound: float, inclusive: bool) -> float:
     """Give the probability of a sum or average by the Gaussian that has its mean and variance."""
     average = peek(members, ListField.FUNCTION) == FunctionCode.AVG
-    expected, mean, variance = 0.0, 0.0, 0.0
+    expected, mean, lost, variance = 0.0, 0.0, 0.0, 0.0
     for k in range(count):
         member = member_at(members, k)
         p = peek_float(member, MemberField.PROBABILITY)
         expected += p
-        mean += p * _mean_of(member)
+        mean, lost = _plus(mean, lost, p * _mean_of(member))
+    mean = _bounded(mean, lost)
     centre = mean / expected if average else 0.0
     for k in range(count):
         member = member_at(members, k)
@@ -219,5 +241,6 @@ def _by_gaussian(memory: int, members: int, count: int, bound: float, inclusive:
         variance += p * (_variance_of(member) + offset * offset) - p * p * offset * offset
     if average:
         mean, variance = centre, variance / (expected * expected)
+    variance = min(variance, _MOST)
     gaussian = fixed(memory, Of.GAUSSIAN)
     return inside(gaussian, mean, variance, 0.0, 0.0, -math.inf, False, bound, inclusive, math.nan)
