@@ -11,6 +11,7 @@ from cepheus.core.distribution import Normal, Uniform
 from cepheus.core.errors import EventError, OptionError, Place
 from cepheus.core.event import Event
 from cepheus.core.formats import BadEvents, EventFile, IntakeOptions, OnBadEvent, open_files, read_files
+from cepheus.core.formats.cells import kind_of_text
 from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import ValueType
@@ -552,3 +553,10 @@ def test_the_type_of_a_file_must_be_known(tmp_path: Path) -> None:
     file = EventFile(path, IntakeOptions(schema=Schema([TEMP]), type_name="Other"))
     assert [len(chunk.batch) for chunk in file] == [0]
     assert file.read == 1
+
+
+@pytest.mark.parametrize("cell", ["<" + " " * 100_000, "<1," + " " * 100_000, "1" * 100_000 + "x"])
+def test_no_cell_takes_longer_than_its_text_is_long(cell: str) -> None:
+    """Expressions that try blanks and digits in every way would not come to an end."""
+    assert kind_of_text(cell) is ValueType.STRING
+    assert kind_of_text("< 1.5 , N(0, 1) >") is ValueType.FLOAT

@@ -17,7 +17,7 @@ from cepheus.core.formats.records import Record
 
 _SPACE = re.compile(r"[ \t\r]*")
 _NAME = re.compile(r"[^\W\d][\w.:-]*")
-_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?(?![\w:.-])")
+_NUMBER = re.compile(r"[-+]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][-+]?[0-9]++)?(?![\w:.-])")
 _MOMENT = re.compile(r"[0-9]{4}-?[0-9T:.,Z+-]+(?: [0-9]{2}:[0-9:.,Z+-]+)?")
 _STRING = re.compile(r"'([^'\\]*(?:\\.[^'\\]*)*)'|\"([^\"\\]*(?:\\.[^\"\\]*)*)\"")
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
