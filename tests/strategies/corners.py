@@ -54,7 +54,18 @@ CORNERS: dict[ValueType, tuple[Value, ...]] = {
 BEGINNINGS = (INT_MIN, INT_MIN + 3, INT_MAX - 150, INT_MAX - 20, -40, _YEAR_1 - 10, 2**53)
 """When a stream may begin so that its times are at an edge."""
 
-IDS = (2**63 - 1, 2**63, 2**64, -(2**63), -(2**63) - 1, "", "\0", "0", "P1:00000000000000ff", "\u00e9")
+IDS: tuple[int | str, ...] = (
+    2**63 - 1,
+    2**63,
+    2**64,
+    -(2**63),
+    -(2**63) - 1,
+    "",
+    "\0",
+    "0",
+    "P1:00000000000000ff",
+    "\u00e9",
+)
 """Ids that are no plain positions."""
 
 SHARE = 0.3
