@@ -158,6 +158,18 @@ def test_types_that_only_the_data_tells_spread_to_what_is_compared() -> None:
     assert lowering.types["B"].types["m"] is ValueType.STRING
 
 
+def test_integers_and_doubles_that_are_compared_stay_what_they_are() -> None:
+    checked = check(parse("define P() from A(k=$k) and last B(m=$k) within 1 s from A"), closed=False)
+    lowering = Lowering(StringTable())
+    lowering.add(resolve(checked.rules.rules[0]), Schema([*checked.inputs.values(), *checked.composites.values()]), {})
+    lowering.fix_type(lowering.types["A"], "k", ValueType.INT)
+    assert not lowering.is_outdated
+    lowering.fix_type(lowering.types["B"], "m", ValueType.FLOAT)
+    assert (lowering.types["A"].types["k"], lowering.types["B"].types["m"]) == (ValueType.INT, ValueType.FLOAT)
+    assert lowering.is_outdated, "the rule was lowered for values of one type"
+    assert not lowering.widened
+
+
 def test_the_flat_program_has_a_row_for_everything() -> None:
     lowering, (rule, other) = lower(
         FIRE.format(
