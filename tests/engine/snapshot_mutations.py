@@ -114,7 +114,7 @@ def _change(opened: Opened, random: Random) -> None:
     elif opened.blobs and where < 0.84:
         _change_blobs(opened, random)
     else:
-        opened.header = _change_json(opened.header, random)
+        opened.header = change_json(opened.header, random)
 
 
 def _change_words(opened: Opened, name: str, random: Random) -> None:
@@ -152,7 +152,8 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [path, *(place for key, each in inner for place in _places(each, (*path, key)))]
 
 
-def _change_json(header: Any, random: Random) -> Any:
+def change_json(header: Any, random: Random) -> Any:
+    """Give a JSON value with one change somewhere in it."""
     header = copy.deepcopy(header)
     places = _places(header)[1:]
     shallow = [place for place in places if len(place) <= 3]

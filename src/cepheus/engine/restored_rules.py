@@ -23,7 +23,7 @@ def check_restored(rules: Sequence[Rule], schemas: Iterable[Schema] = (), stored
     """
     stored = stored or {}
     known: dict[str, dict[str, Attribute]] = {}
-    for schema in schemas:
+    for schema in {id(each): each for each in schemas}.values():  # many rules have the same
         for event_type in schema.values():
             attributes = known.setdefault(event_type.name, {})
             for each in event_type.attributes:
@@ -109,7 +109,7 @@ def _is_of(value: Value | None, kind: ValueType | None) -> bool:
             return value is None or isinstance(value, str)
         case ValueType.LIST:
             return value is None or isinstance(value, tuple)
-        case ValueType.FLOAT:
-            return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
-        case _:
+        case ValueType.TIMESTAMP:
             return value is None or (isinstance(value, int) and not isinstance(value, bool))
+        case _:  # rules alone do not tell integers from doubles
+            return value is None or (isinstance(value, int | float) and not isinstance(value, bool))

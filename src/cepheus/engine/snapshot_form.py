@@ -193,6 +193,16 @@ def rules(found: object, path: str) -> tuple[Rule, ...]:
 _schema = listing(row(text, listing(row(text, maybe(value_type), boolean))))
 
 
+def schemas(found: object, path: str) -> list[Schema]:
+    """Read a list of event types for each rule; rules that were deployed together have the same, read only once."""
+    read: list[Schema] = []
+    before: object = None
+    for place, each in enumerate(listing(lambda value, _path: value)(found, path)):
+        read.append(read[-1] if read and each == before else schema(each, f"{path}[{place}]"))
+        before = each
+    return read
+
+
 def schema(found: object, path: str) -> Schema:
     """Read event types with the names and types of their attributes."""
     types = [

@@ -138,7 +138,7 @@ _TYPE = form.record(
 )
 _HEADER = form.record(
     rules=form.rules,
-    schemas=form.listing(form.schema),
+    schemas=form.schemas,
     since=form.listing(form.by_name(form.count)),
     fed=form.count,
     time=form.time,
