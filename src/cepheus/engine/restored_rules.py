@@ -47,7 +47,8 @@ def _together(one: Attribute, other: Attribute) -> Attribute:
         return _with_type(one, one.type or other.type)
     if one.type.is_numeric and other.type.is_numeric:
         return _with_type(one, ValueType.FLOAT)
-    raise wrong_content(f"the attribute {one.name} is {one.type.value} and {other.type.value}")
+    both = sorted((one.type.value, other.type.value))
+    raise wrong_content(f"the attribute {one.name} is {both[0]} and {both[1]}")
 
 
 def _with_type(attribute: Attribute, kind: ValueType | None) -> Attribute:

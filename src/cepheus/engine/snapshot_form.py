@@ -72,8 +72,10 @@ def text(value: object, path: str) -> str:
 
 
 def event_id(value: object, path: str) -> EventId:
-    """Read the id of an event: a text or a number."""
-    return value if isinstance(value, str) else integer(value, path)
+    """Read the id of an event: a text or a whole number, of any size."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        fail(path, f"expected a string or a whole number, found {shown(value)}")
+    return value
 
 
 def distribution(value: object, path: str) -> Distribution:

@@ -15,6 +15,7 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.time import MIN_TIME
+from cepheus.core.values import INT_MAX
 from cepheus.engine.interface import Engine
 from cepheus.engine.registry import create
 from cepheus.engine.ties import TieCounts
@@ -117,5 +118,5 @@ class Run:
             watermark = max(watermark, seen - disorder)
             if self.random.random() < 0.3:
                 self.call([], watermark)
-        self.call([], 2**62)
+        self.call([], INT_MAX)
         return self.found

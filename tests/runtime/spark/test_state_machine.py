@@ -15,6 +15,7 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.errors import LimitError, RuleError, SnapshotError
 from cepheus.core.event import Event
 from cepheus.core.time import SECOND
+from cepheus.core.values import INT_MAX
 from cepheus.engine.interface import Engine
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
@@ -51,6 +52,8 @@ def test_random_rules_give_what_one_run_gives(seed: int, bounded: bool, monkeypa
         wanted, ties = run_case(case, "reference", "single")
     except (RuleError, LimitError):
         return
+    if any(event.time == INT_MAX for event in case.events):
+        return  # no watermark lies beyond the last microsecond
     engine = "auto" if seed % 5 == 0 else "reference"  # what auto gives takes a while to start
     work = ListedWork(case.checked, listed(list(case.events)), engine_name=engine, bounded=bounded)
     run = Run.of(work, Random(seed))
