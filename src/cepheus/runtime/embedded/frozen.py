@@ -36,7 +36,7 @@ def freeze(batch: EventBatch) -> tuple[dict[str, Any], bytes]:
     with pa.ipc.new_stream(sink, record_batch.schema) as writer:
         writer.write_batch(record_batch)
     header = {
-        "types": batch.types,
+        "types": list(batch.types),
         "columns": [[name, kind.value] for name, kind in batch.columns],
         "ids": batch.id_list(),
         "errors": {
@@ -45,9 +45,9 @@ def freeze(batch: EventBatch) -> tuple[dict[str, Any], bytes]:
         "provenance": None
         if batch.provenance is None
         else {
-            "rules": batch.provenance.rules,
+            "rules": list(batch.provenance.rules),
             "codes": batch.provenance.rule_codes.tolist(),
-            "made_of": list(batch.provenance.made_of),
+            "made_of": [list(parts) for parts in batch.provenance.made_of],
         },
     }
     return header, sink.getvalue().to_pybytes()
