@@ -15,7 +15,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 from cepheus.core.errors import RuleError
 from cepheus.core.event import Event
-from cepheus.core.values import INT_MAX, Value, ValueType
+from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType
 from cepheus.language.tesla import parse
 from cepheus.rules.check import Checked, check
 from strategies.corners import BEGINNINGS, CORNERS, IDS, SHARE, Corners, corners_of, literal
@@ -81,7 +81,7 @@ def make_case(
     if while_running:
         places = sorted(random.randint(0, len(stream)) for _ in range(count))
         withdrawn = random.randint(places[0], len(stream))
-    stream = tuple(replace(event, time=event.time // coarse * coarse) for event in stream)
+    stream = tuple(replace(event, time=max(event.time // coarse * coarse, INT_MIN)) for event in stream)
     checked = check(parse(text, f"seed {seed}"))
     if undeclared:
         stream = _as_expected(stream, checked, random)

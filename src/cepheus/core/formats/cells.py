@@ -43,7 +43,7 @@ class Moment:
 
 
 INTEGER = re.compile(r"\s*[-+]?[0-9]+\s*")
-DECIMAL = re.compile(r"\s*[-+]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][-+]?[0-9]+)?\s*")
+DECIMAL = re.compile(r"\s*[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\s*")  # also read by Arrow
 _INNER = r"((?:[^\s{0}]++|\s++(?=[^\s{0}]))*+)"  # possessive: what people send must not be tried in every way
 UNCERTAIN = re.compile(rf"\s*+<\s*+{_INNER.format(',<>')}\s*+,\s*+{_INNER.format('<>')}\s*+>\s*+")
 _TOO_FINE = re.compile(r"[.,][0-9]{6}[0-9]*[1-9]")
