@@ -73,7 +73,8 @@ EXPECTED = {
         "FIRE: A1 51.0",
         "too late: Temp 150",
         "cold: A3",
-        "Counts(events=5, late=1, composite={'Fire': 1, 'Cold': 1})",
+        "Counts(events=5, late=1, composite={'Fire': 1, 'Cold': 1}, ties=TieCounts(decided=0, passed_over=0, "
+        "at_least=False, uncounted=()))",
     ],
 }
 

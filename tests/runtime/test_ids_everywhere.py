@@ -152,7 +152,7 @@ def test_on_spark(spark: SparkSession, kind: str, tmp_path: Path) -> None:
 
 def arrived(spark: SparkSession, given: Sequence[dict[str, Any]], folder: Path) -> DataFrame:
     """Write events to a file, and much later one to another: when it comes, all of the others are decided."""
-    end = {**given[-1], "type": "Temp", "time": given[-1]["time"] + 3600 * SECOND, "n": len(given)}
+    end = {**given[-1], "type": "Temp", "value": 20.0, "time": given[-1]["time"] + 3600 * SECOND, "n": len(given)}
     if "id" in end:
         end["id"] = len(given) if isinstance(end["id"], int) else "end"
     (folder / "in").mkdir()

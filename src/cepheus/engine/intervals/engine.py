@@ -291,7 +291,7 @@ class IntervalReferenceEngine:
         check_restored_intervals(header["rules"], known)
         self._rules, self._known, self._instant = {}, set(), []
         self._time, self._points = MIN_TIME, []
-        self._looked_at, self._endless = set(), {}
+        self._looked_at, self._endless, self._arguments = set(), {}, {}
         self.deploy(header["rules"], Schema())
         for name, factor in header["factors"].items():
             self.set_factor(name, factor)

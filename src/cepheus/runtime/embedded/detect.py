@@ -112,7 +112,7 @@ def detect_in_files(
     streams = [_in_order(file, ReorderBuffer(lateness, sequenced=sequenced), tally, policy) for file in files]
     last = None
     for batch in merge(streams):
-        if engine.ties.uncounted and len(batch):
+        if len(batch):
             tally.simultaneous += int(np.count_nonzero(np.diff(batch.times) == 0)) + (int(batch.times[0]) == last)
             last = int(batch.times[-1])
         composites = engine.feed(batch)

@@ -100,6 +100,7 @@ class Session:
         self._sequence = sequence
         self._on_late = on_late
         self._unit = unit
+        self._check = check
         self._admission = Admission(unit, sequence, self._uncertain, check)
         self._expect(catalog)
         self._buffer = ReorderBuffer(lateness, sequenced=sequence is not None, to_batch=self._admission.batch_of)
@@ -331,7 +332,8 @@ class Session:
         self._catalog, self._engine = catalog, engine
         self._unit, self._sequence = TimeUnit(header["unit"]), header["sequence"]
         self._uncertain, self._calculus = header["uncertain"], calculus
-        self._admission = Admission(self._unit, self._sequence, self._uncertain)
+        check = self._check if self._check is not None and self._check.unit is self._unit else None
+        self._admission = Admission(self._unit, self._sequence, self._uncertain, check)
         self._admission.settled = {(event, name): kind for event, name, kind in header["settled"]}
         self._expect(catalog)
         self._buffer = ReorderBuffer(

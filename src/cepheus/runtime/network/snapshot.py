@@ -267,8 +267,8 @@ def _records_from_json(data: object, path: str) -> list[Record]:
     places = zip(found["events"], found["source"], found["counter"], found["sent"], strict=True)
     for row, (event, source, counter, sent) in enumerate(places):
         form.require(event.id is not None, path, "an event has no id")
-        depth, path = depths.get(str(row), (0, ()))
-        record = Record(event, sources[source], counter, depth, tuple(path))
+        depth, way = depths.get(str(row), (0, ()))
+        record = Record(event, sources[source], counter, depth, tuple(way))
         record.sent = sent
         record.consumed = set(consumed[str(row)]) if str(row) in consumed else None
         records.append(record)

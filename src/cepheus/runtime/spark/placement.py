@@ -45,6 +45,10 @@ class Edges:
         return f.sequence(self.home(low), self.home(high))
 
 
+_FAR = float(2**40)
+"""Beyond so many cells from zero, all numbers are in one cell: their number would leave the range of integers."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cells:
     """The line is cut into cells of one width, dealt out to the shards in turn; no look at the data is needed."""
@@ -70,7 +74,9 @@ class Cells:
     def _cell(self, value: Column) -> Column:
         from pyspark.sql import functions as f
 
-        return f.floor(value / f.lit(float(self.width)))
+        place = value / f.lit(float(self.width))
+        inside = f.when(place > _FAR, f.lit(_FAR)).when(place < -_FAR, f.lit(-_FAR)).otherwise(place)
+        return f.floor(inside)
 
 
 def with_slack(value: Column, margin: float) -> tuple[Column, Column]:

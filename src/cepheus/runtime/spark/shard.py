@@ -108,7 +108,8 @@ class Job:
         for given in batches:
             marks, rows = _marks(given) if marked else ((), given)
             for shard in marks:
-                running[shard] = ShardRun(self, shard)
+                if shard not in running:
+                    running[shard] = ShardRun(self, shard)
             for shard, part in _by_shard(self.events.errors.sound(rows)):
                 if shard not in running:
                     running[shard] = ShardRun(self, shard)

@@ -33,7 +33,7 @@ LATE = "late"
 
 _LATE = "__late"
 _COUNTS = ("events", "late", "composites", "state_bytes")
-_TIES = ("ties_decided", "ties_passed_over", "ties_at_least")
+_TIES = ("ties_decided", "ties_passed_over", "ties_at_least", "ties_uncounted")
 
 
 def answer_schema(layout: CompositeLayout, described: Described) -> StructType:
@@ -79,7 +79,8 @@ def answer(layout: CompositeLayout, outcome: Outcome, events: int, late: EventBa
         found[f"n_{name}"] = [count] + [0] * (len(found) - 1)
     ties = outcome.ties
     none: list[int | None] = [None] * (len(found) - 1)  # where nobody counts, Spark adds up to null and not to 0
-    for name, number in zip(_TIES, (ties.decided, ties.passed_over, int(ties.at_least)), strict=True):
+    told = (ties.decided, ties.passed_over, int(ties.at_least), int(bool(ties.uncounted)))
+    for name, number in zip(_TIES, told, strict=True):
         found[f"n_{name}"] = _series(pa.array([number, *none], pa.int64()))
     return found
 
@@ -114,8 +115,8 @@ def ties_of(query: StreamingQuery, metrics: str) -> dict[int, TieCounts]:
         observed = progress["observedMetrics"].get(metrics, ())
         counts = dict(zip((*_COUNTS, *_TIES), observed, strict=False))  # by place: Connect does not tell the names
         if counts.get("ties_at_least") is not None:  # else no shard had anything to do
-            decided, passed_over, at_least = (counts[name] for name in _TIES)
-            uncounted = ("an engine",) if decided is None else ()
+            decided, passed_over, at_least, missing = (counts[name] for name in _TIES)
+            uncounted = ("an engine",) if missing else ()
             found[progress["batchId"]] = TieCounts(decided, passed_over, bool(at_least), uncounted)
     return found
 
