@@ -136,6 +136,21 @@ def test_a_default_folder_that_is_private_is_taken_without_a_word(
     assert store == KernelStore(tmp_path.resolve() / "cepheus" / "kernels")
 
 
+def test_what_an_earlier_version_made_in_the_default_folder_is_taken_from_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "cepheus" / "kernels").mkdir(parents=True)
+    (tmp_path / "cepheus").chmod(0o775)
+    (tmp_path / "cepheus" / "kernels").chmod(0o777)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        store = kernel_store()
+    assert store is not None
+    assert mode(tmp_path / "cepheus") == 0o755
+    assert mode(store.folder) == 0o755
+
+
 def test_files_that_others_could_have_written_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = KernelStore(tmp_path)
     store.write("f", b"content")

@@ -163,11 +163,13 @@ def attempt(name: str, seed: int) -> str:
     try:
         _run(engine, tried.events)
         engine.advance(tried.events[-1].time + 1000 * SECOND).to_events()
-        tried.make().restore(engine.snapshot())
-    except SnapshotError:
-        raise AssertionError("an engine cannot restore its own snapshot") from None
+        saved = engine.snapshot()
     except CepheusError as error:
         return f"went on to {error.diagnostics[0].code}"
+    try:
+        tried.make().restore(saved)
+    except SnapshotError:
+        return "went on in disorder"  # its clock was set ahead, say, and then events came from before
     return "went on"
 
 

@@ -31,6 +31,7 @@ from cepheus.core.private_folder import (
     make_private,
     others_may_write,
     own_part,
+    tighten,
     unsafe_folder,
     why_not_private,
 )
@@ -157,6 +158,7 @@ def _default_store() -> KernelStore | None:
         if root is None:
             continue
         folder = own_part(root, "kernels")
+        tighten(folder)
         problem = make_private(folder)
         if problem is None and os.access(folder, os.W_OK):
             if problems:

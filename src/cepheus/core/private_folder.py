@@ -63,6 +63,7 @@ def private_folder(name: str) -> Path:
             raise unsafe_folder(folder, problem)
     folders = [own_part(root, name) for root in (default_root(), fallback_root()) if root is not None]
     for folder in folders:
+        tighten(folder)
         if make_private(folder) is None and os.access(folder, os.W_OK):
             return folder.resolve()
     raise unsafe_folder(folders[-1], make_private(folders[-1]) or "it cannot be written")
@@ -80,6 +81,20 @@ def make_private(folder: Path) -> str | None:
     except OSError as error:
         return f"it cannot be made: {(error.strerror or 'it failed').lower()}"
     return why_not_private(folder)
+
+
+def tighten(folder: Path) -> None:
+    """Let nobody else write to a folder of ours and the one above it, which earlier versions made with any umask.
+
+    Nothing that others put there before is believed: files are looked at one by one.
+    """
+    for each in (folder.parent, folder) if hasattr(os, "geteuid") else ():
+        try:
+            found = each.lstat()
+            if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and others_may_write(found):
+                each.chmod(stat.S_IMODE(found.st_mode) & ~_OTHERS_WRITE)
+        except OSError:
+            continue
 
 
 def _make(folder: Path) -> None:

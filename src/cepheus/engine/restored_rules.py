@@ -88,6 +88,8 @@ def check_restored_intervals(rules: Sequence[IntervalRule], known: Iterable[Even
         others = [each.head for each in rules if each.head.name != rule.head.name]
         knowledge = Knowledge(tables=rule.relations)
         around = Schema([*schema.values(), *others])
+        if len(rule.values) != len(rule.head.attributes):
+            raise wrong_content("a rule gives more or fewer values than its event has attributes")
         check(RuleSet(interval_rules=(rule,), knowledge=knowledge), schema=around, closed=False)
 
 

@@ -65,7 +65,17 @@ time: Reader[int] = integer_between(MIN_TIME, MAX_TIME)
 
 
 def text(value: object, path: str) -> str:
-    """Read any text: those of events may be odd."""
+    """Read a text."""
+    found = any_text(value, path)
+    try:
+        found.encode()
+    except UnicodeEncodeError:
+        fail(path, "half of a character: the string is not valid Unicode")
+    return found
+
+
+def any_text(value: object, path: str) -> str:
+    """Read a text that may hold halves of characters."""
     if not isinstance(value, str):
         fail(path, f"expected a string, found {shown(value)}")
     return value
@@ -73,7 +83,9 @@ def text(value: object, path: str) -> str:
 
 def event_id(value: object, path: str) -> EventId:
     """Read the id of an event: a text or a whole number, of any size."""
-    if isinstance(value, bool) or not isinstance(value, str | int):
+    if isinstance(value, str):
+        return text(value, path)
+    if isinstance(value, bool) or not isinstance(value, int):
         fail(path, f"expected a string or a whole number, found {shown(value)}")
     return value
 
@@ -97,7 +109,9 @@ def value(found: object, path: str) -> Value:
     """Read the value of an attribute; a list stands for a list of values."""
     if isinstance(found, list):
         return tuple([value(each, f"{path}[{place}]") for place, each in enumerate(found)])
-    if isinstance(found, bool | str):
+    if isinstance(found, str):
+        return text(found, path)
+    if isinstance(found, bool):
         return found
     return integer(found, path) if isinstance(found, int) else read_number(found, path)
 

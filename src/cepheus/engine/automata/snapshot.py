@@ -61,10 +61,15 @@ def read_instances(kind: str, data: bytes) -> tuple[bytes, list[SavedInstances]]
     return blobs[_EVENTS], saved
 
 
-def fits(saved: SavedInstances, model: AutomatonModel, rows: Words) -> bool:
-    """Tell whether instances are of a state that the rule has, and made of stored events; ``rows`` is by type."""
+def fits(saved: SavedInstances, model: AutomatonModel, rows: Words, now: int) -> bool:
+    """Tell whether instances are of a state that the rule has, and made of stored events up to now.
+
+    ``rows`` tells, by type, which events are stored.
+    """
     states = model.state_types()
     if not 0 <= saved.state < len(states) or saved.records.shape[1:] != (1 + len(states[saved.state]),):
+        return False
+    if len(saved.records) and int(saved.records[:, 0].max()) > now:
         return False
     types = np.array(states[saved.state], np.int64)
     numbers = saved.records[:, 1:]

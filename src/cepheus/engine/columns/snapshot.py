@@ -192,6 +192,8 @@ def _stored(found: dict[str, Any], rows: Words, path: str) -> StoredType:
     for name, kind in found["types"].items():
         if kind is ValueType.BOOL:
             form.all_between(rows[:, names[name]], 0, 2, path)
+        if kind is None:  # no event has had a value
+            form.all_between(rows[:, names[name]], 0, 1, path)
     return StoredType(
         found["name"],
         found["first"],

@@ -110,7 +110,7 @@ def _link_to_json(peer: str, end: LinkEnd) -> Json:
     return [peer, end.sent, end.received, [[number, body.decode(*TEXT)] for number, body in end.log]]
 
 
-_LINK = form.row(form.text, form.count, form.count, form.listing(form.row(form.count, form.text)))
+_LINK = form.row(form.text, form.count, form.count, form.listing(form.row(form.count, form.any_text)))
 
 
 def _link_from_json(data: object, path: str) -> tuple[str, LinkEnd]:
