@@ -64,7 +64,7 @@ def changed(name: str, *path: str | int, to: object) -> bytes:
         (("types", 0, "slots"), {}, "other attributes have types than have slots"),
         (("since", 0), {"Temp": 10**6}, "a rule sees events that have not come"),
         (("texts",), [""], "something is named that does not exist"),
-        (("schemas", 0), [["Temp", [["value", "string", False]]]], "the attribute value is string and double"),
+        (("schemas", 0), [["Temp", [["value", "string", False]]]], "the attribute value is double and string"),
         (("more",), 1, "there is no field 'more' here"),
     ],
 )
