@@ -24,7 +24,7 @@ from benchmarks.workloads.streams import Coding, chapter, type_column
 from benchmarks.workloads.subject import Subject
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import CepheusError
-from cepheus.engine.interface import Engine
+from cepheus.engine.base.interface import Engine
 from cepheus.runtime.embedded.catalog import Catalog
 from cepheus.runtime.embedded.session import Session
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from cepheus.core.event import Event
-from cepheus.engine.interface import Engine
+from cepheus.engine.base.interface import Engine
 
 T = TypeVar("T")
 Say = Callable[[str], None]

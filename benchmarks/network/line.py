@@ -26,7 +26,7 @@ from rich.table import Table
 
 from benchmarks.measuring.timing import share_of_others
 from cepheus.core.values import Value
-from cepheus.runtime.network.columns import EventColumns
+from cepheus.runtime.network.protocol.event_columns import EventColumns
 from cepheus.runtime.network.transport.access import Access
 from cepheus.runtime.network.transport.client import AsyncClient
 from cepheus.runtime.network.transport.publishing import present

@@ -26,13 +26,13 @@ from cepheus.core.time import SECOND
 from cepheus.plan.partial import input_types
 from cepheus.rules.expressions import Within
 from cepheus.rules.model import Rule, Selection
-from cepheus.runtime.network.experiment import run_plan
-from cepheus.runtime.network.feed import Feed, set_up
-from cepheus.runtime.network.messages import Deliver, Events, Message
-from cepheus.runtime.network.scenario import Plan, draw
-from cepheus.runtime.network.simulation import Network
-from cepheus.runtime.network.strategy import Filter, Options, Order, Strategy
-from cepheus.runtime.network.traffic import Traffic
+from cepheus.runtime.network.protocol.messages import Deliver, Events, Message
+from cepheus.runtime.network.protocol.strategy import Filter, Options, Order, Strategy
+from cepheus.runtime.network.simulation.experiment import run_plan
+from cepheus.runtime.network.simulation.feed import Feed, set_up
+from cepheus.runtime.network.simulation.scenario import Plan, draw
+from cepheus.runtime.network.simulation.simulator import Network
+from cepheus.runtime.network.simulation.traffic import Traffic
 
 AS_THE_PAPERS = Options(filter=Filter.AS_PRINTED, order=Order.ARRIVAL)
 RANDOM = replace(FULL, options=AS_THE_PAPERS, network=None, duration=30 * SECOND)
@@ -89,7 +89,7 @@ def wanted_elsewhere(plan: Plan) -> float:
 
     With a tree for each of these processors, an event that is not filtered crosses at least as many links.
 
-    >>> from cepheus.runtime.network.scenario import Scenario, draw
+    >>> from cepheus.runtime.network.simulation.scenario import Scenario, draw
     >>> everybody = draw(Scenario(processors=4, types=3, rules=1, subscriptions=1), seed=1)
     >>> round(wanted_elsewhere(everybody), 6)
     3.0
@@ -119,7 +119,7 @@ class Unfiltered:
 def unfiltered(plan: Plan) -> Unfiltered:
     """Estimate the traffic of a plan of sequences without filters, from its rates and shortest paths.
 
-    >>> from cepheus.runtime.network.scenario import Scenario, draw
+    >>> from cepheus.runtime.network.simulation.scenario import Scenario, draw
     >>> line = {("p0", "p1"): 1, ("p1", "p2"): 1}
     >>> found = unfiltered(draw(Scenario(types=3, rules=1, subscriptions=1), 1, line))
     >>> found.many_trees

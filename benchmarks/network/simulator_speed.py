@@ -12,8 +12,8 @@ import argparse
 from statistics import mean
 
 from cepheus.core.time import SECOND
-from cepheus.runtime.network.experiment import run_plan
-from cepheus.runtime.network.scenario import Scenario, draw
+from cepheus.runtime.network.simulation.experiment import run_plan
+from cepheus.runtime.network.simulation.scenario import Scenario, draw
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ from fault_trials import check_fault_trial
 from loss_trials import check_loss_trial
 from trials import check_trial
 
-from cepheus.runtime.network.strategy import Strategy
+from cepheus.runtime.network.protocol.strategy import Strategy
 
 RECORD = Path(__file__).with_suffix(".json")
 _CHUNK = 50

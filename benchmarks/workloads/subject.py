@@ -8,11 +8,11 @@ import pyarrow as pa
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import UnsupportedError
-from cepheus.core.formats import conform, from_arrow
 from cepheus.core.schema import EventType, Schema
 from cepheus.core.time import TimeUnit
-from cepheus.engine.interface import Engine
-from cepheus.engine.registry import create, names
+from cepheus.engine.assembly.registry import create, names
+from cepheus.engine.base.interface import Engine
+from cepheus.formats import conform, from_arrow
 from cepheus.language.tesla import parse
 from cepheus.rules.check import Checked, check
 

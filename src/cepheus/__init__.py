@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from cepheus.core.event import Event
     from cepheus.core.schema import Attribute, EventType, Schema
     from cepheus.core.values import ValueType
-    from cepheus.engine.ties import TieCounts
+    from cepheus.engine.base.ties import TieCounts
     from cepheus.runtime.embedded.detect import Detected
     from cepheus.runtime.embedded.session import Counts, Session
     from cepheus.runtime.embedded.subscriptions import Subscription
-    from cepheus.uncertainty.bayes.network import RuleNetwork
+    from cepheus.uncertainty.belief.belief import RuleBelief
 
 __version__ = "0.1.0"
 
@@ -48,8 +48,8 @@ __all__ = [
     "LimitError",
     "OptionError",
     "Program",
+    "RuleBelief",
     "RuleError",
-    "RuleNetwork",
     "Schema",
     "Session",
     "SnapshotError",
@@ -78,11 +78,11 @@ _HOMES = {
     "cepheus.core.event": ("Event",),
     "cepheus.core.schema": ("Attribute", "EventType", "Schema"),
     "cepheus.core.values": ("ValueType",),
-    "cepheus.engine.ties": ("TieCounts",),
+    "cepheus.engine.base.ties": ("TieCounts",),
     "cepheus.runtime.embedded.detect": ("Detected",),
     "cepheus.runtime.embedded.session": ("Counts", "Session"),
     "cepheus.runtime.embedded.subscriptions": ("Subscription",),
-    "cepheus.uncertainty.bayes.network": ("RuleNetwork",),
+    "cepheus.uncertainty.belief.belief": ("RuleBelief",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -13,13 +13,13 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.companions import Companions
 from cepheus.core.errors import Diagnostic, OptionError, did_you_mean
 from cepheus.core.event import Event, EventId
-from cepheus.core.formats.intake import IntakeOptions
-from cepheus.core.formats.read import open_files
 from cepheus.core.schema import EventType, Schema
 from cepheus.core.time import TimeUnit, parse_duration
 from cepheus.core.time_check import TimeCheck
-from cepheus.engine.limits import DEFAULT_LIMIT
-from cepheus.engine.registry import AUTO, create
+from cepheus.engine.assembly.registry import AUTO, create
+from cepheus.engine.base.limits import DEFAULT_LIMIT
+from cepheus.formats.intake import IntakeOptions
+from cepheus.formats.read import open_files
 from cepheus.rules.check import Checked, check
 from cepheus.rules.model import RuleSet
 from cepheus.runtime.embedded.admission import ArrowTable, Record
@@ -29,8 +29,8 @@ from cepheus.runtime.embedded.detect import Detected, Tally, detect_in_files, la
 from cepheus.runtime.embedded.session import Session
 from cepheus.runtime.embedded.sources import RuleSource, read_rules
 from cepheus.runtime.embedded.subscriptions import Callback
-from cepheus.uncertainty.bayes.network import RuleNetwork
-from cepheus.uncertainty.bayes.networks import networks_of
+from cepheus.uncertainty.belief.belief import RuleBelief
+from cepheus.uncertainty.belief.beliefs import beliefs_of
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 from cepheus.uncertainty.estimate import Estimate
 from cepheus.uncertainty.verdict import Factor, Observer, Reason, Verdict
@@ -101,19 +101,19 @@ class Program:
         """What the checks found strange but not wrong."""
         return self.checked.warnings
 
-    def network(self, rule: str) -> RuleNetwork:
+    def belief(self, rule: str) -> RuleBelief:
         """Give the Bayesian network of a rule: what the rule itself says and what the rule text adds.
 
         >>> program = compile("define Fire() from Smoke()")
-        >>> jam = program.network("Fire").set("Smoke", {"*": {"YES": 0.5, "NO": 0.5}}, given=["Fire"])
-        >>> jam.probability(), program.with_network(jam).network("Fire").probability()
+        >>> jam = program.belief("Fire").set("Smoke", {"*": {"YES": 0.5, "NO": 0.5}}, given=["Fire"])
+        >>> jam.probability(), program.with_belief(jam).belief("Fire").probability()
         (0.5, 0.5)
         """
-        return Catalog.of(self.checked, self.schema).network(rule)
+        return Catalog.of(self.checked, self.schema).belief(rule)
 
-    def with_network(self, network: RuleNetwork) -> Program:
+    def with_belief(self, belief: RuleBelief) -> Program:
         """Give the same program with another network of a rule."""
-        return replace(self, checked=Catalog.of(self.checked, self.schema).with_network(network).checked)
+        return replace(self, checked=Catalog.of(self.checked, self.schema).with_belief(belief).checked)
 
     def detect(
         self,
@@ -213,7 +213,7 @@ class Program:
                 catalog.rules,
                 catalog.types,
                 limit=options.limit,
-                networks=catalog.networks(),
+                beliefs=catalog.beliefs(),
                 calculus=options.calculus,
                 observe=options.observe,
                 threads=options.threads,
@@ -320,7 +320,7 @@ def compile(
     known = schema if schema is None or isinstance(schema, Schema) else Schema(schema)
     rules = read_rules(source, _time_unit(time_unit)) + RuleSet(knowledge=read_knowledge(knowledge or {}))
     checked = check(rules, schema=known, closed=_CLOSED[undeclared])
-    networks_of(checked.rules)  # a network in which what a match observes cannot be is wrong, too
+    beliefs_of(checked.rules)  # a network in which what a match observes cannot be is wrong, too
     return Program(checked, known)
 
 

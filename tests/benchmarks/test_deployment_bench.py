@@ -17,12 +17,12 @@ from cepheus.core.errors import OptionError
 from cepheus.core.event import Event
 from cepheus.core.schema import EventType, Schema
 from cepheus.core.time import MILLISECOND, SECOND
-from cepheus.engine.reference import ReferenceEngine
-from cepheus.runtime.network.experiment import Outcome, run_plan
-from cepheus.runtime.network.feed import Feed, publications, set_up
-from cepheus.runtime.network.scenario import Plan, draw
-from cepheus.runtime.network.simulation import Network
-from cepheus.runtime.network.strategy import Strategy
+from cepheus.engine.reference.engine import ReferenceEngine
+from cepheus.runtime.network.protocol.strategy import Strategy
+from cepheus.runtime.network.simulation.experiment import Outcome, run_plan
+from cepheus.runtime.network.simulation.feed import Feed, publications, set_up
+from cepheus.runtime.network.simulation.scenario import Plan, draw
+from cepheus.runtime.network.simulation.simulator import Network
 
 Told = Counter[tuple[str, str, tuple[object, ...]]]
 """How often each sink was told of each composite event: by the sink, the type and the events it was made of."""

@@ -105,7 +105,7 @@ def test_doctor(cepheus: Command) -> None:
     names = [line.split()[1] for line in done.out.splitlines() if line.startswith("ok")]
     assert {"cepheus", "python", "pyarrow", "numba", "engines", "cores", "memory"} <= set(names)
     (engines,) = [line for line in done.out.splitlines() if "engines" in line]
-    assert all(name in engines for name in ("columns", "reference", "goals", "figure2"))
+    assert all(name in engines for name in ("columns", "reference", "goals", "interval-reference"))
 
 
 def test_doctor_tells_what_is_missing(cepheus: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,7 +42,8 @@ def _found(path: str = "out.jsonl") -> list[dict[str, object]]:
 
 
 def _detect(cli: Command, file: str, *options: str) -> None:
-    done = cli("detect", "pair.etalis", "--events", file, "--time-unit", "s", "--engine", "figure2", *options)
+    engine = ("--engine", "interval-reference")
+    done = cli("detect", "pair.etalis", "--events", file, "--time-unit", "s", *engine, *options)
     assert done.code == 0, done.err
 
 
@@ -80,7 +81,7 @@ def test_events_may_come_in_many_forms(cli: Command, how: str) -> None:
 )
 def test_what_an_event_cannot_have_is_refused(cli: Command, event: dict[str, object], message: str) -> None:
     _jsonl("e.jsonl", [event])
-    done = cli("detect", "pair.etalis", "--events", "e.jsonl", "--engine", "figure2")
+    done = cli("detect", "pair.etalis", "--events", "e.jsonl", "--engine", "interval-reference")
     assert done.code != 0
     assert message in done.err
 
@@ -94,7 +95,7 @@ def test_events_may_be_intervals_and_are_written_as_such(cli: Command) -> None:
         ["pair", "4", "1", "2", "1", "4"],
     )
     _jsonl("e.jsonl", [{"type": "a", "start": 9, "time": 3, "args": [1, 2]}])
-    done = cli("detect", "pair.etalis", "--events", "e.jsonl", "--engine", "figure2")
+    done = cli("detect", "pair.etalis", "--events", "e.jsonl", "--engine", "interval-reference")
     assert "error[start]: an event starts after its end" in done.err
 
 
@@ -104,7 +105,7 @@ def test_the_id_of_an_event_whose_type_has_an_attribute_id(cli: Command) -> None
     _detect(cli, "e.jsonl", "-o", "out.jsonl")
     assert _found()[0]["from"] == ["x7"]
     with_named_id = cepheus.compile("event a(id: string). event e(id: string). e(X) <- a(X).")
-    (made,) = with_named_id.detect([{"type": "a", "time": 1, "id": "GO"}], engine="figure2").to_dicts()
+    (made,) = with_named_id.detect([{"type": "a", "time": 1, "id": "GO"}], engine="interval-reference").to_dicts()
     assert (made["id"], made["event_id"][:2], made["from"]) == ("GO", "e:", [0])
 
 
@@ -134,7 +135,7 @@ def test_facts(cli: Command) -> None:
 def test_facts_in_python(rows: object) -> None:
     rules = "warm(R) <- temp(S) WHERE located(S, R)."
     program = cepheus.compile(rules, knowledge={"located": rows})  # type: ignore[dict-item]
-    (made,) = program.detect([{"type": "temp", "time": 1, "args": ["t2"]}], engine="figure2").to_events()
+    (made,) = program.detect([{"type": "temp", "time": 1, "args": ["t2"]}], engine="interval-reference").to_events()
     assert made["arg1"] == "kitchen"
     with pytest.raises(OptionError, match="different lengths"):
         cepheus.compile(rules, knowledge={"located": [(1,), (1, 2)]})
@@ -154,7 +155,7 @@ def test_facts_may_come_from_arrays_and_lack_values() -> None:
     rows = [("t1", np.int64(5)), ("t2", None), ("t3", np.float64(0.5))]
     program = cepheus.compile("warm(R) <- temp(S) WHERE located(S, R).", knowledge={"located": rows})  # type: ignore[dict-item]
     given = [{"type": "temp", "time": time, "args": [f"t{time}"]} for time in (1, 2, 3)]
-    assert [made["arg1"] for made in program.detect(given, engine="figure2").to_events()] == [5, 0.5]
+    assert [made["arg1"] for made in program.detect(given, engine="interval-reference").to_events()] == [5, 0.5]
 
 
 def test_commands_on_both_languages(cli: Command) -> None:
@@ -177,7 +178,7 @@ def test_commands_on_both_languages(cli: Command) -> None:
 def test_sessions() -> None:
     program = cepheus.compile("LABEL pairing: pair(X) <- (a(X) SEQ b(X)).5 s. done <- a(_) DURING (1 s SEQ 9 s).")
     heard: list[str] = []
-    with program.start(engine="figure2", time_unit="s") as session:
+    with program.start(engine="interval-reference", time_unit="s") as session:
         session.subscribe("pair", lambda event: heard.append(event.type))
         assert session.feed({"type": "a", "time": 3, "start": 2, "x": 1}) == []
         copy = cepheus.compile("other <- b(_).").start(snapshot=session.snapshot())
@@ -188,24 +189,25 @@ def test_sessions() -> None:
         assert [event.type for event in session.feed({"type": "b", "time": 5, "x": 2})] == ["alone"]
         assert [event.type for event in session.advance(9).to_events()] == ["done"]
     assert heard == ["pair"]
-    assert session.engine_name == "figure2"
+    assert session.engine_name == "interval-reference"
     assert [event.type for event in copy.feed({"type": "b", "time": 4, "x": 1})] == ["pair"]
     assert [event.type for event in copy.close().to_events()] == ["done"]
 
 
 def test_the_data_decides_what_undeclared_arguments_are() -> None:
     program = cepheus.compile("e(X) <- a(X, _).")
-    (made,) = program.detect([{"type": "a", "time": 1, "first": 7, "second": 8}], engine="figure2").to_events()
+    events = [{"type": "a", "time": 1, "first": 7, "second": 8}]
+    (made,) = program.detect(events, engine="interval-reference").to_events()
     assert made["arg1"] == 7
     with pytest.raises(EventError, match="2 arguments of 'a', and the data has values of 1 attributes: first"):
-        program.detect([{"type": "a", "time": 1, "first": 7}], engine="figure2")
+        program.detect([{"type": "a", "time": 1, "first": 7}], engine="interval-reference")
     with pytest.raises(EventError, match="2 attributes, not 1"):
-        program.detect([{"type": "a", "time": 1, "args": [7]}], engine="figure2")
+        program.detect([{"type": "a", "time": 1, "args": [7]}], engine="interval-reference")
 
 
 def test_a_null_argument_is_named(cli: Command) -> None:
     _jsonl("null.jsonl", [{"type": "a", "time": 1, "args": ["GO", None]}, {"type": "b", "time": 2, "args": [None, 1]}])
-    outcome = cli("detect", "pair.etalis", "--events", "null.jsonl", "--engine", "figure2")
+    outcome = cli("detect", "pair.etalis", "--events", "null.jsonl", "--engine", "interval-reference")
     assert outcome.code != 0
     assert "null.jsonl:1: error[attribute]: argument 2 of a is null or missing" in outcome.err
     assert "event a(x: int?)" in outcome.err
@@ -214,14 +216,14 @@ def test_a_null_argument_is_named(cli: Command) -> None:
 def test_why_tells_which_rule_found_a_complex_event(cli: Command) -> None:
     _jsonl("events.jsonl", NAMED)
     options = ("--events", "events.jsonl", "--time-unit", "s")
-    assert cli("detect", "pair.etalis", *options, "--engine", "figure2", "--out", "out.jsonl").code == 0
+    assert cli("detect", "pair.etalis", *options, "--engine", "interval-reference", "--out", "out.jsonl").code == 0
     (identity,) = (json.loads(line)["id"] for line in Path("out.jsonl").read_text().splitlines())
     outcome = cli("explain", "pair.etalis", "--why", identity, *options)
     assert outcome.code == 0
     assert "1.000000  rule: pair found it in 0, 2" in outcome.out
 
 
-@pytest.mark.parametrize("engine", ["figure2", "goals"])
+@pytest.mark.parametrize("engine", ["interval-reference", "goals"])
 def test_uncertain_events_are_refused(engine: str) -> None:
     program = cepheus.compile("event temp(value: double, at: double). hot(V) <- temp(V, _).")
     off = {"value": 1.5, "error": "N(0, 1)"}
@@ -271,7 +273,7 @@ def test_texts_without_rules_are_told_apart() -> None:
         cepheus.compile("defin A() from B().")
 
 
-@pytest.mark.parametrize("engine", ["goals", "figure2"])
+@pytest.mark.parametrize("engine", ["goals", "interval-reference"])
 def test_too_many_events_are_told_in_the_words_of_the_language(engine: str) -> None:
     program = cepheus.compile("e(X, Y) <- a(X) AND a(Y) POLICY unrestricted.")
     with pytest.raises(LimitError) as raised:
@@ -295,7 +297,7 @@ def test_declared_arguments_without_names_of_their_own_have_their_types(cli: Com
         cepheus.compile("event e(arg1: int). f(X) <- e(X).").detect("foo.csv")
 
 
-@pytest.mark.parametrize("engine", ["goals", "figure2"])
+@pytest.mark.parametrize("engine", ["goals", "interval-reference"])
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "arrow", "events"])
 def test_times_in_complex_events_are_written_in_the_unit(cli: Command, ending: str, engine: str) -> None:
     Path("r.etalis").write_text("event a(x: timestamp). event e(t: timestamp, n: int). e(X, 3) <- a(X). d(4) <- a(_).")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from command import Command, command
 
-from cepheus.runtime.network.experiment import run_plan
-from cepheus.runtime.network.scenario_file import read_plan
+from cepheus.runtime.network.simulation.experiment import run_plan
+from cepheus.runtime.network.simulation.scenario_file import read_plan
 
 _SMALL = """
 duration = "2 s"

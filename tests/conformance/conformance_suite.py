@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from cepheus.core.event import EventId, composite_id
-from cepheus.core.formats.notation import parse_notation_line
+from cepheus.formats.notation import parse_notation_line
 
 FOLDER = Path(__file__).parent / "cases"
 

@@ -4,7 +4,7 @@ import pytest
 from conformance_suite import Case, load_cases, outcome
 
 import cepheus
-from cepheus.engine.registry import names
+from cepheus.engine.assembly.registry import names
 
 CASES = load_cases()
 

@@ -11,8 +11,8 @@ import pytest
 from interval_cases import IntervalCase, in_order, load_interval_cases, together
 
 import cepheus.spark
-from cepheus.core.formats.intervals import argument_name
 from cepheus.core.time import SECOND
+from cepheus.formats.intervals import argument_name
 from cepheus.rules.check import check
 from cepheus.runtime.spark.layout import SHARD
 

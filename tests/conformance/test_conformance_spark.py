@@ -9,8 +9,8 @@ from conformance_suite import load_cases, outcome
 from conformance_together import Together, together
 
 import cepheus.spark
-from cepheus.core.formats.cells import id_of_text
 from cepheus.core.values import ValueType
+from cepheus.formats.cells import id_of_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

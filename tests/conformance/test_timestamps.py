@@ -12,11 +12,11 @@ import pytest
 
 import cepheus
 from cepheus.core.batch import EventBatch
-from cepheus.core.formats.convert import to_arrow
-from cepheus.core.formats.write import EventWriter
 from cepheus.core.time import SECOND, TimeUnit, format_time
 from cepheus.core.values import ValueType
-from cepheus.engine.registry import interval_names, names
+from cepheus.engine.assembly.registry import interval_names, names
+from cepheus.formats.convert import to_arrow
+from cepheus.formats.write import EventWriter
 
 UNITS = list(TimeUnit)
 FILES = ["jsonl", "csv", "parquet", "arrow", "events"]

@@ -12,8 +12,8 @@ import pytest
 import cepheus
 from cepheus.core.errors import OptionError
 from cepheus.network import AsyncClient
-from cepheus.runtime.network.experiment import run_plan
-from cepheus.runtime.network.scenario import Scenario, draw
+from cepheus.runtime.network.simulation.experiment import run_plan
+from cepheus.runtime.network.simulation.scenario import Scenario, draw
 from cepheus.runtime.network.transport.access import Access, status
 from cepheus.runtime.network.transport.config import read_config
 from cepheus.runtime.network.transport.server import NodeServer

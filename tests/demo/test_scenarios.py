@@ -7,7 +7,7 @@ from cepheus.core.errors import OptionError
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.demo import SCENARIOS, Scenario, Stream
-from cepheus.engine.reference import ReferenceEngine
+from cepheus.engine.reference.engine import ReferenceEngine
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 

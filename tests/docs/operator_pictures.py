@@ -53,7 +53,7 @@ def found(picture: Picture) -> list[Interval]:
         {"type": name, "start": start, "time": end} for name, each in picture.events.items() for start, end in each
     ]
     program = cepheus.compile(f"e <- {picture.pattern}.")
-    answer = program.detect(sorted(events, key=lambda event: event["time"]), engine="figure2").to_events()  # type: ignore[arg-type, return-value]
+    answer = program.detect(sorted(events, key=lambda event: event["time"]), engine="interval-reference").to_events()  # type: ignore[arg-type, return-value]
     return sorted((event.time if event.start is None else event.start, event.time) for event in answer)
 
 

@@ -40,10 +40,10 @@ def test_steps_of_the_walkthrough_point_at_what_is_there() -> None:
 @pytest.mark.parametrize(
     ("file", "names"),
     [
-        ("engine/columns/choosing.py", ("open_window", "bind_next")),
-        ("engine/columns/emit.py", ("emit",)),
-        ("engine/columns/lanes.py", ("find_lane", "first_not_before")),
-        ("engine/columns/machine.py", ("all_hold",)),
+        ("kernel/choosing.py", ("open_window", "bind_next")),
+        ("kernel/emit.py", ("emit",)),
+        ("kernel/lanes.py", ("find_lane", "first_not_before")),
+        ("kernel/machine.py", ("all_hold",)),
         ("engine/columns/kernel.py", ("_evaluate",)),
     ],
 )

@@ -37,8 +37,8 @@ def test_processors_of_a_network_have_a_matcher_of_their_own() -> None:
                     imported |= {name.name for name in names}
     allowed = {f"cepheus.engine.{name}" for name in ("restored_rules", "snapshot", "snapshot_form", "ties")}
     assert {module for module in imported if module.startswith("cepheus.engine")} == allowed
-    assert "cepheus.runtime.network.matching" in imported
-    assert "Processors of a network have a matcher of their own, too (`runtime/network/matching.py`)" in _page(
+    assert "cepheus.engine.matching.matcher" in imported
+    assert "Processors of a network have a matcher of their own, too (`engine/matching/matcher.py`)" in _page(
         "docs/engine.md"
     )
 

@@ -20,9 +20,9 @@ from cepheus.core.errors import LimitError, OptionError, RuleError, UnsupportedE
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.values import Value, ValueType, type_of
-from cepheus.engine.interface import Engine
-from cepheus.engine.registry import create
-from cepheus.engine.ties import TieCounts
+from cepheus.engine.assembly.registry import create
+from cepheus.engine.base.interface import Engine
+from cepheus.engine.base.ties import TieCounts
 from strategies.corners import SHARE
 
 LIMIT = 2000

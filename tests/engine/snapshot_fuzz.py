@@ -24,8 +24,8 @@ from cepheus.core.errors import CepheusError, SnapshotError
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.time import SECOND
-from cepheus.engine.interface import Engine
-from cepheus.engine.registry import create
+from cepheus.engine.assembly.registry import create
+from cepheus.engine.base.interface import Engine
 from cepheus.language import etalis, tesla
 from cepheus.rules.check import Checked, check
 
@@ -132,7 +132,7 @@ SUBJECTS: dict[str, Callable[[], Subject]] = {
     "automata": lambda: _tesla("automata"),
     "threads": lambda: _tesla("columns", threads=2),
     "uncertain": lambda: _tesla("columns", uncertain=True),
-    "figure2": lambda: _intervals("figure2"),
+    "interval-reference": lambda: _intervals("interval-reference"),
     "goals": lambda: _intervals("goals"),
     "mixed": _mixed,
 }

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cepheus.engine.snapshot import pack
+from cepheus.engine.base.snapshot import pack
 
 _HEAD = struct.Struct("<8sHH32sQ")
 _MAGIC = b"CEPHSNAP"

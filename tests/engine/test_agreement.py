@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from agreement import MODES, compare
 
-from cepheus.engine.columns import intake
-from cepheus.engine.registry import names
+from cepheus.engine.assembly.registry import names
+from cepheus.engine.lowered import intake
 
 ENGINES = [name for name in names() if name != "reference"]
 CASES = 48

@@ -10,8 +10,8 @@ from agreement import normal
 from cepheus.core.batch import EventBatch
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
-from cepheus.engine.interface import Engine
-from cepheus.engine.registry import create
+from cepheus.engine.assembly.registry import create
+from cepheus.engine.base.interface import Engine
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 

@@ -10,13 +10,13 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.errors import LimitError, OptionError, SnapshotError, UnsupportedError
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
+from cepheus.engine.assembly.registry import create, names
 from cepheus.engine.automata.engine import AutomataEngine
 from cepheus.engine.automata.snapshot import read_instances, write_instances
-from cepheus.engine.capabilities import CAPABILITIES, support_matrix
-from cepheus.engine.interface import Engine
-from cepheus.engine.registry import create, names
+from cepheus.engine.base.capabilities import CAPABILITIES, support_matrix
+from cepheus.engine.base.interface import Engine
 from cepheus.language.tesla import parse
-from cepheus.plan.constructs import Construct
+from cepheus.plan.pattern.constructs import Construct
 from cepheus.rules.check import check
 
 MINUTE = 60_000_000

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from cepheus.core.schema import Schema
 from cepheus.engine.automata.model import AutomatonModel, automaton_model
+from cepheus.kernel.program import PolicyCode
+from cepheus.kernel.strings import StringTable
 from cepheus.language.tesla import parse
-from cepheus.plan.lower import Lowering
-from cepheus.plan.program import PolicyCode
-from cepheus.plan.strings import StringTable
+from cepheus.plan.pattern.lower import Lowering
 from cepheus.rules.check import check
 from cepheus.rules.resolve import resolve
 

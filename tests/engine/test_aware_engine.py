@@ -15,11 +15,11 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import Normal
 from cepheus.core.errors import OptionError, UnsupportedError
 from cepheus.core.event import Event
-from cepheus.engine.aware import AwareEngine
+from cepheus.engine.assembly.certain_first import CertainFirstEngine
+from cepheus.engine.assembly.registry import create
+from cepheus.engine.base.interface import Engine
 from cepheus.engine.columns.engine import ColumnsEngine
-from cepheus.engine.interface import Engine
-from cepheus.engine.probable.engine import ProbableEngine
-from cepheus.engine.registry import create
+from cepheus.engine.uncertain.engine import UncertainEngine
 from cepheus.runtime.embedded.catalog import Catalog
 
 RULES = """
@@ -153,12 +153,12 @@ def test_rules_with_declared_errors_beyond_closed_forms_go_to_the_reference(name
     reference.feed(EventBatch.from_events([Event("C", 1, {"x": 1.0}), Event("C", 2, {"x": 2.0})]))
     (found,), (expected,) = (each.feed_event(Event("A", 3, {"x": 0.0})) for each in (engine, reference))
     assert str(found.errors["x"]) == str(expected.errors["x"])
-    assert isinstance(engine, AwareEngine)
+    assert isinstance(engine, CertainFirstEngine)
     assert engine.at_work.name == "reference"
 
 
 def test_a_refused_rule_leaves_an_engine_that_can_be_saved() -> None:
-    engine = ProbableEngine()
+    engine = UncertainEngine()
     program = cepheus.compile("event T(x: double) error T.x ~ N(0, 1) define B() from T(x*x > 1)")
     with pytest.raises(UnsupportedError):
         engine.deploy(program.rules.rules, Catalog.of(program.checked).types)

@@ -13,9 +13,9 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.errors import EventError, LimitError, SnapshotError, UnsupportedError
 from cepheus.core.event import Event, EventId
 from cepheus.core.schema import Schema
+from cepheus.engine.assembly.registry import create
+from cepheus.engine.base.interface import Engine
 from cepheus.engine.columns.engine import ColumnsEngine
-from cepheus.engine.interface import Engine
-from cepheus.engine.registry import create
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 

@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cepheus.engine.columns.memory import address
-from cepheus.engine.columns.sums import LIMBS, add_float, add_integer, read_float, read_integer, sum_floats
-from cepheus.plan.code import float_bits
+from cepheus.kernel.memory import address
+from cepheus.kernel.sums import LIMBS, add_float, add_integer, read_float, read_integer, sum_floats
+from cepheus.plan.pattern.code import float_bits
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 INTEGERS = st.integers(-(2**63), 2**63 - 1)

@@ -11,9 +11,9 @@ from cepheus.core.errors import OptionError, RuleError, UnsupportedError
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.time import MAX_TIME, SECOND
-from cepheus.engine.interface import Engine
-from cepheus.engine.mixed import MixedEngine
-from cepheus.engine.registry import create
+from cepheus.engine.assembly.mixed import MixedEngine
+from cepheus.engine.assembly.registry import create
+from cepheus.engine.base.interface import Engine
 from cepheus.language import etalis, tesla
 from cepheus.rules.check import Checked, check
 
@@ -104,8 +104,8 @@ def test_engines_agree(name: str) -> None:
     program = _checked(name)
     for seed in range(6):
         events = _events(seed, ties=bool(seed % 2))
-        expected = _outcome(_one_by_one(_engine(program, "reference+figure2"), events))
-        for engine in ("columns+figure2", "auto"):
+        expected = _outcome(_one_by_one(_engine(program, "reference+interval-reference"), events))
+        for engine in ("columns+interval-reference", "auto"):
             found = _in_batches(_engine(program, engine), events, [5])
             assert _outcome(found) == expected, f"{engine}, seed {seed}"
 

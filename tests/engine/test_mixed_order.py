@@ -10,7 +10,7 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.time import MAX_TIME, SECOND
-from cepheus.engine.registry import create
+from cepheus.engine.assembly.registry import create
 from cepheus.language import etalis, tesla
 from cepheus.rules.check import Checked, check
 

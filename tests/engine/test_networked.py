@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import cepheus
 from cepheus.core.time import HOUR
-from cepheus.engine.networked import NetworkedEngine
-from cepheus.engine.registry import create
+from cepheus.engine.assembly.registry import create
+from cepheus.engine.assembly.weighted import WeightedEngine
 
 RULE = "define Fire(t: double) from Smoke() and last Temp(value > 45) within 5 min from Smoke where t = Temp.value\n"
 HALF = "{ YES: {YES: 1, NO: 0}  NO: {YES: .5, NO: .5} }"
@@ -82,11 +82,11 @@ def test_networks_are_edited_while_events_flow(engine: str) -> None:
         assert session.deploy(NETWORK) == ()
         assert worth(2) == [pytest.approx(QUIET)]
         assert worth(8) == [pytest.approx(BUSY)]
-        edited = session.network("Fire").set("Jam", {"HIGH": 0.5, "LOW": 0.5})
-        assert session.set_network(edited) == pytest.approx(1 / (1 + 0.5 * 0.75))
+        edited = session.belief("Fire").set("Jam", {"HIGH": 0.5, "LOW": 0.5})
+        assert session.set_belief(edited) == pytest.approx(1 / (1 + 0.5 * 0.75))
         assert worth(8.5) == [pytest.approx(BUSY)]
         assert worth(10) == [pytest.approx(1 / (1 + 0.5 * 0.75))]
-        assert session.rules.networks == (edited.added,)
+        assert session.rules.beliefs == (edited.added,)
         session.deploy(f"network Fire {{ node Temp given Fire {HALF} }}")
         assert worth(11) == [1.0]
         assert session.deploy(f"rule Two define Two() from Smoke() network Two {{ node Smoke given Two {HALF} }}") == (
@@ -94,9 +94,9 @@ def test_networks_are_edited_while_events_flow(engine: str) -> None:
         )
         assert sorted(worth(12)) == [pytest.approx(2 / 3), 1.0]
         session.withdraw("Two")
-        assert session.rules.networks[0].rule == "Fire"
+        assert session.rules.beliefs[0].rule == "Fire"
         session.withdraw("Fire")
-        assert not session.rules.networks
+        assert not session.rules.beliefs
         session.deploy(RULE)
         assert worth(13) == [1.0]
 
@@ -135,19 +135,19 @@ def test_a_wrong_network_changes_nothing(engine: str) -> None:
         with pytest.raises(cepheus.RuleError, match="sum to"):
             session.deploy("network Fire { node Jam {HIGH: .5, LOW: .6} }")
         with pytest.raises(cepheus.RuleError, match="cannot be"):
-            session.set_network(session.network("Fire").write("node Temp given Fire { *: {YES: 0, NO: 1} }"))
-        other = cepheus.compile("define Fire() from Rain()").network("Fire")
+            session.set_belief(session.belief("Fire").write("node Temp given Fire { *: {YES: 0, NO: 1} }"))
+        other = cepheus.compile("define Fire() from Rain()").belief("Fire")
         with pytest.raises(cepheus.OptionError, match="another rule"):
-            session.set_network(other)
+            session.set_belief(other)
         assert session.rules == before
 
 
 def test_programs_take_networks() -> None:
     program = cepheus.compile(RULE)
-    edited = program.with_network(program.network("Fire").reverse("Smoke"))
-    assert edited.network("Fire").probability() == 1.0
-    assert len(edited.rules.networks) == 1
-    assert program.rules.networks == ()
+    edited = program.with_belief(program.belief("Fire").reverse("Smoke"))
+    assert edited.belief("Fire").probability() == 1.0
+    assert len(edited.rules.beliefs) == 1
+    assert program.rules.beliefs == ()
 
 
 def test_an_engine_that_cannot_weigh_rules_is_refused() -> None:
@@ -155,5 +155,5 @@ def test_an_engine_that_cannot_weigh_rules_is_refused() -> None:
         name = "plain"
 
     with pytest.raises(cepheus.UnsupportedError, match="plain does not weigh"):
-        NetworkedEngine(Plain(), {})  # type: ignore[arg-type]
-    assert create("reference", networks={}).name == "reference"
+        WeightedEngine(Plain(), {})  # type: ignore[arg-type]
+    assert create("reference", beliefs={}).name == "reference"

@@ -6,7 +6,7 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.errors import LimitError, OptionError, SnapshotError
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
-from cepheus.engine.reference import ReferenceEngine
+from cepheus.engine.reference.engine import ReferenceEngine
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 

@@ -6,8 +6,8 @@ import pytest
 
 from cepheus.core.errors import OptionError, UnsupportedError
 from cepheus.core.schema import Schema
-from cepheus.engine import registry
-from cepheus.engine.reference import ReferenceEngine
+from cepheus.engine.assembly import registry
+from cepheus.engine.reference.engine import ReferenceEngine
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 
@@ -34,7 +34,7 @@ def test_an_unknown_name_is_refused_with_a_hint() -> None:
 
 
 def test_auto_takes_the_fastest_that_can_run_the_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = {"unable": (__name__, "Unable"), "reference": ("cepheus.engine.reference", "ReferenceEngine")}
+    table = {"unable": (__name__, "Unable"), "reference": ("cepheus.engine.reference.engine", "ReferenceEngine")}
     monkeypatch.setattr(registry, "_ENGINES", table)
     assert type(registry.create("auto", RULES, Schema())) is ReferenceEngine
     assert type(registry.create("auto")).__name__ == "Unable"  # no rules, nothing that it could not run

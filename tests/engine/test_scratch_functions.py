@@ -57,7 +57,7 @@ def test_uncertain_events_are_left_to_the_reference(name: str) -> None:
 
 
 def test_interval_rules_have_it_where_python_is_asked() -> None:
-    for engine in ("figure2", "goals", "auto"):
+    for engine in ("interval-reference", "goals", "auto"):
         program = cepheus.compile("r(Y) <- a(X) WHERE Y = cube(X), cube(X) > 8.")
         events = [{"type": "a", "time": n, "args": [n]} for n in range(5)]
         assert [made["arg1"] for made in program.detect(events, engine=engine).to_events()] == [27.0, 64.0]
@@ -66,7 +66,7 @@ def test_interval_rules_have_it_where_python_is_asked() -> None:
 def test_interval_rules_refuse_an_aggregate_that_the_kernel_lacks() -> None:
     program = cepheus.compile("r(Y) <- b(_) WHERE Y = RANGE(X, a(X) WITHIN 9 us).")
     events = [{"type": "a", "time": n, "args": [n]} for n in range(5)] + [{"type": "b", "time": 5, "args": [0]}]
-    for engine in ("figure2", "auto"):
+    for engine in ("interval-reference", "auto"):
         assert [made["arg1"] for made in program.detect(events, engine=engine).to_events()] == [4]
     with pytest.raises(UnsupportedError, match="the goals engine does not support the aggregate 'Range'") as refused:
         program.detect(events, engine="goals")

@@ -14,7 +14,7 @@ from snapshot_fuzz import SUBJECTS, attempt, subject
 from snapshot_mutations import Opened, mutated
 
 from cepheus.core.errors import SnapshotError
-from cepheus.engine.snapshot import pack, unpack
+from cepheus.engine.base.snapshot import pack, unpack
 
 
 @pytest.mark.parametrize("name", SUBJECTS)

@@ -14,11 +14,11 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.values import ValueType
-from cepheus.engine.columns import texts
-from cepheus.engine.interface import Engine
-from cepheus.engine.registry import create
+from cepheus.engine.assembly.registry import create
+from cepheus.engine.base.interface import Engine
+from cepheus.engine.lowered import texts
+from cepheus.kernel.strings import StringTable
 from cepheus.language.tesla import parse
-from cepheus.plan.strings import StringTable
 from cepheus.rules.check import check
 
 RULES = (

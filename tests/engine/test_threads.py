@@ -13,13 +13,13 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.errors import LimitError, OptionError, UnsupportedError
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
-from cepheus.engine.interface import Engine
+from cepheus.engine.assembly.registry import create
+from cepheus.engine.base.interface import Engine
 from cepheus.engine.parallel import engine as parallel
 from cepheus.engine.parallel import merge
 from cepheus.engine.parallel.dealer import Dealer
 from cepheus.engine.parallel.engine import ParallelEngine
 from cepheus.engine.parallel.route import bucket_of
-from cepheus.engine.registry import create
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 

@@ -10,11 +10,11 @@ from tied_cases import TiedCase, make_tied_case
 from cepheus.core.batch import EventBatch
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
-from cepheus.engine.aware import AwareEngine
-from cepheus.engine.interface import Engine
-from cepheus.engine.probable.engine import ProbableEngine
-from cepheus.engine.registry import create
-from cepheus.engine.ties import MOST_COMPARED, TieCounts
+from cepheus.engine.assembly.certain_first import CertainFirstEngine
+from cepheus.engine.assembly.registry import create
+from cepheus.engine.base.interface import Engine
+from cepheus.engine.base.ties import MOST_COMPARED, TieCounts
+from cepheus.engine.uncertain.engine import UncertainEngine
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 
@@ -68,8 +68,8 @@ def test_uncertain_events_are_counted_as_by_the_reference(mode: str) -> None:
         made, ties, engine = run(case, "columns", mode)
         assert [e.made_of for e in made] == [e.made_of for e in wanted], case.text
         assert ties == expected, f"{seed}\n{case.text}"
-        assert isinstance(engine, AwareEngine)
-        compiled += isinstance(engine.at_work, ProbableEngine)
+        assert isinstance(engine, CertainFirstEngine)
+        compiled += isinstance(engine.at_work, UncertainEngine)
         total += ties
     assert compiled > 20
     assert total.decided

@@ -15,14 +15,14 @@ from cepheus.core.distribution import Discrete, Distribution, Mixture, Normal, U
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.values import Value
+from cepheus.engine.assembly.registry import create
 from cepheus.engine.automata import kernel as automata
+from cepheus.engine.base.interface import Engine
 from cepheus.engine.columns import kernel as columns
-from cepheus.engine.interface import Engine
-from cepheus.engine.probable import choices
-from cepheus.engine.probable import kernel as probable
-from cepheus.engine.probable.engine import ProbableEngine
-from cepheus.engine.reference import ReferenceEngine
-from cepheus.engine.registry import create
+from cepheus.engine.reference.engine import ReferenceEngine
+from cepheus.engine.uncertain import choices
+from cepheus.engine.uncertain import kernel as probable
+from cepheus.engine.uncertain.engine import UncertainEngine
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 from cepheus.uncertainty.calculus import Calculus
@@ -86,7 +86,7 @@ def test_closed_forms_agree(mode: str) -> None:
         wanted, _ = find(case, "reference", "whole")
         made, engine = find(case, "columns", mode)
         agree(case, made, wanted)
-        compiled += isinstance(at_work(engine), ProbableEngine)
+        compiled += isinstance(at_work(engine), UncertainEngine)
         fired += len(wanted)
     assert compiled > 20
     assert fired > 150
@@ -144,7 +144,7 @@ def test_aggregates_over_uncertain_members_are_compiled(function: str, calculus:
         case = aggregating(seed, function, members)
         wanted, _ = find(case, "reference", "whole", calculus)
         made, engine = find(case, "columns", ("single", "cut")[seed % 2], calculus)
-        assert isinstance(at_work(engine), ProbableEngine)
+        assert isinstance(at_work(engine), UncertainEngine)
         assert {event.type for event in wanted} == {"Asked", "Made", "Both"}
         agree(case, made, wanted)
 
@@ -159,7 +159,7 @@ def test_aggregates_of_integers_are_integers(function: str) -> None:
     case = replace(aggregating(1, "Count", ""), text=text, checked=check(parse(text)))
     wanted, _ = find(case, "reference", "whole")
     made, engine = find(case, "columns", "cut")
-    assert isinstance(at_work(engine), ProbableEngine)
+    assert isinstance(at_work(engine), UncertainEngine)
     agree(case, made, wanted)
     for event in made:
         error = event.errors.get("m")
@@ -180,7 +180,7 @@ def test_many_members_find_room() -> None:
     case = UncertainCase(case.seed, case.text, case.checked, blurred)
     wanted, _ = find(case, "reference", "whole")
     made, engine = find(case, "columns", "whole")
-    assert isinstance(at_work(engine), ProbableEngine)
+    assert isinstance(at_work(engine), UncertainEngine)
     assert len(wanted) > 40
     agree(case, made, wanted)
 

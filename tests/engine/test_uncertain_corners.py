@@ -12,7 +12,7 @@ from uncertain_cases import DECLARATIONS, UncertainCase, at_work
 
 from cepheus.core.event import Event
 from cepheus.core.values import INT_MAX, INT_MIN, Value
-from cepheus.engine.probable.engine import ProbableEngine
+from cepheus.engine.uncertain.engine import UncertainEngine
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 from cepheus.uncertainty.calculus import Calculus
@@ -46,7 +46,7 @@ def test_what_fires_and_how_likely_is_the_same(function: str, value: str) -> Non
         case = at_corners(seed, text)
         wanted, _ = find(case, "reference", "whole")
         made, engine = find(case, "columns", ("single", "cut")[seed % 2])
-        assert isinstance(at_work(engine), ProbableEngine)
+        assert isinstance(at_work(engine), UncertainEngine)
         assert [(e.type, e.made_of) for e in made] == [(e.type, e.made_of) for e in wanted], text
         for one, other in zip(made, wanted, strict=True):
             assert math.isclose(one.probability, other.probability, abs_tol=1e-9), f"{text}\n{one}\n{other}"
@@ -76,6 +76,6 @@ def test_integers_are_exact_where_all_members_count_as_certain(function: str) ->
     calculus = Calculus(draws=CALCULUS.draws, accept=0.9)
     wanted, _ = find(case, "reference", "whole", calculus)
     made, engine = find(case, "columns", "cut", calculus)
-    assert isinstance(at_work(engine), ProbableEngine)
+    assert isinstance(at_work(engine), UncertainEngine)
     assert len(wanted) > len(WHOLE)
     assert [(e.made_of, e["m"]) for e in made] == [(e.made_of, e["m"]) for e in wanted]

@@ -13,11 +13,11 @@ from cepheus.core.distribution import Discrete, Distribution, Mixture, Normal, S
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.values import Value
-from cepheus.engine.columns.memory import address
-from cepheus.engine.interface import Engine
-from cepheus.engine.probable.engine import ProbableEngine
-from cepheus.engine.probable.gaussian import gaussian_table, standard_cdf
-from cepheus.engine.registry import create
+from cepheus.engine.assembly.registry import create
+from cepheus.engine.base.interface import Engine
+from cepheus.engine.uncertain.engine import UncertainEngine
+from cepheus.engine.uncertain.gaussian import gaussian_table, standard_cdf
+from cepheus.kernel.memory import address
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 from cepheus.uncertainty.closed_forms import FAR, normal_cdf
@@ -100,7 +100,7 @@ def test_the_index_changes_nothing(seed: int) -> None:
     made: list[Event] = []
     for begin in range(0, len(events), 7):
         made += engine.feed(EventBatch.from_events(events[begin : begin + 7])).to_events()
-    assert isinstance(at_work(engine), ProbableEngine)
+    assert isinstance(at_work(engine), UncertainEngine)
     wanted = reference.feed(EventBatch.from_events(events)).to_events()
     assert [(e.type, e.time, e.made_of) for e in made] == [(e.type, e.time, e.made_of) for e in wanted]
     for one, other in zip(made, wanted, strict=True):

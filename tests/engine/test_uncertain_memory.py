@@ -13,11 +13,11 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import Discrete, Distribution, Samples
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
-from cepheus.engine.interface import Engine
-from cepheus.engine.probable import others
-from cepheus.engine.probable.engine import ProbableEngine
-from cepheus.engine.probable.others import OtherErrors
-from cepheus.engine.registry import create
+from cepheus.engine.assembly.registry import create
+from cepheus.engine.base.interface import Engine
+from cepheus.engine.uncertain import others
+from cepheus.engine.uncertain.engine import UncertainEngine
+from cepheus.engine.uncertain.others import OtherErrors
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 
@@ -74,7 +74,7 @@ def test_forgetting_changes_no_answer(monkeypatch: pytest.MonkeyPatch, single: b
             running.restore(saved)
     for batch in batches:  # read only now: what was given away does not change when distributions are forgotten
         found += batch.to_events()
-    assert isinstance(at_work(running), ProbableEngine)
+    assert isinstance(at_work(running), UncertainEngine)
     assert len(expected) > 300
     assert [(e.type, e.time, e.made_of, e.errors) for e in found] == [
         (e.type, e.time, e.made_of, e.errors) for e in expected
@@ -89,7 +89,7 @@ def test_memory_stays_flat_with_errors_that_are_all_different() -> None:
     for block, begin in enumerate(range(0, 24_000, 2_000)):
         running.feed(EventBatch.from_events(stream_from(begin, 2_000)))
         working = at_work(running)
-        assert isinstance(working, ProbableEngine)
+        assert isinstance(working, UncertainEngine)
         if block >= 3:
             held = working._others
             sizes.append((len(held.listed), len(held.rows), len(held.ranges), len(running.snapshot())))

@@ -11,7 +11,7 @@ import cepheus
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.values import Value, ValueType
-from cepheus.engine.registry import create
+from cepheus.engine.assembly.registry import create
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 from strategies.corners import CORNERS, DOUBLES

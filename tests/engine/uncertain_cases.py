@@ -17,8 +17,8 @@ from cepheus.core.distribution import Discrete, Distribution, Frozen, Mixture, N
 from cepheus.core.errors import RuleError
 from cepheus.core.event import Event
 from cepheus.core.values import Value, ValueType
-from cepheus.engine.aware import AwareEngine
-from cepheus.engine.interface import Engine
+from cepheus.engine.assembly.certain_first import CertainFirstEngine
+from cepheus.engine.base.interface import Engine
 from cepheus.language.tesla import parse
 from cepheus.rules.check import Checked, check
 from strategies.corners import SHARE, Corners, corners_of
@@ -32,7 +32,7 @@ _WINDOWS = ("3 us", "9 us", "30 us", "90 us", "90 us")
 
 def at_work(engine: Engine) -> Engine:
     """Give the engine that does the work of one that gives way to others as soon as something is uncertain."""
-    assert isinstance(engine, AwareEngine)
+    assert isinstance(engine, CertainFirstEngine)
     return engine.at_work
 
 

@@ -7,9 +7,9 @@ from bisect import bisect_left
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cepheus.plan.code import LoweredConstraint, float_bits
-from cepheus.plan.content_index import WORTH_AN_INDEX, Indexes, Listener, index_listeners
-from cepheus.plan.program import OPERATOR_CODES, ConstraintKind
+from cepheus.kernel.program import OPERATOR_CODES, ConstraintKind
+from cepheus.plan.pattern.code import LoweredConstraint, float_bits
+from cepheus.plan.pattern.content_index import WORTH_AN_INDEX, Indexes, Listener, index_listeners
 from cepheus.rules.evaluate import compare
 
 SLOT = 5

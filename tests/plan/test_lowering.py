@@ -8,11 +8,7 @@ import pytest
 from cepheus.core.errors import OptionError, UnsupportedError
 from cepheus.core.schema import Schema
 from cepheus.core.values import ValueType
-from cepheus.language.tesla import parse
-from cepheus.plan.flatten import flatten
-from cepheus.plan.lower import Lowering
-from cepheus.plan.lowered import LoweredRule
-from cepheus.plan.program import (
+from cepheus.kernel.program import (
     HEADER,
     MOST_BRIEF,
     BriefField,
@@ -26,7 +22,11 @@ from cepheus.plan.program import (
     TypeField,
     ValueKind,
 )
-from cepheus.plan.strings import StringTable
+from cepheus.kernel.strings import StringTable
+from cepheus.language.tesla import parse
+from cepheus.plan.pattern.flatten import flatten
+from cepheus.plan.pattern.lower import Lowering
+from cepheus.plan.pattern.lowered import LoweredRule
 from cepheus.rules.check import check
 from cepheus.rules.resolve import resolve
 

@@ -9,7 +9,7 @@ import pytest
 import cepheus
 from cepheus.core.errors import EventError, OptionError
 
-ENGINES = ("goals", "figure2")
+ENGINES = ("goals", "interval-reference")
 
 
 def _a(*arguments: object) -> dict[str, Any]:
@@ -20,20 +20,20 @@ def _a(*arguments: object) -> dict[str, Any]:
 def test_what_is_no_finite_number_is_told_alike(value: float) -> None:
     program = cepheus.compile("e(X) <- a(X).")
     with pytest.raises(EventError, match=rf"event:1: error\[number\]: a.arg1: {value} is not a finite number"):
-        program.detect([_a(value)], engine="figure2")
+        program.detect([_a(value)], engine="interval-reference")
 
 
 def test_a_tuple_is_a_list_of_arguments() -> None:
     program = cepheus.compile("e(X, Y) <- a(X, Y).")
-    (found,) = program.detect([{"type": "a", "time": 1, "args": (1, "x")}], engine="figure2").to_events()
+    (found,) = program.detect([{"type": "a", "time": 1, "args": (1, "x")}], engine="interval-reference").to_events()
     assert dict(found.attributes) == {"arg1": 1, "arg2": "x"}
 
 
 def test_arguments_may_not_contradict_attributes() -> None:
     program = cepheus.compile("e(X) <- a(X).")
-    assert len(program.detect([{**_a(1), "arg1": 1}, {**_a(2), "arg1": None}], engine="figure2")) == 2
+    assert len(program.detect([{**_a(1), "arg1": 1}, {**_a(2), "arg1": None}], engine="interval-reference")) == 2
     with pytest.raises(EventError, match="'arg1' is 2 by its name and 1 among the arguments"):
-        program.detect([{**_a(1), "arg1": 2}], engine="figure2")
+        program.detect([{**_a(1), "arg1": 2}], engine="interval-reference")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -71,7 +71,7 @@ def test_values_that_are_missing(engine: str, rule: str, count: int) -> None:
 
 
 def test_a_type_that_values_have_settled_must_be_declared_before_the_session() -> None:
-    with cepheus.compile("e(X) <- a(X).").start(engine="figure2") as session:
+    with cepheus.compile("e(X) <- a(X).").start(engine="interval-reference") as session:
         session.feed([_a(1)])
         with pytest.raises(EventError, match=r"before the session starts: event a\(arg1: \.\.\)"):
             session.feed([_a("x")])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import cepheus
 from cepheus import Event, EventBatch
-from cepheus.engine.registry import names
+from cepheus.engine.assembly.registry import names
 from cepheus.rules.model import RuleSet
 from strategies.rules import valid_rule_sets
 

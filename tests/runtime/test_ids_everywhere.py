@@ -17,11 +17,11 @@ import cepheus
 import cepheus.spark
 from cepheus.core.event import Event
 from cepheus.core.time import SECOND
-from cepheus.engine.registry import names
+from cepheus.engine.assembly.registry import names
 from cepheus.language.tesla import parse_event_pattern
-from cepheus.runtime.network.messages import AttachSink, AttachSource, DeployRules, Publish, Tick
-from cepheus.runtime.network.simulation import Network
-from cepheus.runtime.network.strategy import Options, Strategy
+from cepheus.runtime.network.protocol.messages import AttachSink, AttachSource, DeployRules, Publish, Tick
+from cepheus.runtime.network.protocol.strategy import Options, Strategy
+from cepheus.runtime.network.simulation.simulator import Network
 
 sys.path.append(str(Path(__file__).parent / "spark"))
 

@@ -16,10 +16,10 @@ import cepheus
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import CepheusError, EventError, OptionError, RuleError
 from cepheus.core.event import Event
-from cepheus.core.formats.intake import IntakeOptions
-from cepheus.core.formats.read import open_files
-from cepheus.core.formats.write import EventWriter
 from cepheus.core.values import Value
+from cepheus.formats.intake import IntakeOptions
+from cepheus.formats.read import open_files
+from cepheus.formats.write import EventWriter
 from cepheus.runtime.network.transport.batches import columns_of
 
 RULES = "event path(hops: list, cost: int). turn([H|T], T, N) <- path([H|T], N) WHERE length(T) > 0."
@@ -32,7 +32,7 @@ def _values(batch: EventBatch) -> list[tuple[Value | None, ...]]:
     return [tuple(event.attributes.values()) for event in batch.to_events()]
 
 
-@pytest.mark.parametrize("engine", ["goals", "figure2"])
+@pytest.mark.parametrize("engine", ["goals", "interval-reference"])
 @pytest.mark.parametrize(
     "given",
     [

@@ -11,7 +11,7 @@ import pytest
 
 import cepheus
 from cepheus.core.errors import EventError, RuleError
-from cepheus.core.formats.write import EventWriter
+from cepheus.formats.write import EventWriter
 
 ALLOWED = ["args", "start", "end", "event_id", "id", "rule", "made_of", "arg2"]
 REFUSED = ["type", "time", "probability", "sequence"]

@@ -15,10 +15,10 @@ from cepheus.core.values import Value
 from cepheus.language.tesla import parse, parse_event_pattern
 from cepheus.rules.check import check
 from cepheus.rules.patterns import fault_in, fits
-from cepheus.runtime.network.interests import matches
-from cepheus.runtime.network.messages import AttachSink, AttachSource, DeployRules, Publish, Tick
-from cepheus.runtime.network.simulation import Network
-from cepheus.runtime.network.strategy import Filter, Options, Strategy
+from cepheus.runtime.network.protocol.interests import matches
+from cepheus.runtime.network.protocol.messages import AttachSink, AttachSource, DeployRules, Publish, Tick
+from cepheus.runtime.network.protocol.strategy import Filter, Options, Strategy
+from cepheus.runtime.network.simulation.simulator import Network
 
 Found = set[tuple[int, int]]
 """Which text, counted from 1, fits which pattern, counted from 0."""
@@ -146,9 +146,9 @@ HOSTS: dict[str, Callable[..., Found]] = {
     "automata": on_engine("automata"),
     "uncertain": with_uncertain_events,
     "goals": in_etalis("goals"),
-    "figure2": in_etalis("figure2"),
+    "interval-reference": in_etalis("interval-reference"),
     "knowledge of goals": by_knowledge("goals"),
-    "knowledge of figure2": by_knowledge("figure2"),
+    "knowledge of interval-reference": by_knowledge("interval-reference"),
     "subscription": by_subscription,
     "interests": by_interests,
     "network": in_a_network,

@@ -10,8 +10,8 @@ import cepheus
 from cepheus import Event, Program, RuleError, Session
 from cepheus.language import etalis, tesla
 
-INTERVALS = ["goals", "figure2"]
-ENGINES = ["auto", "goals", "automata", "columns", "reference", "figure2"]
+INTERVALS = ["goals", "interval-reference"]
+ENGINES = ["auto", "goals", "automata", "columns", "reference", "interval-reference"]
 LARGE = 9007199254740993  # no double has this value
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import cepheus
 from cepheus import Event, EventBatch, EventError, LimitError, OptionError, RuleError, SnapshotError
-from cepheus.engine.reference import ReferenceEngine
+from cepheus.engine.reference.engine import ReferenceEngine
 
 FIRE = """
 define Fire(area: string, temp: double)

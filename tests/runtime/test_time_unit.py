@@ -16,7 +16,7 @@ import cepheus
 from cepheus import CepheusWarning
 from cepheus.cli import app
 from cepheus.core.errors import CepheusError, OptionError, RuleError
-from cepheus.core.formats.write import EventWriter
+from cepheus.formats.write import EventWriter
 
 RULE = "define Fire() from Smoke() and last Temp(value > 45) within 5 min from Smoke"
 WARNED = "define Fire() from Smoke(a > 0) consuming Smoke"

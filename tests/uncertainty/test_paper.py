@@ -12,7 +12,7 @@ import pytest
 import cepheus
 from cepheus.core.distribution import Distribution, Normal, Uniform
 from cepheus.core.event import Event
-from cepheus.engine.reference import ReferenceEngine
+from cepheus.engine.reference.engine import ReferenceEngine
 from cepheus.uncertainty.calculus import Calculus
 from cepheus.uncertainty.verdict import Reason, Verdict
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.time import MINUTE, SECOND
-from cepheus.runtime.network.scenario import Scenario
-from cepheus.runtime.network.strategy import Options, Strategy
+from cepheus.runtime.network.protocol.strategy import Options, Strategy
+from cepheus.runtime.network.simulation.scenario import Scenario
 
 ALL = tuple(Strategy)
 

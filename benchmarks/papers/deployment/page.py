@@ -15,7 +15,7 @@ from benchmarks.papers.deployment.figures import FIGURES, FigurePlan
 from benchmarks.papers.deployment.statements import verdicts
 from benchmarks.papers.deployment.sweep import Curves, Estimate
 from cepheus.core.errors import OptionError
-from cepheus.runtime.network.strategy import Strategy
+from cepheus.runtime.network.protocol.strategy import Strategy
 
 if TYPE_CHECKING:
     from matplotlib.typing import RcKeyType  # newer than the oldest Matplotlib that will do

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import mean
 
 from benchmarks.papers.deployment.sweep import Curves
-from cepheus.runtime.network.strategy import Strategy
+from cepheus.runtime.network.protocol.strategy import Strategy
 
 C, ST, MT, SP, MP = Strategy.CENTR, Strategy.ST, Strategy.MT, Strategy.ST_PP, Strategy.MT_PP
 

@@ -10,9 +10,9 @@ from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.papers.deployment.figures import FigurePlan
-from cepheus.runtime.network.experiment import Outcome, run_plan
-from cepheus.runtime.network.scenario import Scenario, draw
-from cepheus.runtime.network.strategy import Filter, Options, Order, Strategy
+from cepheus.runtime.network.protocol.strategy import Filter, Options, Order, Strategy
+from cepheus.runtime.network.simulation.experiment import Outcome, run_plan
+from cepheus.runtime.network.simulation.scenario import Scenario, draw
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

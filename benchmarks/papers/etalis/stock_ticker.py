@@ -24,10 +24,10 @@ from cepheus.core.errors import CepheusError
 from cepheus.core.schema import Schema
 from cepheus.core.time import SECOND, TimeUnit
 from cepheus.core.values import ValueType
+from cepheus.engine.assembly.mixed import MixedEngine
+from cepheus.engine.assembly.registry import create
+from cepheus.engine.base.interface import Engine
 from cepheus.engine.goals.engine import GoalsEngine
-from cepheus.engine.interface import Engine
-from cepheus.engine.mixed import MixedEngine
-from cepheus.engine.registry import create
 from cepheus.language.etalis import parse
 from cepheus.rules.check import check
 from cepheus.rules.interval.model import IntervalRule
@@ -160,7 +160,7 @@ def stock_engine(policy: str, name: str, window: str = "") -> Engine:
 def require_agreement(policy: str, count: int = _CHECKED) -> None:
     """Raise a CepheusError if the goals engine and the reference engine differ on the beginning of a stream."""
     found = []
-    for name in ("goals", "figure2"):
+    for name in ("goals", "interval-reference"):
         answer = stock_engine(policy, name).feed(ticks(count)).to_events()
         found.append([(event.type, event.start, event.time) for event in answer])
     if found[0] != found[1]:

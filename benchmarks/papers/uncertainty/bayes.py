@@ -18,9 +18,9 @@ import numpy as np
 from benchmarks.measuring.timing import Say, Spread, spread
 from cepheus.core.errors import OptionError
 from cepheus.language.tesla import parse
-from cepheus.rules.networks.model import EVENT_STATES, Chances, Network, Node, Row
-from cepheus.uncertainty.bayes.interchange import quiet_pyagrum, to_pyagrum
-from cepheus.uncertainty.bayes.network import RuleNetwork
+from cepheus.rules.belief.model import EVENT_STATES, Belief, Chances, Node, Row
+from cepheus.uncertainty.belief.belief import RuleBelief
+from cepheus.uncertainty.belief.interchange import quiet_pyagrum, to_pyagrum
 
 RULE = """
 rule R1
@@ -79,7 +79,7 @@ def figure12(say: Say, scale: Scale = FULL) -> list[Figure12Point]:
     return points
 
 
-def enriched(added: int, draw: random.Random) -> RuleNetwork:
+def enriched(added: int, draw: random.Random) -> RuleBelief:
     """Give the network of the rule with that many nodes added, and random tables throughout."""
     rule = parse(RULE).rules[0]
     parents: dict[str, list[str]] = {"TVS_Malfun": [], "Oxygen": ["TVS_Malfun"], "Temp": ["TVS_Malfun"]}
@@ -94,7 +94,7 @@ def enriched(added: int, draw: random.Random) -> RuleNetwork:
     nodes = tuple(
         Node(name, _rows(name, tuple(causes), states, draw), tuple(causes)) for name, causes in parents.items()
     )
-    return RuleNetwork.of(rule, Network("R1", nodes))
+    return RuleBelief.of(rule, Belief("R1", nodes))
 
 
 def _rows(
@@ -110,16 +110,16 @@ def _chances(states: tuple[str, ...], draw: random.Random) -> Chances:
 
 def _point(added: int, scale: Scale) -> Figure12Point:
     draw = random.Random(_SEED + added)
-    network = enriched(added, draw)
-    network.probability()
+    belief = enriched(added, draw)
+    belief.probability()
     edited, evaluated = [], []
     for _ in range(scale.repeats):
-        node = draw.choice(list(network.nodes.values()))
-        table = _table(node, network, draw)
+        node = draw.choice(list(belief.nodes.values()))
+        table = _table(node, belief, draw)
         begin = thread_time_ns()
-        network = network.set(node.name, table)
+        belief = belief.set(node.name, table)
         between = thread_time_ns()
-        network.probability()
+        belief.probability()
         end = thread_time_ns()
         edited.append(end - begin)
         evaluated.append(end - between)
@@ -128,28 +128,28 @@ def _point(added: int, scale: Scale) -> Figure12Point:
         spread(edited),
         spread(evaluated),
         float(2.576 * np.std(evaluated, ddof=1) / len(evaluated) ** 0.5 / 1000),
-        spread(_renewed(network, draw, scale.others)),
+        spread(_renewed(belief, draw, scale.others)),
         spread(_first(added, scale.others)),
-        _by_pyagrum(network, scale.others),
-        max(len(node.rows) * len(network.states[node.name]) for node in network.nodes.values()),
+        _by_pyagrum(belief, scale.others),
+        max(len(node.rows) * len(belief.states[node.name]) for node in belief.nodes.values()),
     )
 
 
-def _table(node: Node, network: RuleNetwork, draw: random.Random) -> Any:
+def _table(node: Node, belief: RuleBelief, draw: random.Random) -> Any:
     """Draw another table, as a caller would write it."""
-    states = network.states[node.name]
+    states = belief.states[node.name]
     if not node.parents:
         return dict(_chances(states, draw))
     return {row.given: dict(_chances(states, draw)) for row in node.rows}
 
 
-def _renewed(network: RuleNetwork, draw: random.Random, count: int) -> list[int]:
+def _renewed(belief: RuleBelief, draw: random.Random, count: int) -> list[int]:
     taken = []
     for _ in range(count):
-        for node in network.nodes.values():
-            network = network.set(node.name, _table(node, network, draw))
+        for node in belief.nodes.values():
+            belief = belief.set(node.name, _table(node, belief, draw))
         begin = thread_time_ns()
-        network.probability()
+        belief.probability()
         taken.append(thread_time_ns() - begin)
     return taken
 
@@ -157,27 +157,27 @@ def _renewed(network: RuleNetwork, draw: random.Random, count: int) -> list[int]
 def _first(added: int, count: int) -> list[int]:
     taken = []
     for number in range(count):
-        network = enriched(added, random.Random(f"{_SEED} {added} {number}"))
+        belief = enriched(added, random.Random(f"{_SEED} {added} {number}"))
         begin = thread_time_ns()
-        network.probability()
+        belief.probability()
         taken.append(thread_time_ns() - begin)
     return taken
 
 
-def _by_pyagrum(network: RuleNetwork, count: int) -> Spread | None:
+def _by_pyagrum(belief: RuleBelief, count: int) -> Spread | None:
     """Time pyAgrum's own inference; it must be made anew, as it does not notice that a table has changed."""
     try:
         with quiet_pyagrum() as pyagrum:
-            made = to_pyagrum(network)
+            made = to_pyagrum(belief)
             taken = []
             for _ in range(count):
                 begin = thread_time_ns()
                 inference = pyagrum.LazyPropagation(made)
-                inference.setEvidence(dict(network.observed))
-                inference.setTargets({network.composite})
-                found = inference.posterior(network.composite).tolist()[0]
+                inference.setEvidence(dict(belief.observed))
+                inference.setTargets({belief.composite})
+                found = inference.posterior(belief.composite).tolist()[0]
                 taken.append(thread_time_ns() - begin)
-                assert abs(found - network.probability()) < 1e-9
+                assert abs(found - belief.probability()) < 1e-9
     except OptionError:  # it is not installed
         return None
     return spread(taken)

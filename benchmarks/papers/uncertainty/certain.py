@@ -16,9 +16,9 @@ from benchmarks.papers.uncertainty.overhead import ENGINE, OPERATORS, Scale, rul
 from benchmarks.workloads.subject import Subject
 from cepheus.core.batch import EventBatch
 from cepheus.core.event import Event
-from cepheus.engine.aware import AwareEngine
+from cepheus.engine.assembly.certain_first import CertainFirstEngine
+from cepheus.engine.base.interface import Engine
 from cepheus.engine.columns.engine import ColumnsEngine
-from cepheus.engine.interface import Engine
 
 MOST = 0.03
 """How much more certain events may cost an engine that is ready for uncertain ones."""
@@ -78,7 +78,7 @@ def plainness(repeat: int, say: Say, scale: Scale) -> list[PlainPoint]:
 def _both(subject: Subject) -> tuple[Engine, Engine]:
     """Give the engine that does the work as long as nothing is uncertain, and the one that watches."""
     ready = subject.engine(ENGINE)
-    assert isinstance(ready, AwareEngine)
+    assert isinstance(ready, CertainFirstEngine)
     assert isinstance(ready.at_work, ColumnsEngine)
     return ready.at_work, ready
 

@@ -21,7 +21,7 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.error_column import ErrorColumn, ErrorKind
 from cepheus.core.time import SECOND
 from cepheus.core.values import ValueType
-from cepheus.engine.aware import AwareEngine
+from cepheus.engine.assembly.certain_first import CertainFirstEngine
 from cepheus.engine.columns.engine import ColumnsEngine
 
 ENGINE = "columns"
@@ -187,7 +187,7 @@ def _run(subject: Subject, first: EventBatch, events: EventBatch, scale: Scale) 
         composites += len(engine.feed(events.slice(begin, min(begin + _SLICE, scale.events))))
         taken.append(process_time_ns() - started)
     singly, _ = feed_singly(engine, events.slice(scale.events, len(events)).to_events())
-    assert isinstance(engine, AwareEngine)
+    assert isinstance(engine, CertainFirstEngine)
     assert isinstance(engine.at_work, ColumnsEngine)
     return _Run(taken, scale.events - warm, spread(singly), composites, engine.at_work.bytes_held)
 

@@ -16,7 +16,7 @@ from cepheus.core.errors import Diagnostic, OptionError, RuleError, did_you_mean
 
 if TYPE_CHECKING:
     from cepheus.rules.model import RuleSet
-    from cepheus.uncertainty.bayes.network import RuleNetwork
+    from cepheus.uncertainty.belief.belief import RuleBelief
 
 _PIPE_WIDTH = 400  # wide enough that no line is broken where no terminal sets the width
 _MOST_NAMED = 8
@@ -50,9 +50,9 @@ def show(
     """
     from rich.console import Console
 
-    from cepheus.explain.network_tree import network_tree
+    from cepheus.explain.belief_tree import belief_tree
 
-    found = _networks(_checked(rules), rule)
+    found = _beliefs(_checked(rules), rule)
     time = _time(at)
     if (svg is not None or export is not None) and len(found) > 1:
         raise _several(found, "--svg and --export take one network")
@@ -60,23 +60,23 @@ def show(
         if path is not None:
             check_writable(path)
     if export is not None:
-        from cepheus.uncertainty.bayes.interchange import check_format
+        from cepheus.uncertainty.belief.interchange import check_format
 
         check_format(export)
     console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=_PIPE_WIDTH)
-    for place, network in enumerate(found):
+    for place, belief in enumerate(found):
         if place:
             console.print()
-        console.print(network_tree(network, time))
+        console.print(belief_tree(belief, time))
     if svg is not None:
-        from cepheus.explain.network import draw_network
+        from cepheus.explain.belief import draw_belief
 
-        write_file(svg, draw_network(found[0], time))
+        write_file(svg, draw_belief(found[0], time))
         note(f"drawn to {svg}")
     if export is not None:
-        from cepheus.uncertainty.bayes.interchange import write_network_file
+        from cepheus.uncertainty.belief.interchange import write_belief_file
 
-        write_network_file(found[0], export)
+        write_belief_file(found[0], export)
         note(f"written to {export}")
 
 
@@ -100,34 +100,34 @@ def set_(
 
     Edits are made in the order of the options above. Nothing is written if the network makes no sense afterwards.
     """
-    from cepheus.cli.network_text import with_network
+    from cepheus.cli.belief_text import with_belief
     from cepheus.runtime.embedded.sources import read_text
-    from cepheus.uncertainty.bayes.interchange import read_network_file
-    from cepheus.uncertainty.bayes.networks import verify
+    from cepheus.uncertainty.belief.beliefs import verify
+    from cepheus.uncertainty.belief.interchange import read_belief_file
 
     checked = _checked(rules)
-    found = _networks(checked, rule)
+    found = _beliefs(checked, rule)
     if len(found) > 1:
         raise _several(found, "one network can be edited at a time")
-    before = network = found[0]
+    before = belief = found[0]
     if write:
-        network = network.write("\n".join(write))
+        belief = belief.write("\n".join(write))
     for node in remove or ():
-        network = network.remove(node)
+        belief = belief.remove(node)
     if reverse:
-        network = network.reverse(*reverse)
+        belief = belief.reverse(*reverse)
     if read is not None:
-        network = read_network_file(network, read)
-    verify(network)
-    place = next((each.span for each in checked.networks if each.rule == network.rule.name), network.rule.span)
+        belief = read_belief_file(belief, read)
+    verify(belief)
+    place = next((each.span for each in checked.beliefs if each.rule == belief.rule.name), belief.rule.span)
     assert place is not None
     path = Path(place.source.name)
-    if network.added == before.added:
+    if belief.added == before.added:
         note(f"nothing to change in {path}")
     else:
-        replace_file(path, with_network(read_text(path), network.added, str(path)))
+        replace_file(path, with_belief(read_text(path), belief.added, str(path)))
         note(f"changed {path}")
-    print(_sentence(network, None))
+    print(_sentence(belief, None))
 
 
 @bayes.command(name="eval")
@@ -145,15 +145,15 @@ def eval_(
     """Evaluate networks: how likely is the composite event when all its parts are observed?"""
     time = _time(at)
     answers: dict[str, Any] = {}
-    for network in _networks(_checked(rules), rule):
+    for belief in _beliefs(_checked(rules), rule):
         if ask is None and observe is None:
-            answers[str(network.rule.name)] = {network.composite: network.probability(time)}
+            answers[str(belief.rule.name)] = {belief.composite: belief.probability(time)}
             if not as_json:
-                print(_sentence(network, time))
+                print(_sentence(belief, time))
             continue
-        asked = network.composite if ask is None else ask
-        found = network.posterior(asked, time, _observed(observe))
-        answers[str(network.rule.name)] = found
+        asked = belief.composite if ask is None else ask
+        found = belief.posterior(asked, time, _observed(observe))
+        answers[str(belief.rule.name)] = found
         if not as_json:
             print(f"{asked}: " + ", ".join(f"{state} {chance:.6g}" for state, chance in found.items()))
     if as_json:
@@ -173,13 +173,13 @@ def _checked(paths: list[Path]) -> RuleSet:
     return checked.rules
 
 
-def _networks(rules: RuleSet, name: str | None) -> list[RuleNetwork]:
+def _beliefs(rules: RuleSet, name: str | None) -> list[RuleBelief]:
     """Give the network that was asked for, or those of all rules; rules of the ETALIS language have none."""
-    from cepheus.uncertainty.bayes.networks import network_of
+    from cepheus.uncertainty.belief.beliefs import belief_of
 
     others = [str(rule.name) for rule in rules.interval_rules]
     if name is not None and name not in others:
-        return [network_of(rules, name)]
+        return [belief_of(rules, name)]
     if name is not None or (others and not rules.rules):
         which = "rules of the ETALIS language" if name is None else f"'{name}' is a rule of the ETALIS language: these"
         raise OptionError.of("network", f"{which} have no networks", hint="networks belong to rules of TESLA")
@@ -187,17 +187,17 @@ def _networks(rules: RuleSet, name: str | None) -> list[RuleNetwork]:
         raise OptionError.of("network", "there are no rules, and hence no networks", hint="give a file with rules")
     if others:
         note(f"rules of the ETALIS language have no networks: {', '.join(others[:_MOST_NAMED])}")
-    return [network_of(rules, str(rule.name)) for rule in rules.rules]
+    return [belief_of(rules, str(rule.name)) for rule in rules.rules]
 
 
-def _several(found: list[RuleNetwork], message: str) -> OptionError:
-    names = ", ".join(str(network.rule.name) for network in found[:_MOST_NAMED])
+def _several(found: list[RuleBelief], message: str) -> OptionError:
+    names = ", ".join(str(belief.rule.name) for belief in found[:_MOST_NAMED])
     return OptionError.of("network", message, hint=f"choose one with --rule: {names}")
 
 
-def _sentence(network: RuleNetwork, time: int | None) -> str:
-    worth = network.probability(time)
-    return f"{network.rule.name}: {network.composite} has probability {worth:.6g} when all its parts are observed"
+def _sentence(belief: RuleBelief, time: int | None) -> str:
+    worth = belief.probability(time)
+    return f"{belief.rule.name}: {belief.composite} has probability {worth:.6g} when all its parts are observed"
 
 
 def _observed(given: list[str] | None) -> dict[str, str] | None:

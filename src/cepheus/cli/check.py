@@ -54,7 +54,7 @@ def check(
 def _findings(paths: list[Path], facts: list[str] | None, unit: Unit) -> tuple[list[Diagnostic], list[Diagnostic], str]:
     """Give errors, warnings and, if there are no errors, what was checked."""
     from cepheus.rules.check import check as check_rules
-    from cepheus.uncertainty.bayes.networks import networks_of
+    from cepheus.uncertainty.belief.beliefs import beliefs_of
 
     errors: list[Diagnostic] = []
     rules = read_all(paths, errors, facts, unit.value)
@@ -62,7 +62,7 @@ def _findings(paths: list[Path], facts: list[str] | None, unit: Unit) -> tuple[l
         return errors, [], ""
     try:
         checked = check_rules(rules)
-        networks_of(checked.rules)  # what a match observes must be possible
+        beliefs_of(checked.rules)  # what a match observes must be possible
     except CepheusError as error:
         return list(error.diagnostics), [], ""
     return (

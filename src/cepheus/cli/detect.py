@@ -16,13 +16,13 @@ import typer
 from cepheus.cli.check import Facts, Rules, Unit, read_all
 from cepheus.cli.console import note, report, warnings_reported
 from cepheus.core.errors import Diagnostic, EventError, OptionError, RuleError, Severity, did_you_mean
-from cepheus.engine.limits import DEFAULT_LIMIT
+from cepheus.engine.base.limits import DEFAULT_LIMIT
 
 if TYPE_CHECKING:
     from cepheus.core.batch import EventBatch
-    from cepheus.core.formats.problems import BadEvents
-    from cepheus.core.formats.read import EventFile
     from cepheus.core.time import TimeUnit
+    from cepheus.formats.problems import BadEvents
+    from cepheus.formats.read import EventFile
     from cepheus.rules.check import Checked
     from cepheus.runtime.embedded.detect import Gatherer, Tally
 
@@ -92,12 +92,12 @@ def detect(
     tells how many events were read and what was found.
     """
     from cepheus.cli.expected import ExpectedTypes
-    from cepheus.core.formats.intake import IntakeOptions
-    from cepheus.core.formats.problems import BadEvents, OnBadEvent
-    from cepheus.core.formats.read import open_files
     from cepheus.core.time import TimeUnit, parse_duration
     from cepheus.core.time_check import TimeCheck
-    from cepheus.engine.registry import create
+    from cepheus.engine.assembly.registry import create
+    from cepheus.formats.intake import IntakeOptions
+    from cepheus.formats.problems import BadEvents, OnBadEvent
+    from cepheus.formats.read import open_files
     from cepheus.runtime.embedded.catalog import Catalog
     from cepheus.runtime.embedded.detect import Gatherer, Tally, detect_in_files
 
@@ -107,7 +107,7 @@ def detect(
     delay = parse_duration(lateness)
     bad = BadEvents(OnBadEvent(on_bad_event.value))
     catalog = Catalog.of(checked)
-    running = create(engine, catalog.rules, catalog.types, limit=limit, networks=catalog.networks(), threads=threads)
+    running = create(engine, catalog.rules, catalog.types, limit=limit, beliefs=catalog.beliefs(), threads=threads)
     expected = ExpectedTypes(checked)
     paths, type_names = _inputs(events or [], types or [])
     intervals = bool(checked.rules.interval_rules)
@@ -190,7 +190,7 @@ def _sink(out: Path | None, unit: TimeUnit, intervals: frozenset[str]) -> Abstra
         from cepheus.cli.table import TerminalTable
 
         return TerminalTable(unit, intervals=intervals)
-    from cepheus.core.formats.write import EventWriter
+    from cepheus.formats.write import EventWriter
 
     return EventWriter(out, unit, intervals=intervals)
 
@@ -234,7 +234,7 @@ def _summary(files: list[EventFile], bad: BadEvents, tally: Tally, seconds: floa
 
 def _tell_ties(tally: Tally, sequence: str | None) -> None:
     """Say what simultaneous events decided, if they decided anything; a line for each number."""
-    from cepheus.engine.ties import told
+    from cepheus.engine.base.ties import told
 
     order = "the order of their arrival" if sequence is None else f"'{sequence}'"
     remedy = "--sequence COLUMN names a column that orders them" if sequence is None else None

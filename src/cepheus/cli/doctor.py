@@ -77,7 +77,7 @@ def _package(name: str, *, required: bool, remedy: str) -> Finding:
 
 
 def _engines() -> Iterator[Finding]:
-    from cepheus.engine.registry import interval_names, names
+    from cepheus.engine.assembly.registry import interval_names, names
 
     yield Finding("engines", f"{', '.join(names())} (TESLA), {', '.join(interval_names())} (ETALIS)")
 
@@ -116,7 +116,7 @@ def _network() -> Iterator[Finding]:
 
 def _cache() -> Finding:
     """Tell where compiled kernels are kept between runs."""
-    from cepheus.core.kernel_store import kernel_store
+    from cepheus.kernel.cache import kernel_store
 
     remedy = "every run will compile anew; set CEPHEUS_CACHE_DIR to a folder you own"
     try:

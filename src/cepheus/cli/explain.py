@@ -68,7 +68,7 @@ def explain(
 
 def _why(rules: list[Path], wanted: str, events: list[Path], time_unit: Unit) -> None:
     from cepheus.api import compile
-    from cepheus.core.formats.cells import id_of_text
+    from cepheus.formats.cells import id_of_text
 
     if not events:
         raise OptionError.of("why", "--why needs the events", hint="name their files with --events")

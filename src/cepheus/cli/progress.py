@@ -9,7 +9,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from cepheus.core.formats.read import EventFile
+from cepheus.formats.read import EventFile
 
 
 class ProgressBar:

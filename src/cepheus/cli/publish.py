@@ -19,7 +19,7 @@ from cepheus.core.errors import OptionError
 
 if TYPE_CHECKING:
     from cepheus.core.batch import EventBatch
-    from cepheus.core.formats.intake import IntakeOptions
+    from cepheus.formats.intake import IntakeOptions
     from cepheus.runtime.network.transport.access import Access
     from cepheus.runtime.network.transport.publishing import Pacing, Published
 
@@ -50,10 +50,10 @@ def publish(
     reach: Reach,
 ) -> None:
     """Publish events to a network, in order of time, at a chosen pace."""
-    from cepheus.core.formats.intake import IntakeOptions
-    from cepheus.core.formats.read import open_files
     from cepheus.core.time import TimeUnit
     from cepheus.core.time_check import TimeCheck
+    from cepheus.formats.intake import IntakeOptions
+    from cepheus.formats.read import open_files
     from cepheus.runtime.network.transport.publishing import Pacing
 
     given = reach(to)
@@ -99,7 +99,7 @@ def _read(files: list[Path], options: IntakeOptions) -> EventBatch:
     import numpy as np
 
     from cepheus.core.batch import EventBatch
-    from cepheus.core.formats.read import open_files
+    from cepheus.formats.read import open_files
 
     batch = EventBatch.concat([file.batch() for file in open_files(files, options)])
     return batch.take(np.argsort(batch.times, kind="stable"))

@@ -23,7 +23,7 @@ def run(
     ] = False,
 ) -> None:
     """Run rules on Spark: read sources, find composite events, write them to sinks, without a line of code."""
-    from cepheus.engine.ties import told
+    from cepheus.engine.base.ties import told
     from cepheus.runtime.spark.failures import plain_failures
     from cepheus.runtime.spark.pipeline.check import check_pipeline
     from cepheus.runtime.spark.pipeline.read import read_pipeline

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from cepheus.runtime.network.experiment import Outcome, Run
-    from cepheus.runtime.network.strategy import Strategy
+    from cepheus.runtime.network.protocol.strategy import Strategy
+    from cepheus.runtime.network.simulation.experiment import Outcome, Run
 
 _PIPE_WIDTH = 120
 _BUSIEST = 5
@@ -35,8 +35,8 @@ def simulate(
     """Simulate rules on a network of processors in virtual time: traffic, delays, and who carries them."""
     from rich.console import Console
 
-    from cepheus.runtime.network.experiment import run_plan
-    from cepheus.runtime.network.scenario_file import read_plan
+    from cepheus.runtime.network.simulation.experiment import run_plan
+    from cepheus.runtime.network.simulation.scenario_file import read_plan
 
     console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=_PIPE_WIDTH)
     runs = [run_plan(read_plan(scenario, seed, chosen)) for chosen in _strategies(strategy)]
@@ -49,7 +49,7 @@ def simulate(
 
 
 def _strategies(names: list[str] | None) -> list[Strategy | None]:
-    from cepheus.runtime.network.strategy import Strategy
+    from cepheus.runtime.network.protocol.strategy import Strategy
 
     known = {strategy.value: strategy for strategy in Strategy}
     for name in names or ():

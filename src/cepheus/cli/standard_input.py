@@ -9,12 +9,12 @@ import numpy as np
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import Diagnostic, EventError, Place
-from cepheus.core.formats.cells import Moment
-from cepheus.core.formats.intake import Intake, IntakeOptions
-from cepheus.core.formats.jsonl import parse_json_line
-from cepheus.core.formats.problems import BadEvents, placed
-from cepheus.core.formats.records import Record
-from cepheus.core.formats.rows import RecordRows
+from cepheus.formats.cells import Moment
+from cepheus.formats.intake import Intake, IntakeOptions
+from cepheus.formats.jsonl import parse_json_line
+from cepheus.formats.problems import BadEvents, placed
+from cepheus.formats.records import Record
+from cepheus.formats.rows import RecordRows
 from cepheus.runtime.network.transport.publishing import present
 
 _NAME = "standard input"

@@ -13,11 +13,11 @@ from rich.table import Table
 
 from cepheus.cli.console import note
 from cepheus.core.batch import EventBatch
-from cepheus.core.formats.flatten import flatten
-from cepheus.core.formats.intervals import with_intervals
 from cepheus.core.lists import list_text
 from cepheus.core.schema import ID_FIELD, SPARE_ID_FIELD
 from cepheus.core.time import TimeUnit
+from cepheus.formats.flatten import flatten
+from cepheus.formats.intervals import with_intervals
 
 ROWS = 50
 """How many events are shown."""

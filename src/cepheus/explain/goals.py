@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cepheus.core.schema import Schema
-from cepheus.engine.goals.binarise import add_rule
-from cepheus.engine.goals.functions import FunctionTable
-from cepheus.engine.goals.graph import Graph
-from cepheus.engine.goals.groups import split_rules
-from cepheus.engine.goals.program import NodeKind
-from cepheus.engine.goals.values import Texts
 from cepheus.explain.svg import LINE_HEIGHT, Canvas, text_width
+from cepheus.plan.interval.binarise import add_rule
+from cepheus.plan.interval.functions import FunctionTable
+from cepheus.plan.interval.graph import Graph
+from cepheus.plan.interval.groups import split_rules
+from cepheus.plan.interval.program import NodeKind
+from cepheus.plan.interval.values import Texts
 from cepheus.rules.interval.model import IntervalRule
 
 _GAP_ACROSS = 70

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, assert_never
 
 from cepheus.core.schema import Attribute, EventType
+from cepheus.rules.belief.json_form import belief_to_json
 from cepheus.rules.expressions import (
     Aggregate,
     Arithmetic,
@@ -25,7 +26,6 @@ from cepheus.rules.interval.json_form import node_to_json
 from cepheus.rules.interval.model import Knowledge
 from cepheus.rules.json_reader import VERSION, read_rule_set
 from cepheus.rules.model import Aggregation, Negation, PatternItem, Rule, RuleSet, Selection
-from cepheus.rules.networks.json_form import network_to_json
 
 Json = dict[str, Any]
 """A JSON object."""
@@ -44,8 +44,8 @@ def to_json(rules: RuleSet) -> Json:
         "declarations": [_event_type(declaration) for declaration in rules.declarations],
         "rules": [_rule(rule) for rule in rules.rules],
     }
-    if rules.networks:
-        data["networks"] = [network_to_json(network) for network in rules.networks]
+    if rules.beliefs:
+        data["networks"] = [belief_to_json(belief) for belief in rules.beliefs]
     if rules.errors:
         data["errors"] = [
             {"event": each.event, "attribute": each.attribute, "error": str(each.error)} for each in rules.errors

@@ -9,6 +9,7 @@ from cepheus.core.errors import EventError, RuleError
 from cepheus.core.schema import Attribute, EventType
 from cepheus.core.time import MAX_TIME
 from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType
+from cepheus.rules.belief.json_form import read_belief
 from cepheus.rules.expressions import (
     Aggregate,
     Arithmetic,
@@ -52,7 +53,6 @@ from cepheus.rules.model import (
     RuleSet,
     Selection,
 )
-from cepheus.rules.networks.json_form import read_network
 
 VERSION = 1
 """Version of the JSON form that is written and read."""
@@ -83,7 +83,7 @@ def read_rule_set(data: object) -> RuleSet:
     return RuleSet(
         top.list("declarations", _event_type),
         top.list("rules", _rule),
-        top.list("networks", read_network),
+        top.list("networks", read_belief),
         top.list("interval_rules", read_interval_rule),
         top.read("knowledge", read_knowledge) if "knowledge" in top.fields else Knowledge(),
         errors=top.list("errors", _error),

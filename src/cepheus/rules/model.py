@@ -13,9 +13,9 @@ from enum import Enum
 from cepheus.core.distribution import Distribution
 from cepheus.core.schema import EventType
 from cepheus.core.source import Span
+from cepheus.rules.belief.model import Belief
 from cepheus.rules.expressions import Aggregate, Comparison, EventPattern, Expression, Scope, Within
 from cepheus.rules.interval.model import IntervalRule, Knowledge
-from cepheus.rules.networks.model import Network
 
 
 class Policy(Enum):
@@ -118,7 +118,7 @@ class RuleSet:
 
     declarations: tuple[EventType, ...] = ()
     rules: tuple[Rule, ...] = ()
-    networks: tuple[Network, ...] = ()
+    beliefs: tuple[Belief, ...] = ()
     interval_rules: tuple[IntervalRule, ...] = ()
     knowledge: Knowledge = field(default_factory=Knowledge)
     errors: tuple[ErrorDeclaration, ...] = ()
@@ -129,12 +129,12 @@ class RuleSet:
         return (*self.rules, *self.interval_rules)
 
     @classmethod
-    def of(cls, rules: Iterable[AnyRule], networks: tuple[Network, ...] = ()) -> RuleSet:
+    def of(cls, rules: Iterable[AnyRule], beliefs: tuple[Belief, ...] = ()) -> RuleSet:
         """Give a set of rules of either family."""
         rules = tuple(rules)
         return cls(
             rules=tuple(rule for rule in rules if isinstance(rule, Rule)),
-            networks=networks,
+            beliefs=beliefs,
             interval_rules=tuple(rule for rule in rules if isinstance(rule, IntervalRule)),
         )
 
@@ -142,7 +142,7 @@ class RuleSet:
         return RuleSet(
             self.declarations + other.declarations,
             self.rules + other.rules,
-            self.networks + other.networks,
+            self.beliefs + other.beliefs,
             self.interval_rules + other.interval_rules,
             self.knowledge + other.knowledge,
             self.errors + other.errors,

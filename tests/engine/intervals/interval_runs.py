@@ -10,12 +10,12 @@ from minimal_model import minimal_model
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.event import Event
-from cepheus.core.formats.intervals import argument_name
 from cepheus.core.schema import Schema
 from cepheus.core.time import MAX_TIME, SECOND, TimeUnit
 from cepheus.core.values import Value
-from cepheus.engine.interface import Engine
-from cepheus.engine.intervals.engine import IntervalReferenceEngine
+from cepheus.engine.base.interface import Engine
+from cepheus.engine.reference.interval_engine import IntervalReferenceEngine
+from cepheus.formats.intervals import argument_name
 from cepheus.language.etalis import parse
 from cepheus.rules.check import Checked, check
 from cepheus.rules.interval.matches import Instance

@@ -1,7 +1,8 @@
 """Figure 2 of the ETALIS paper, word for word: what a pattern denotes, and the minimal model of a rule set.
 
 Everything here is a definition to be read next to the paper. It looks at a whole finite stream at once and knows
-nothing of policies; the engine ``figure2`` works on streams, and under the unrestricted policy it must find the same.
+nothing of policies; the engine ``interval-reference`` works on streams, and under the unrestricted policy it must find
+the same.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ from cepheus.core.errors import RuleError
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.time import MAX_TIME
+from cepheus.engine.base.interface import Engine
 from cepheus.engine.goals.engine import GoalsEngine
-from cepheus.engine.interface import Engine
-from cepheus.engine.intervals.engine import IntervalReferenceEngine
+from cepheus.engine.reference.interval_engine import IntervalReferenceEngine
 from cepheus.rules.check import Checked
 from cepheus.rules.interval.model import IntervalRule
 from strategies.interval_programs import POLICIES, events, pairs_of_values, program, program_over_one_type

@@ -13,10 +13,10 @@ from cepheus.core.errors import LimitError, OptionError, SnapshotError, Unsuppor
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.time import SECOND
-from cepheus.engine.capabilities import interval_support_matrix
+from cepheus.engine.assembly.registry import create
+from cepheus.engine.base.capabilities import interval_support_matrix
+from cepheus.engine.base.interface import Engine
 from cepheus.engine.goals.engine import GoalsEngine
-from cepheus.engine.interface import Engine
-from cepheus.engine.registry import create
 from cepheus.language.tesla import parse as parse_tesla
 from cepheus.rules.check import check
 from cepheus.rules.interval.matches import instance_id
@@ -197,7 +197,7 @@ def test_what_the_kernel_lacks_is_refused_and_left_to_the_reference() -> None:
     rules = checked("p(X) <- a(X) WHERE NOT (COUNT(a(X) WITHIN 5) > 2 AND X > 1).")
     with pytest.raises(UnsupportedError, match="aggregates inside OR and NOT"):
         GoalsEngine().deploy(rules.rules.interval_rules, Schema())
-    assert create("auto", rules.rules.interval_rules, Schema({**rules.inputs}.values())).name == "figure2"
+    assert create("auto", rules.rules.interval_rules, Schema({**rules.inputs}.values())).name == "interval-reference"
 
 
 def test_the_page_shows_what_the_table_says() -> None:
@@ -227,7 +227,7 @@ def test_a_window_inside_limits_what_is_kept_with_onesided() -> None:
     assert run(rules, stream("a(1)@1 b(1)@3 a(2)@4 c(7)@90"), GoalsEngine()) == [("e", (1, 7), 1, 90)]
 
 
-@pytest.mark.parametrize("engine", ["goals", "figure2"])
+@pytest.mark.parametrize("engine", ["goals", "interval-reference"])
 def test_a_relation_without_rows(engine: str) -> None:
     program = cepheus.compile("e(X) <- a(X) WHERE k(X, _). f(X) <- a(X) WHERE NOT k(X, 1).", knowledge={"k": []})
     found = program.detect([{"type": "a", "time": 1, "args": [5]}], engine=engine).to_events()

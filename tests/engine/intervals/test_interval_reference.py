@@ -12,9 +12,9 @@ from cepheus.core.errors import LimitError, OptionError, RuleError, SnapshotErro
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.time import MAX_TIME, SECOND
+from cepheus.engine.base.interface import Engine
 from cepheus.engine.goals.engine import GoalsEngine
-from cepheus.engine.interface import Engine
-from cepheus.engine.intervals.engine import IntervalReferenceEngine
+from cepheus.engine.reference.interval_engine import IntervalReferenceEngine
 from cepheus.rules.check import Checked
 from strategies.interval_programs import POLICIES, events, program
 

@@ -7,9 +7,9 @@ from interval_runs import Found, checked, event, in_order, model, run
 
 from cepheus.core.errors import RuleError
 from cepheus.core.event import Event
+from cepheus.engine.base.interface import Engine
 from cepheus.engine.goals.engine import GoalsEngine
-from cepheus.engine.interface import Engine
-from cepheus.engine.intervals.engine import IntervalReferenceEngine
+from cepheus.engine.reference.interval_engine import IntervalReferenceEngine
 from strategies.interval_programs import POLICIES, events, pairs_of_values, program, program_over_one_type
 from strategies.large_numbers import LARGE, among_large_numbers, with_large_numbers
 

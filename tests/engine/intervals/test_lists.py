@@ -14,11 +14,11 @@ from cepheus.core.errors import RuleError, UnsupportedError
 from cepheus.core.event import Event
 from cepheus.core.time import MAX_TIME, SECOND
 from cepheus.core.values import Value
+from cepheus.engine.base.interface import Engine
 from cepheus.engine.goals import memory
 from cepheus.engine.goals.engine import GoalsEngine
-from cepheus.engine.goals.layout import At
-from cepheus.engine.interface import Engine
-from cepheus.engine.intervals.engine import IntervalReferenceEngine
+from cepheus.engine.reference.interval_engine import IntervalReferenceEngine
+from cepheus.plan.interval.layout import At
 from cepheus.rules.check import Checked
 from cepheus.rules.interval.matches import Instance
 from strategies.interval_programs import POLICIES

@@ -91,8 +91,8 @@ def test_a_point_renews_what_waits_although_it_waits_in_vain() -> None:
         {"type": "b", "time": 9, "start": 2, "args": [1]},
     ]
     program = cepheus.compile("e <- a(X) PAR b(X) POLICY recent, renewing.")
-    goals, figure2 = (program.detect(events, engine=engine) for engine in ("goals", "figure2"))
-    assert goals.to_dicts() == figure2.to_dicts() == []
+    goals, reference = (program.detect(events, engine=engine) for engine in ("goals", "interval-reference"))
+    assert goals.to_dicts() == reference.to_dicts() == []
 
 
 def _hint(rule: str) -> str | None:
@@ -116,7 +116,7 @@ def test_hints_fit_the_rule() -> None:
         ("e <- (a(X) AND b(_)).1 h POLICY recent, onesided.", "narrow its windows, leave out onesided, or raise"),
     ],
 )
-@pytest.mark.parametrize("engine", ["goals", "figure2"])
+@pytest.mark.parametrize("engine", ["goals", "interval-reference"])
 def test_the_hint_at_the_limit_fits_the_rule(rule: str, hint: str, engine: str) -> None:
     events: list[Record] = [{"type": "a", "time": time, "args": [time]} for time in range(10)]
     with pytest.raises(LimitError) as caught:

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cepheus.core.errors import RuleError
-from cepheus.core.formats.intervals import argument_name
 from cepheus.core.lists import list_value
 from cepheus.core.schema import Attribute, EventType
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import Value, ValueType
+from cepheus.formats.intervals import argument_name
 from cepheus.language.etalis import format_rules, parse, reformat
 from cepheus.rules.expressions import Arithmetic, Call, Comparison, Constant, Expression, Negative, Parameter
 from cepheus.rules.functions import LIST_BEFORE, LIST_OF

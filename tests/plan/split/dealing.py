@@ -11,9 +11,9 @@ from cepheus.core.event import Event
 from cepheus.core.schema import HOME_ATTRIBUTE, TIME_ATTRIBUTE, Schema
 from cepheus.core.time import MAX_TIME
 from cepheus.core.values import Value
-from cepheus.engine.interface import Engine
-from cepheus.engine.registry import create
-from cepheus.engine.ties import TieCounts
+from cepheus.engine.assembly.registry import create
+from cepheus.engine.base.interface import Engine
+from cepheus.engine.base.ties import TieCounts
 from cepheus.plan.split import ByBand, ByKey, BySlice, RuleGroup, Split, WayName, Whole, split
 from cepheus.runtime.spark.shard import GroupJob
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus

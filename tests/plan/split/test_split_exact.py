@@ -10,7 +10,7 @@ import pytest
 from dealing import dealt_answer, dealt_ties, whole_answer, whole_ties
 
 from cepheus.core.errors import LimitError, RuleError
-from cepheus.engine.ties import TieCounts
+from cepheus.engine.base.ties import TieCounts
 from cepheus.plan.split import WayName
 from strategies.mixed_cases import mixed_case
 from strategies.split_cases import SplitCase, split_case

@@ -49,7 +49,7 @@ def test_endless_recursion(text: str, warned: list[str]) -> None:
 EVENT = {"type": "a", "time": 1, "args": [1]}
 
 
-@pytest.mark.parametrize("engine", ["goals", "figure2"])
+@pytest.mark.parametrize("engine", ["goals", "interval-reference"])
 def test_endless_rules_have_a_limit_of_their_own(engine: str) -> None:
     program = cepheus.compile(START + "e(X) <- e(Y) WHERE X = Y + 1.")
     with pytest.raises(LimitError, match="more than 100000 composite events") as caught:
@@ -59,7 +59,7 @@ def test_endless_rules_have_a_limit_of_their_own(engine: str) -> None:
         program.detect([EVENT], engine=engine, limit=10)
 
 
-@pytest.mark.parametrize("engine", ["goals", "figure2"])
+@pytest.mark.parametrize("engine", ["goals", "interval-reference"])
 def test_a_recursion_that_ends_has_the_usual_limit(engine: str) -> None:
     program = cepheus.compile(START + "e(X) <- e(Y) WHERE X = Y + 1, X < 1000.")
     assert len(program.detect([EVENT], engine=engine)) == 1000
@@ -68,9 +68,9 @@ def test_a_recursion_that_ends_has_the_usual_limit(engine: str) -> None:
     assert "let its condition of WHERE end that earlier" in (caught.value.diagnostics[0].hint or "")
 
 
-@pytest.mark.parametrize("engine", ["goals", "figure2"])
+@pytest.mark.parametrize("engine", ["goals", "interval-reference"])
 def test_other_rules_do_not_use_up_that_limit(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cepheus.engine.limits.ENDLESS_LIMIT", 20)
+    monkeypatch.setattr("cepheus.engine.base.limits.ENDLESS_LIMIT", 20)
     # nothing but e(1) and e(0): the recursion ends by itself, although no condition says so
     text = "many(N) <- a(_) WHERE N in [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25]. "
     program = cepheus.compile(text + "e(1) <- a(_). e(Y - Y) <- e(Y).")

@@ -10,9 +10,9 @@ from random import Random
 from trials import Trial, make_trial, options_of, show
 
 from cepheus.core.event import Event
-from cepheus.engine.reference import ReferenceEngine
+from cepheus.engine.reference.engine import ReferenceEngine
 from cepheus.language.tesla import parse_event_pattern
-from cepheus.runtime.network.messages import (
+from cepheus.runtime.network.protocol.messages import (
     Admitted,
     AttachSink,
     AttachSource,
@@ -24,8 +24,8 @@ from cepheus.runtime.network.messages import (
     Tick,
     WithdrawRules,
 )
-from cepheus.runtime.network.simulation import Network
-from cepheus.runtime.network.strategy import Strategy
+from cepheus.runtime.network.protocol.strategy import Strategy
+from cepheus.runtime.network.simulation.simulator import Network
 
 _LATE = 12
 

@@ -8,9 +8,9 @@ from random import Random
 
 from trials import Seen, Trial, attach, check, make_trial, options_of, received
 
-from cepheus.runtime.network.faults import Faults, FaultyNetwork
-from cepheus.runtime.network.messages import Admitted, Deployed, Publish, Tick
-from cepheus.runtime.network.strategy import Strategy
+from cepheus.runtime.network.protocol.messages import Admitted, Deployed, Publish, Tick
+from cepheus.runtime.network.protocol.strategy import Strategy
+from cepheus.runtime.network.simulation.faults import Faults, FaultyNetwork
 
 _STEP = 500
 _PATIENCE = 400

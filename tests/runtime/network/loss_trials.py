@@ -11,8 +11,8 @@ from random import Random
 from fault_trials import come_up, publish
 from trials import Seen, Trial, check, make_trial, options_of, received
 
-from cepheus.runtime.network.faults import Faults, FaultyNetwork
-from cepheus.runtime.network.strategy import Strategy
+from cepheus.runtime.network.protocol.strategy import Strategy
+from cepheus.runtime.network.simulation.faults import Faults, FaultyNetwork
 
 _RETAIN = (400, 3000)
 

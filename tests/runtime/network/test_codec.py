@@ -7,10 +7,10 @@ import json
 import pytest
 import trials
 
-from cepheus.runtime.network.codec import MessageError, decode, encode
-from cepheus.runtime.network.messages import Awaken, CreateTree, Message
-from cepheus.runtime.network.processor import Processor
-from cepheus.runtime.network.strategy import Strategy
+from cepheus.runtime.network.processor.processor import Processor
+from cepheus.runtime.network.protocol.codec import MessageError, decode, encode
+from cepheus.runtime.network.protocol.messages import Awaken, CreateTree, Message
+from cepheus.runtime.network.protocol.strategy import Strategy
 
 
 @pytest.mark.parametrize("strategy", list(Strategy))

@@ -11,9 +11,9 @@ from trials import check_trial
 from cepheus.core.event import Event
 from cepheus.language.tesla import parse, parse_event_pattern
 from cepheus.rules.check import check
-from cepheus.runtime.network.messages import AttachSink, AttachSource, DeployRules, Publish, Tick
-from cepheus.runtime.network.simulation import Network
-from cepheus.runtime.network.strategy import Filter, Options, Strategy
+from cepheus.runtime.network.protocol.messages import AttachSink, AttachSource, DeployRules, Publish, Tick
+from cepheus.runtime.network.protocol.strategy import Filter, Options, Strategy
+from cepheus.runtime.network.simulation.simulator import Network
 
 
 @pytest.mark.parametrize("strategy", list(Strategy), ids=lambda strategy: strategy.value)

@@ -6,7 +6,7 @@ import pytest
 
 from cepheus.core.event import Event
 from cepheus.language.tesla import parse_event_pattern as read
-from cepheus.runtime.network.interests import covers, matches, without_covered
+from cepheus.runtime.network.protocol.interests import covers, matches, without_covered
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from trials import Trial, check, run
 
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check as check_rules
-from cepheus.runtime.network.strategy import Strategy
+from cepheus.runtime.network.protocol.strategy import Strategy
 from strategies.scratch_functions import DECLARED, EVENTS, EXPECTED, RULES, register
 
 

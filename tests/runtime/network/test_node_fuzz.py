@@ -18,11 +18,11 @@ from cepheus.core.event import Event
 from cepheus.core.time import SECOND
 from cepheus.language.tesla import parse, parse_event_pattern
 from cepheus.rules.check import check
-from cepheus.runtime.network.link import LinkEnd
-from cepheus.runtime.network.messages import AttachSink, AttachSource, DeployRules, Publish, Tick
-from cepheus.runtime.network.simulation import Network
-from cepheus.runtime.network.snapshot import restore_node, snapshot_node
-from cepheus.runtime.network.strategy import Options
+from cepheus.runtime.network.processor.snapshot import restore_node, snapshot_node
+from cepheus.runtime.network.protocol.link import LinkEnd
+from cepheus.runtime.network.protocol.messages import AttachSink, AttachSource, DeployRules, Publish, Tick
+from cepheus.runtime.network.protocol.strategy import Options
+from cepheus.runtime.network.simulation.simulator import Network
 
 RULES = "define Fire(area: string) from Smoke(area=$a) and last Temp(area=$a) within 50 s from Smoke where area=$a"
 

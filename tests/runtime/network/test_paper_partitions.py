@@ -24,7 +24,7 @@ from cepheus.core.event import Event
 from cepheus.core.values import Value
 from cepheus.language.tesla import format_pattern, parse, parse_event_pattern
 from cepheus.rules.check import check
-from cepheus.runtime.network.messages import (
+from cepheus.runtime.network.protocol.messages import (
     AttachSink,
     AttachSource,
     Awaken,
@@ -34,8 +34,8 @@ from cepheus.runtime.network.messages import (
     Publish,
     Tick,
 )
-from cepheus.runtime.network.simulation import LinkState, Network
-from cepheus.runtime.network.strategy import Filter, Masters, Options, Strategy
+from cepheus.runtime.network.protocol.strategy import Filter, Masters, Options, Strategy
+from cepheus.runtime.network.simulation.simulator import LinkState, Network
 from strategies.paper_rules import R1, R4, R5, R6
 
 MINUTE = 60_000_000

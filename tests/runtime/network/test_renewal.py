@@ -9,7 +9,8 @@ import pytest
 import cepheus
 from cepheus.core.event import Event
 from cepheus.rules.model import Rule
-from cepheus.runtime.network.messages import (
+from cepheus.runtime.network.processor.processor import Processor
+from cepheus.runtime.network.protocol.messages import (
     Admitted,
     AttachSource,
     Deployed,
@@ -20,8 +21,7 @@ from cepheus.runtime.network.messages import (
     Start,
     WithdrawRules,
 )
-from cepheus.runtime.network.processor import Processor
-from cepheus.runtime.network.strategy import Options, Strategy
+from cepheus.runtime.network.protocol.strategy import Options, Strategy
 
 RULES = tuple(rule for rule in cepheus.compile("define Fire() from Smoke()").rules.rules if isinstance(rule, Rule))
 

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from cepheus.core.event import Event
-from cepheus.runtime.network.store import Column, Record
+from cepheus.engine.matching.store import Column, Record
 
 
 @pytest.mark.parametrize("seed", range(50))

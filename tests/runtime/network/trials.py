@@ -19,10 +19,9 @@ from sequence_cases import make_sequence_case
 
 from cepheus.core.errors import RuleError
 from cepheus.core.event import Event
-from cepheus.engine.reference import ReferenceEngine
+from cepheus.engine.reference.engine import ReferenceEngine
 from cepheus.language.tesla import parse_event_pattern
-from cepheus.runtime.network.faults import FaultyNetwork
-from cepheus.runtime.network.messages import (
+from cepheus.runtime.network.protocol.messages import (
     AttachSink,
     AttachSource,
     Deployed,
@@ -30,8 +29,9 @@ from cepheus.runtime.network.messages import (
     Publish,
     Tick,
 )
-from cepheus.runtime.network.simulation import Network
-from cepheus.runtime.network.strategy import Masters, Options, Strategy
+from cepheus.runtime.network.protocol.strategy import Masters, Options, Strategy
+from cepheus.runtime.network.simulation.faults import FaultyNetwork
+from cepheus.runtime.network.simulation.simulator import Network
 
 Seen = Counter[tuple[str, str]]
 """How often each sink received each event."""

@@ -16,9 +16,9 @@ from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.time import MIN_TIME
 from cepheus.core.values import INT_MAX
-from cepheus.engine.interface import Engine
-from cepheus.engine.registry import create
-from cepheus.engine.ties import TieCounts
+from cepheus.engine.assembly.registry import create
+from cepheus.engine.base.interface import Engine
+from cepheus.engine.base.ties import TieCounts
 from cepheus.rules.check import Checked
 from cepheus.rules.interval.reach import points
 from cepheus.runtime.spark.state_live import LiveShards, ShardWork

@@ -28,7 +28,8 @@ ETALIS = [
 
 
 @pytest.mark.parametrize(
-    ("rules", "engine"), [*((rules, "reference") for rules in TESLA), *((rules, "figure2") for rules in ETALIS)]
+    ("rules", "engine"),
+    [*((rules, "reference") for rules in TESLA), *((rules, "interval-reference") for rules in ETALIS)],
 )
 def test_effects_follow_their_causes_as_in_one_engine(rules: str, engine: str) -> None:
     random = Random(5)

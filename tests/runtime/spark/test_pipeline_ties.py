@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cepheus.engine.ties import TieCounts
+from cepheus.engine.base.ties import TieCounts
 from cepheus.runtime.spark.pipeline.read import read_pipeline
 from cepheus.runtime.spark.pipeline.run import detection_of, run_pipeline
 

@@ -12,7 +12,7 @@ import cepheus.spark
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.time import HOUR
-from cepheus.engine.interface import Engine
+from cepheus.engine.base.interface import Engine
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 from cepheus.runtime.spark.shard import GroupJob
@@ -61,10 +61,10 @@ def test_without_networks_there_is_no_such_column(spark: SparkSession) -> None:
 
 
 def test_what_a_shard_remembers_goes_on_with_another_network() -> None:
-    def engine(network: str) -> Engine:
-        checked = check(parse(RULES.split("network", maxsplit=1)[0] + network))
+    def engine(belief: str) -> Engine:
+        checked = check(parse(RULES.split("network", maxsplit=1)[0] + belief))
         types = Schema({**checked.composites, **checked.inputs}.values())
-        return GroupJob(checked.rules.rules, types, "reference", 100, range(1), networks=checked.rules.networks).start()
+        return GroupJob(checked.rules.rules, types, "reference", 100, range(1), beliefs=checked.rules.beliefs).start()
 
     first = engine("network Fire { node Smoke given Fire { *: {YES: .5, NO: .5} } }")
     first.feed_event(Event("Temp", 0, {"area": "A1", "value": 50.0}))

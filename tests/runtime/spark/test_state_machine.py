@@ -16,7 +16,7 @@ from cepheus.core.errors import LimitError, RuleError, SnapshotError
 from cepheus.core.event import Event
 from cepheus.core.time import SECOND
 from cepheus.core.values import INT_MAX
-from cepheus.engine.interface import Engine
+from cepheus.engine.base.interface import Engine
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 from cepheus.runtime.spark import state_machine

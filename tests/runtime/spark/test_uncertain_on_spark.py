@@ -19,9 +19,9 @@ from cepheus.core.errors import EventError, OptionError
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.time import SECOND
-from cepheus.engine.registry import create
+from cepheus.engine.assembly.registry import create
 from cepheus.plan.split import split
-from cepheus.plan.uncertain import uncertain_attributes
+from cepheus.plan.split.uncertain import uncertain_attributes
 from cepheus.runtime.spark.failures import plain_failures
 from cepheus.uncertainty.calculus import Calculus
 
@@ -248,10 +248,10 @@ def test_keys_are_certain(spark: SparkSession) -> None:
 
 
 def test_networks_multiply(spark: SparkSession) -> None:
-    network = "network Fire { node Smoke given Fire { YES: {YES: 1, NO: 0}  NO: {YES: .5, NO: .5} } }"
+    belief = "network Fire { node Smoke given Fire { YES: {YES: 1, NO: 0}  NO: {YES: .5, NO: .5} } }"
     events = {"Temp": temps(spark), "Smoke": smokes(spark)}
-    found = cepheus.spark.detect(RULES + network, events, uncertain={"value": Normal(sd="sd")}, time_unit="s", shards=2)
-    rules = cepheus.compile(RULES + network)
+    found = cepheus.spark.detect(RULES + belief, events, uncertain={"value": Normal(sd="sd")}, time_unit="s", shards=2)
+    rules = cepheus.compile(RULES + belief)
     embedded = rules.detect(
         RECORDS, uncertain={"value": Normal(sd="sd")}, time_unit="s", engine="reference"
     ).to_events()

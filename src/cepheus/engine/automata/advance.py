@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.automata.instances import (
     add_instance,
     drop_expired,
@@ -15,11 +14,12 @@ from cepheus.engine.automata.instances import (
 )
 from cepheus.engine.automata.state import In, InstanceLane
 from cepheus.engine.automata.tables import NeedField, StateField
-from cepheus.engine.columns.lanes import row_offset
-from cepheus.engine.columns.machine import all_hold
-from cepheus.engine.columns.memory import At, fixed, peek, poke, put, table
-from cepheus.engine.columns.state import DONE
-from cepheus.plan.program import PolicyCode
+from cepheus.kernel.compiled import compiled, inlined
+from cepheus.kernel.lanes import row_offset
+from cepheus.kernel.machine import all_hold
+from cepheus.kernel.memory import At, fixed, peek, poke, put, table
+from cepheus.kernel.program import PolicyCode
+from cepheus.kernel.state import DONE
 
 _NEED_BYTES = 8 * len(NeedField)
 

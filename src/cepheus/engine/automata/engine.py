@@ -12,7 +12,6 @@ from typing import ClassVar
 import numpy as np
 
 from cepheus.core.batch import EventBatch
-from cepheus.core.compiled import announce_compilation
 from cepheus.core.errors import LimitError
 from cepheus.core.time import MAX_TIME
 from cepheus.engine.automata.growth import (
@@ -34,15 +33,16 @@ from cepheus.engine.automata.snapshot import (
 )
 from cepheus.engine.automata.state import In, InstanceLane, Instances, InstanceTable, Shortage
 from cepheus.engine.automata.tables import flatten_automata
+from cepheus.engine.base.limits import DEFAULT_LIMIT
+from cepheus.engine.base.snapshot import restoring, wrong_content
+from cepheus.engine.base.ties import TieCounts
 from cepheus.engine.columns.engine import ColumnsEngine
-from cepheus.engine.columns.memory import At, address
-from cepheus.engine.columns.snapshot import DeployedRule
-from cepheus.engine.columns.state import Status
-from cepheus.engine.limits import DEFAULT_LIMIT
-from cepheus.engine.snapshot import restoring, wrong_content
-from cepheus.engine.ties import TieCounts
-from cepheus.plan.program import Program, Words
-from cepheus.plan.strings import StringTable
+from cepheus.engine.lowered.snapshot import DeployedRule
+from cepheus.kernel.compiled import announce_compilation
+from cepheus.kernel.memory import At, address
+from cepheus.kernel.program import Program, Words
+from cepheus.kernel.state import Status
+from cepheus.kernel.strings import StringTable
 
 
 class AutomataEngine(ColumnsEngine):

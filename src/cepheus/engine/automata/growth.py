@@ -10,7 +10,7 @@ from cepheus.core.errors import LimitError
 from cepheus.engine.automata.instances import find_again, sweep_instances
 from cepheus.engine.automata.state import In, InstanceLane, Instances, InstanceTable, Shortage
 from cepheus.engine.automata.tables import Tables
-from cepheus.plan.program import Words
+from cepheus.kernel.program import Words
 from cepheus.rules.model import Rule
 
 MAX_POOL_WORDS = 1 << 28

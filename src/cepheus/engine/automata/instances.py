@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.automata.state import INSTANCE_LANE_WORDS, RING_POWERS, SMALLEST_RING, In, InstanceLane, Shortage
 from cepheus.engine.automata.tables import KeyField, StateField
-from cepheus.engine.columns.lanes import before, mix, row_offset
-from cepheus.engine.columns.memory import At, fixed, peek, poke, put, signed, word
+from cepheus.kernel.compiled import compiled, inlined
+from cepheus.kernel.lanes import before, mix, row_offset
+from cepheus.kernel.memory import At, fixed, peek, poke, put, signed, word
 
 _LANE_BYTES = 8 * INSTANCE_LANE_WORDS
 _STATE_BYTES = 8 * len(StateField)

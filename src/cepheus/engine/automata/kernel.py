@@ -8,17 +8,17 @@ made for the event are taken back, the caller grows what is full, and the event 
 
 from __future__ import annotations
 
-from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.automata.advance import advance
 from cepheus.engine.automata.instances import add_instance, take_back
 from cepheus.engine.automata.settle import settle
 from cepheus.engine.automata.state import In
-from cepheus.engine.columns.emit import commit_output, enqueue
 from cepheus.engine.columns.kernel import accept, reserve
-from cepheus.engine.columns.lanes import append_entry, append_row, type_state_at
-from cepheus.engine.columns.loop import loop_over
-from cepheus.engine.columns.memory import At, fixed, peek, poke, put, word
-from cepheus.engine.columns.state import DONE, STRING_NEEDED, TypeState
+from cepheus.kernel.compiled import compiled, inlined
+from cepheus.kernel.emit import commit_output, enqueue
+from cepheus.kernel.lanes import append_entry, append_row, type_state_at
+from cepheus.kernel.loop import loop_over
+from cepheus.kernel.memory import At, fixed, peek, poke, put, word
+from cepheus.kernel.state import DONE, STRING_NEEDED, TypeState
 
 
 @compiled

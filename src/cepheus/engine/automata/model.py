@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from cepheus.plan.code import LoweredConstraint
-from cepheus.plan.columns import Column
-from cepheus.plan.lowered import LoweredRule, LoweredStep
-from cepheus.plan.program import MAX_KEYS, OPERATOR_CODES, ConstraintKind, Op, PolicyCode, StepKind
+from cepheus.kernel.program import MAX_KEYS, OPERATOR_CODES, ConstraintKind, Op, PolicyCode, StepKind
+from cepheus.plan.pattern.code import LoweredConstraint
+from cepheus.plan.pattern.columns import Column
+from cepheus.plan.pattern.lowered import LoweredRule, LoweredStep
 
 TERMINATOR = 0
 """The position of the terminator."""

@@ -6,7 +6,6 @@ those chosen already. They stand side by side in their lane, in the order of the
 
 from __future__ import annotations
 
-from cepheus.core.compiled import compiled, inlined
 from cepheus.engine.automata.instances import (
     drop_expired,
     end_before,
@@ -18,13 +17,14 @@ from cepheus.engine.automata.instances import (
 )
 from cepheus.engine.automata.state import In, InstanceLane
 from cepheus.engine.automata.tables import ChoiceField, StateField
-from cepheus.engine.columns.emit import emit, rule_at
-from cepheus.engine.columns.lanes import row_offset
-from cepheus.engine.columns.machine import all_hold
-from cepheus.engine.columns.memory import At, fixed, fixed_half, peek, poke, put, table, word
-from cepheus.engine.columns.state import DONE, Cursor
-from cepheus.engine.columns.windows import compute_aggregate
-from cepheus.plan.program import PolicyCode, RuleField, StepField, StepKind
+from cepheus.kernel.compiled import compiled, inlined
+from cepheus.kernel.emit import emit, rule_at
+from cepheus.kernel.lanes import row_offset
+from cepheus.kernel.machine import all_hold
+from cepheus.kernel.memory import At, fixed, fixed_half, peek, poke, put, table, word
+from cepheus.kernel.program import PolicyCode, RuleField, StepField, StepKind
+from cepheus.kernel.state import DONE, Cursor
+from cepheus.kernel.windows import compute_aggregate
 
 _STEP_BYTES = 8 * len(StepField)
 _CURSOR_BYTES = 8 * len(Cursor)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cepheus.engine import snapshot_form as form
 from cepheus.engine.automata.model import AutomatonModel
 from cepheus.engine.automata.state import In, InstanceLane, Instances, InstanceTable
-from cepheus.engine.columns.state import TypeState
-from cepheus.engine.snapshot import pack, unpack
-from cepheus.plan.program import Words
+from cepheus.engine.base import snapshot_form as form
+from cepheus.engine.base.snapshot import pack, unpack
+from cepheus.kernel.program import Words
+from cepheus.kernel.state import TypeState
 
 _EVENTS = "events"
 

@@ -8,8 +8,8 @@ from enum import IntEnum
 import numpy as np
 
 from cepheus.engine.automata.tables import Tables
-from cepheus.engine.columns.memory import address
-from cepheus.plan.program import MAX_KEYS, MAX_POSITIONS, Words
+from cepheus.kernel.memory import address
+from cepheus.kernel.program import MAX_KEYS, MAX_POSITIONS, Words
 
 
 class InstanceLane(IntEnum):

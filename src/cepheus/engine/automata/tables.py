@@ -14,10 +14,10 @@ from enum import IntEnum
 import numpy as np
 
 from cepheus.engine.automata.model import TERMINATOR, AutomatonModel, SequenceModel, positions_of
-from cepheus.plan.content_index import Listener
-from cepheus.plan.flatten import flatten
-from cepheus.plan.lower import Lowering
-from cepheus.plan.program import Program, StepKind, Words
+from cepheus.kernel.program import Program, StepKind, Words
+from cepheus.plan.pattern.content_index import Listener
+from cepheus.plan.pattern.flatten import flatten
+from cepheus.plan.pattern.lower import Lowering
 
 
 class StateField(IntEnum):

@@ -9,31 +9,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch
-from cepheus.core.compiled import announce_compilation
 from cepheus.core.errors import CepheusError
 from cepheus.core.event import Event
 from cepheus.core.schema import HOME_ATTRIBUTE, Schema
-from cepheus.engine.columns.context import Context, Input, Scratch, State
-from cepheus.engine.columns.growth import adapt, grow, sweep_lanes
-from cepheus.engine.columns.intake import BatchWords, Intake
+from cepheus.engine.base.families import tesla_rules
+from cepheus.engine.base.limits import DEFAULT_LIMIT, too_many_composites
+from cepheus.engine.base.snapshot import restoring
+from cepheus.engine.base.ties import TieCounts
 from cepheus.engine.columns.kernel import run
-from cepheus.engine.columns.memory import At, address
-from cepheus.engine.columns.outlet import Found, Outlet, to_batch
-from cepheus.engine.columns.output import Output
 from cepheus.engine.columns.replay import replay
-from cepheus.engine.columns.single import SingleInput
-from cepheus.engine.columns.snapshot import DeployedRule, Saved, StoredType, read, require_texts, stored_type, write
-from cepheus.engine.columns.state import DONE, LIMIT, OUTPUT_HEADER, Status, TypeState
-from cepheus.engine.columns.texts import TextCensus, mark_texts
-from cepheus.engine.families import tesla_rules
-from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites
-from cepheus.engine.snapshot import restoring
-from cepheus.engine.ties import TieCounts
-from cepheus.plan.flatten import flatten
-from cepheus.plan.lower import Lowering
-from cepheus.plan.lowered import LoweredRule
-from cepheus.plan.program import HEADER, Program, TypeField, Words
-from cepheus.plan.strings import StringTable
+from cepheus.engine.lowered.growth import adapt, grow, sweep_lanes
+from cepheus.engine.lowered.intake import BatchWords, Intake
+from cepheus.engine.lowered.outlet import Found, Outlet, to_batch
+from cepheus.engine.lowered.single import SingleInput
+from cepheus.engine.lowered.snapshot import DeployedRule, Saved, StoredType, read, require_texts, stored_type, write
+from cepheus.engine.lowered.texts import TextCensus, mark_texts
+from cepheus.kernel.compiled import announce_compilation
+from cepheus.kernel.context import Context, Input, Scratch, State
+from cepheus.kernel.memory import At, address
+from cepheus.kernel.output import Output
+from cepheus.kernel.program import HEADER, Program, TypeField, Words
+from cepheus.kernel.state import DONE, LIMIT, OUTPUT_HEADER, Status, TypeState
+from cepheus.kernel.strings import StringTable
+from cepheus.plan.pattern.flatten import flatten
+from cepheus.plan.pattern.lower import Lowering
+from cepheus.plan.pattern.lowered import LoweredRule
 from cepheus.rules.model import AnyRule
 from cepheus.rules.resolve import resolve
 

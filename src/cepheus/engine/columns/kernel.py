@@ -8,11 +8,11 @@ is full, and the same event is taken again.
 
 from __future__ import annotations
 
-from cepheus.core.compiled import compiled, inlined
-from cepheus.engine.columns.choosing import choosing_by
-from cepheus.engine.columns.emit import commit_output, emit, emit_window, enqueue, rule_at
-from cepheus.engine.columns.index import accept_indexed, take
-from cepheus.engine.columns.lanes import (
+from cepheus.kernel.choosing import choosing_by
+from cepheus.kernel.compiled import compiled, inlined
+from cepheus.kernel.emit import commit_output, emit, emit_window, enqueue, rule_at
+from cepheus.kernel.index import accept_indexed, take
+from cepheus.kernel.lanes import (
     append_entry,
     append_row,
     before,
@@ -24,13 +24,10 @@ from cepheus.engine.columns.lanes import (
     type_at,
     type_state_at,
 )
-from cepheus.engine.columns.loop import loop_over
-from cepheus.engine.columns.machine import all_hold
-from cepheus.engine.columns.memory import At, fixed, fixed_half, fixed_pair, peek, poke, prefetch, put, word
-from cepheus.engine.columns.state import DONE, STRING_NEEDED, Cursor, LaneState
-from cepheus.engine.columns.ties import begin_ties, commit_ties
-from cepheus.engine.columns.windows import COUNTING, bind_latest, compute_aggregate, fitting, key_part, lane_of
-from cepheus.plan.program import (
+from cepheus.kernel.loop import loop_over
+from cepheus.kernel.machine import all_hold
+from cepheus.kernel.memory import At, fixed, fixed_half, fixed_pair, peek, poke, prefetch, put, word
+from cepheus.kernel.program import (
     BRIEF_WORDS,
     SLOT_TIME,
     BriefField,
@@ -42,6 +39,9 @@ from cepheus.plan.program import (
     StepKind,
     TypeField,
 )
+from cepheus.kernel.state import DONE, STRING_NEEDED, Cursor, LaneState
+from cepheus.kernel.ties import begin_ties, commit_ties
+from cepheus.kernel.windows import COUNTING, bind_latest, compute_aggregate, fitting, key_part, lane_of
 
 _STEP_BYTES = 8 * len(StepField)
 _BRIEF_BYTES = 8 * BRIEF_WORDS

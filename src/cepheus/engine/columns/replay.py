@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from cepheus.core.compiled import compiled
 from cepheus.engine.columns.kernel import accept, reserve
-from cepheus.engine.columns.lanes import append_entry, append_row, place_row, type_at, type_state_at
-from cepheus.engine.columns.memory import At, fixed, peek, poke, put, word
-from cepheus.engine.columns.state import DONE, STORE_FULL, STRING_NEEDED, TypeState
-from cepheus.plan.program import SLOT_TIME, TypeField
+from cepheus.kernel.compiled import compiled
+from cepheus.kernel.lanes import append_entry, append_row, place_row, type_at, type_state_at
+from cepheus.kernel.memory import At, fixed, peek, poke, put, word
+from cepheus.kernel.program import SLOT_TIME, TypeField
+from cepheus.kernel.state import DONE, STORE_FULL, STRING_NEEDED, TypeState
 
 
 @compiled

@@ -2,33 +2,9 @@
 
 from __future__ import annotations
 
-from cepheus.core.compiled import compiled, inlined
-from cepheus.engine.columns.memory import fixed, peek, poke
 from cepheus.engine.goals.calls import call_2
-from cepheus.engine.goals.layout import (
-    DONE,
-    MARK_WORDS,
-    ROW_HEADER,
-    TOO_MANY_GOALS,
-    At,
-    Frame,
-    Mark,
-    Match,
-    StepState,
-    TableState,
-)
 from cepheus.engine.goals.matches import node_at, partners
 from cepheus.engine.goals.pairs import hash_in
-from cepheus.engine.goals.program import (
-    ChoiceCode,
-    NodeField,
-    NodeKind,
-    OperatorCode,
-    OutlivesCode,
-    PlanField,
-    StepField,
-    TableField,
-)
 from cepheus.engine.goals.steps import count_of, first_of, step_at, step_state
 from cepheus.engine.goals.store import (
     NOWHERE,
@@ -42,6 +18,30 @@ from cepheus.engine.goals.store import (
     table_at,
 )
 from cepheus.engine.goals.waiting import drop_equal, take_over, wait_with_hash, waiting_hash, waits_already
+from cepheus.kernel.compiled import compiled, inlined
+from cepheus.kernel.memory import fixed, peek, poke
+from cepheus.plan.interval.layout import (
+    DONE,
+    MARK_WORDS,
+    ROW_HEADER,
+    TOO_MANY_GOALS,
+    At,
+    Frame,
+    Mark,
+    Match,
+    StepState,
+    TableState,
+)
+from cepheus.plan.interval.program import (
+    ChoiceCode,
+    NodeField,
+    NodeKind,
+    OperatorCode,
+    OutlivesCode,
+    PlanField,
+    StepField,
+    TableField,
+)
 
 _MATCH_BYTES = 8 * ROW_HEADER
 

@@ -6,12 +6,7 @@ import math
 
 import numpy as np
 
-from cepheus.core.compiled import compiled, inlined
-from cepheus.engine.columns.lanes import before
-from cepheus.engine.columns.memory import fixed, peek, poke, poke_float, signed, table
-from cepheus.engine.columns.sums import add_float, add_integer, clear, read_float, read_integer, sum_floats
 from cepheus.engine.goals.calls import call_6
-from cepheus.engine.goals.layout import ROW_HEADER, At, Match, Row, Tag
 from cepheus.engine.goals.machine import (
     as_float,
     ask,
@@ -25,9 +20,14 @@ from cepheus.engine.goals.machine import (
     test,
 )
 from cepheus.engine.goals.matches import copy_words, loaded_match, node_at, parts_of, tag_of, value_of
-from cepheus.engine.goals.program import ConditionField, ConditionKind, NodeField
 from cepheus.engine.goals.store import NOWHERE, has_keys, is_sought, newer_row, oldest_row, row_at
-from cepheus.plan.program import Floats, FunctionCode
+from cepheus.kernel.compiled import compiled, inlined
+from cepheus.kernel.lanes import before
+from cepheus.kernel.memory import fixed, peek, poke, poke_float, signed, table
+from cepheus.kernel.program import Floats, FunctionCode
+from cepheus.kernel.sums import add_float, add_integer, clear, read_float, read_integer, sum_floats
+from cepheus.plan.interval.layout import ROW_HEADER, At, Match, Row, Tag
+from cepheus.plan.interval.program import ConditionField, ConditionKind, NodeField
 
 _CONDITION_BYTES = 8 * len(ConditionField)
 _MATCH_BYTES = 8 * ROW_HEADER

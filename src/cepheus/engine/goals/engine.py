@@ -10,41 +10,41 @@ from typing import ClassVar
 import numpy as np
 
 from cepheus.core.batch import EventBatch
-from cepheus.core.compiled import announce_compilation
 from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.event import Event, EventId
 from cepheus.core.schema import Schema
-from cepheus.engine.columns.memory import address
-from cepheus.engine.factors import require_factor
-from cepheus.engine.families import interval_rules
-from cepheus.engine.goals.flatten import FlatProgram, Flattener, Since, TypeEntry
-from cepheus.engine.goals.functions import FunctionTable
-from cepheus.engine.goals.groups import Group, TableRegistry, Waiting, feed_one_another, make_group, split_rules
+from cepheus.engine.base.certain import Reads, reads_of, refuse_uncertain, refuse_uncertain_event
+from cepheus.engine.base.factors import require_factor
+from cepheus.engine.base.families import interval_rules
+from cepheus.engine.base.limits import DEFAULT_LIMIT, endless_limits
+from cepheus.engine.base.snapshot import restoring, wrong_content
+from cepheus.engine.base.ties import TieCounts
 from cepheus.engine.goals.intake import Intake, Layout, SingleIntake
 from cepheus.engine.goals.kernel import begin_instant, run
-from cepheus.engine.goals.layout import (
+from cepheus.engine.goals.memory import Memory
+from cepheus.engine.goals.outlet import HeadForm, goals_of, to_batch
+from cepheus.engine.goals.running import Runner
+from cepheus.engine.goals.snapshot import Saved, SavedType, read, require_matches, write
+from cepheus.engine.goals.store import NOWHERE, remove_row
+from cepheus.engine.goals.texts import mark_matches, mark_records
+from cepheus.engine.goals.upkeep import put_back, put_facts, sweep
+from cepheus.kernel.compiled import announce_compilation
+from cepheus.kernel.memory import address
+from cepheus.kernel.program import Words
+from cepheus.plan.interval.flatten import FlatProgram, Flattener, Since, TypeEntry
+from cepheus.plan.interval.functions import FunctionTable
+from cepheus.plan.interval.groups import Group, TableRegistry, Waiting, feed_one_another, make_group, split_rules
+from cepheus.plan.interval.layout import (
     ROW_HEADER,
     At,
     Status,
     TableState,
 )
-from cepheus.engine.goals.memory import Memory
-from cepheus.engine.goals.outlet import HeadForm, goals_of, to_batch
-from cepheus.engine.goals.program import NodeKind
-from cepheus.engine.goals.progress import Goal
-from cepheus.engine.goals.running import Runner
-from cepheus.engine.goals.snapshot import Saved, SavedType, read, require_matches, write
-from cepheus.engine.goals.specs import point_type
-from cepheus.engine.goals.store import NOWHERE, remove_row
-from cepheus.engine.goals.tables import fact_rows, width_of
-from cepheus.engine.goals.texts import mark_matches, mark_records
-from cepheus.engine.goals.upkeep import put_back, put_facts, sweep
-from cepheus.engine.goals.values import Texts
-from cepheus.engine.intervals.certain import Reads, reads_of, refuse_uncertain, refuse_uncertain_event
-from cepheus.engine.limits import DEFAULT_LIMIT, endless_limits
-from cepheus.engine.snapshot import restoring, wrong_content
-from cepheus.engine.ties import TieCounts
-from cepheus.plan.program import Words
+from cepheus.plan.interval.program import NodeKind
+from cepheus.plan.interval.progress import Goal
+from cepheus.plan.interval.specs import point_type
+from cepheus.plan.interval.tables import fact_rows, width_of
+from cepheus.plan.interval.values import Texts
 from cepheus.rules.interval.model import Atom, IntervalRule, TimePoint
 from cepheus.rules.model import AnyRule
 from cepheus.rules.walk import walk

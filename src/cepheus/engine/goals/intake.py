@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from cepheus.core.batch import EventBatch
 from cepheus.core.event import Event
 from cepheus.core.values import ValueType
-from cepheus.engine.columns.intake import id_word, id_words, words_of
-from cepheus.engine.columns.memory import address
-from cepheus.engine.goals.flatten import TypeEntry
-from cepheus.engine.goals.layout import At, Tag
 from cepheus.engine.goals.memory import Memory
-from cepheus.engine.goals.values import Texts
-from cepheus.plan.program import Words
+from cepheus.engine.lowered.intake import id_word, id_words, words_of
+from cepheus.kernel.memory import address
+from cepheus.kernel.program import Words
+from cepheus.plan.interval.flatten import TypeEntry
+from cepheus.plan.interval.layout import At, Tag
+from cepheus.plan.interval.values import Texts
 
 TAG_OF_TYPE = {
     ValueType.BOOL: Tag.BOOL,

@@ -7,10 +7,13 @@ back with a status, the caller makes some, and the same plan is run again.
 
 from __future__ import annotations
 
-from cepheus.core.compiled import compiled, inlined
-from cepheus.engine.columns.memory import fixed, peek, peek_half, poke, table
 from cepheus.engine.goals.known import find_known, identify, know, record_at, type_at
-from cepheus.engine.goals.layout import (
+from cepheus.engine.goals.matches import copy_words, node_at
+from cepheus.engine.goals.plans import run_plan
+from cepheus.engine.goals.store import NOWHERE
+from cepheus.kernel.compiled import compiled, inlined
+from cepheus.kernel.memory import fixed, peek, peek_half, poke, table
+from cepheus.plan.interval.layout import (
     ANSWER_NEEDED,
     DONE,
     FRAME_WORDS,
@@ -26,10 +29,7 @@ from cepheus.engine.goals.layout import (
     OutputRecord,
     Record,
 )
-from cepheus.engine.goals.matches import copy_words, node_at
-from cepheus.engine.goals.plans import run_plan
-from cepheus.engine.goals.program import LateField, NodeField, PlanField, RuleField, TypeField
-from cepheus.engine.goals.store import NOWHERE
+from cepheus.plan.interval.program import LateField, NodeField, PlanField, RuleField, TypeField
 
 _PLAN_BYTES = 8 * len(PlanField)
 _RULE_BYTES = 8 * len(RuleField)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from cepheus.core.compiled import compiled, inlined
 from cepheus.core.lists import LIST_MARK
-from cepheus.engine.columns.lanes import mix
-from cepheus.engine.columns.memory import fixed, peek, poke, signed
-from cepheus.engine.columns.state import COMPOSITE_ID_BASE
-from cepheus.engine.goals.layout import FLOAT_WORD, RECORD_HEADER, At, Known, Record, Tag
 from cepheus.engine.goals.machine import ask, float_of, identical, stir, stir_value
-from cepheus.engine.goals.program import TypeField
+from cepheus.kernel.compiled import compiled, inlined
+from cepheus.kernel.lanes import mix
+from cepheus.kernel.memory import fixed, peek, poke, signed
+from cepheus.kernel.state import COMPOSITE_ID_BASE
+from cepheus.plan.interval.layout import FLOAT_WORD, RECORD_HEADER, At, Known, Record, Tag
+from cepheus.plan.interval.program import TypeField
 
 _DIGEST_MASK = np.uint64(2**62 - 1)
 _TYPE_BYTES = 8 * len(TypeField)

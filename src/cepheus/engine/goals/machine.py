@@ -16,9 +16,10 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from cepheus.core.compiled import compiled, inlined
-from cepheus.engine.columns.machine import compare_floats, compare_ints
-from cepheus.engine.columns.memory import (
+from cepheus.engine.goals.calls import call_2
+from cepheus.kernel.compiled import compiled, inlined
+from cepheus.kernel.machine import compare_floats, compare_ints
+from cepheus.kernel.memory import (
     add_overflows,
     fixed,
     multiply_overflows,
@@ -28,9 +29,8 @@ from cepheus.engine.columns.memory import (
     signed,
     subtract_overflows,
 )
-from cepheus.engine.goals.calls import call_2
-from cepheus.engine.goals.layout import ANSWER_WORDS, AnswerField, At, Need, Tag
-from cepheus.engine.goals.program import Op
+from cepheus.plan.interval.layout import ANSWER_WORDS, AnswerField, At, Need, Tag
+from cepheus.plan.interval.program import Op
 
 _BOOL, _INT, _FLOAT, _STRING, _LIST = (int(tag) for tag in (Tag.BOOL, Tag.INT, Tag.FLOAT, Tag.STRING, Tag.LIST))
 _ANSWER_BYTES = 8 * ANSWER_WORDS

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from cepheus.core.compiled import compiled, inlined
-from cepheus.engine.columns.memory import fixed, peek, poke, signed, table
-from cepheus.engine.goals.layout import MATCH_HEADER, At, Match
 from cepheus.engine.goals.machine import identical, same_value, stir, stir_value
-from cepheus.engine.goals.program import NodeField, OperatorCode
+from cepheus.kernel.compiled import compiled, inlined
+from cepheus.kernel.memory import fixed, peek, poke, signed, table
+from cepheus.plan.interval.layout import MATCH_HEADER, At, Match
+from cepheus.plan.interval.program import NodeField, OperatorCode
 
 _NODE_BYTES = 8 * len(NodeField)
 

@@ -6,16 +6,21 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cepheus.core.compiled import entry_point
 from cepheus.core.time import MIN_TIME
-from cepheus.engine.columns.memory import address
-from cepheus.engine.columns.sums import LIMBS
 from cepheus.engine.goals.absence import absence_step_behind
 from cepheus.engine.goals.commit import commit_behind
 from cepheus.engine.goals.conditions import solve_behind
-from cepheus.engine.goals.flatten import FlatProgram
 from cepheus.engine.goals.known import know_again
-from cepheus.engine.goals.layout import (
+from cepheus.engine.goals.machine import compute_behind, place_answer
+from cepheus.engine.goals.pairs import unrestricted_step_behind
+from cepheus.engine.goals.restricting import restricting_step_behind
+from cepheus.engine.goals.store import NOWHERE, rebuild_buckets
+from cepheus.kernel.compiled import entry_point
+from cepheus.kernel.memory import address
+from cepheus.kernel.program import Words
+from cepheus.kernel.sums import LIMBS
+from cepheus.plan.interval.flatten import FlatProgram
+from cepheus.plan.interval.layout import (
     ANSWER_WORDS,
     CONTEXT_SIZE,
     MAX_STACK,
@@ -27,12 +32,7 @@ from cepheus.engine.goals.layout import (
     StepState,
     TableState,
 )
-from cepheus.engine.goals.machine import compute_behind, place_answer
-from cepheus.engine.goals.pairs import unrestricted_step_behind
-from cepheus.engine.goals.restricting import restricting_step_behind
-from cepheus.engine.goals.store import NOWHERE, rebuild_buckets
-from cepheus.engine.goals.values import Texts
-from cepheus.plan.program import Words
+from cepheus.plan.interval.values import Texts
 
 _ANSWERS = 1 << 12
 _MOST_ANSWERS = 1 << 22

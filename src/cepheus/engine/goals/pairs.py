@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from cepheus.core.compiled import compiled, inlined
-from cepheus.engine.columns.lanes import before
-from cepheus.engine.columns.memory import fixed, peek, poke, table
 from cepheus.engine.goals.calls import call_3
-from cepheus.engine.goals.layout import ARENA_FULL, DONE, MATCH_HEADER, ROW_HEADER, At, Match, TableState
 from cepheus.engine.goals.matches import (
     copy_words,
     end_of_pair,
@@ -20,7 +16,6 @@ from cepheus.engine.goals.matches import (
     tag_of,
     value_of,
 )
-from cepheus.engine.goals.program import NodeField, OperatorCode, StepField, TableField
 from cepheus.engine.goals.steps import count_of, first_of, step_at
 from cepheus.engine.goals.store import (
     NOWHERE,
@@ -35,6 +30,11 @@ from cepheus.engine.goals.store import (
     table_at,
 )
 from cepheus.engine.goals.waiting import waiting_hash, waits_already
+from cepheus.kernel.compiled import compiled, inlined
+from cepheus.kernel.lanes import before
+from cepheus.kernel.memory import fixed, peek, poke, table
+from cepheus.plan.interval.layout import ARENA_FULL, DONE, MATCH_HEADER, ROW_HEADER, At, Match, TableState
+from cepheus.plan.interval.program import NodeField, OperatorCode, StepField, TableField
 
 _MATCH_BYTES = 8 * ROW_HEADER
 _BEGINNING = -(2**63)

@@ -7,12 +7,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from cepheus.core.compiled import compiled, inlined
-from cepheus.engine.columns.memory import fixed, peek, poke, signed, table
 from cepheus.engine.goals.absence import absence_step
 from cepheus.engine.goals.commit import commit
 from cepheus.engine.goals.known import record_at
-from cepheus.engine.goals.layout import (
+from cepheus.engine.goals.machine import compute, stir, stir_value
+from cepheus.engine.goals.matches import copy_words, load_match, node_at, parts_of, same_match, tag_of, value_of
+from cepheus.engine.goals.pairs import unrestricted_step
+from cepheus.engine.goals.restricting import restricting_step
+from cepheus.engine.goals.steps import atom_step, count_of, either_step, filter_step, first_of, step_at, step_state
+from cepheus.engine.goals.store import row_at, table_at
+from cepheus.kernel.compiled import compiled, inlined
+from cepheus.kernel.memory import fixed, peek, poke, signed, table
+from cepheus.plan.interval.layout import (
     ANSWER_NEEDED,
     BUCKETS_FULL,
     DONE,
@@ -28,13 +34,7 @@ from cepheus.engine.goals.layout import (
     Record,
     StepState,
 )
-from cepheus.engine.goals.machine import compute, stir, stir_value
-from cepheus.engine.goals.matches import copy_words, load_match, node_at, parts_of, same_match, tag_of, value_of
-from cepheus.engine.goals.pairs import unrestricted_step
-from cepheus.engine.goals.program import ChoiceCode, NodeField, NodeKind, PlanField, StepField, TableField
-from cepheus.engine.goals.restricting import restricting_step
-from cepheus.engine.goals.steps import atom_step, count_of, either_step, filter_step, first_of, step_at, step_state
-from cepheus.engine.goals.store import row_at, table_at
+from cepheus.plan.interval.program import ChoiceCode, NodeField, NodeKind, PlanField, StepField, TableField
 
 
 @inlined

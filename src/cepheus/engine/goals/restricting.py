@@ -4,29 +4,12 @@ from __future__ import annotations
 
 import math
 
-from cepheus.core.compiled import compiled, inlined
-from cepheus.engine.columns.lanes import before
-from cepheus.engine.columns.memory import fixed, peek, peek_float, poke
 from cepheus.engine.goals.absence import blocked
 from cepheus.engine.goals.calls import call_3
 from cepheus.engine.goals.conditions import solve
-from cepheus.engine.goals.layout import (
-    ARENA_FULL,
-    CONSUMED_FULL,
-    DONE,
-    MARK_WORDS,
-    ROW_HEADER,
-    At,
-    Mark,
-    Match,
-    Row,
-    StepState,
-    TableState,
-)
 from cepheus.engine.goals.machine import is_number, order_exactly
 from cepheus.engine.goals.matches import load_for_guard, load_pair, node_at, partners, tag_of, value_of
 from cepheus.engine.goals.pairs import earliest_end, hash_in, make_pair, oldest_since
-from cepheus.engine.goals.program import ChoiceCode, NodeField, PreferenceCode, StepField, TableField
 from cepheus.engine.goals.steps import count_of, first_of, step_at, step_state
 from cepheus.engine.goals.store import (
     NOWHERE,
@@ -39,6 +22,23 @@ from cepheus.engine.goals.store import (
     table_at,
 )
 from cepheus.engine.goals.waiting import screen_of
+from cepheus.kernel.compiled import compiled, inlined
+from cepheus.kernel.lanes import before
+from cepheus.kernel.memory import fixed, peek, peek_float, poke
+from cepheus.plan.interval.layout import (
+    ARENA_FULL,
+    CONSUMED_FULL,
+    DONE,
+    MARK_WORDS,
+    ROW_HEADER,
+    At,
+    Mark,
+    Match,
+    Row,
+    StepState,
+    TableState,
+)
+from cepheus.plan.interval.program import ChoiceCode, NodeField, PreferenceCode, StepField, TableField
 
 _MATCH_BYTES = 8 * ROW_HEADER
 _MARK_BYTES = 8 * MARK_WORDS

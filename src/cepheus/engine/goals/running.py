@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cepheus.engine.goals.functions import FunctionTable
-from cepheus.engine.goals.layout import AnswerField, At, Status, Tag
+from cepheus.engine.base.limits import too_many_composites, too_much_state
 from cepheus.engine.goals.memory import Memory
 from cepheus.engine.goals.store import NOWHERE
-from cepheus.engine.goals.values import Texts
-from cepheus.engine.limits import too_many_composites, too_much_state
-from cepheus.plan.program import Words
+from cepheus.kernel.program import Words
+from cepheus.plan.interval.functions import FunctionTable
+from cepheus.plan.interval.layout import AnswerField, At, Status, Tag
+from cepheus.plan.interval.values import Texts
 from cepheus.rules.interval.model import IntervalRule
 
 _MOST_ARENA_WORDS = 1 << 28

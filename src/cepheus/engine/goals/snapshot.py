@@ -16,15 +16,15 @@ from cepheus.core.event import EventId
 from cepheus.core.lists import list_of_text
 from cepheus.core.schema import EventType
 from cepheus.core.time import MAX_TIME, MIN_TIME
-from cepheus.engine import snapshot_form as form
-from cepheus.engine.columns.state import STRING_ID_FLOOR
-from cepheus.engine.goals.flatten import Since
-from cepheus.engine.goals.layout import MATCH_HEADER, RECORD_HEADER, TAG_BITS, TAGS_PER_WORD, Match, Record, Tag
-from cepheus.engine.goals.tables import tag_words
-from cepheus.engine.goals.values import CODED
-from cepheus.engine.restored_rules import check_restored_intervals
-from cepheus.engine.snapshot import pack, unpack
-from cepheus.plan.program import Words
+from cepheus.engine.base import snapshot_form as form
+from cepheus.engine.base.restored_rules import check_restored_intervals
+from cepheus.engine.base.snapshot import pack, unpack
+from cepheus.kernel.program import Words
+from cepheus.kernel.state import STRING_ID_FLOOR
+from cepheus.plan.interval.flatten import Since
+from cepheus.plan.interval.layout import MATCH_HEADER, RECORD_HEADER, TAG_BITS, TAGS_PER_WORD, Match, Record, Tag
+from cepheus.plan.interval.tables import tag_words
+from cepheus.plan.interval.values import CODED
 from cepheus.rules.interval.json_form import node_from_json, node_to_json, read_interval_rule
 from cepheus.rules.interval.model import IntervalRule
 from cepheus.rules.json_fields import integer_between

@@ -6,10 +6,7 @@ can be taken back when the plan must be run again with more room.
 
 from __future__ import annotations
 
-from cepheus.core.compiled import compiled, inlined
-from cepheus.engine.columns.memory import fixed, peek, poke, table
 from cepheus.engine.goals.conditions import NO_ROOM, solve
-from cepheus.engine.goals.layout import ARENA_FULL, DONE, MATCH_HEADER, RECORD_HEADER, At, Match, Record, StepState
 from cepheus.engine.goals.machine import same_value
 from cepheus.engine.goals.matches import (
     copy_words,
@@ -21,7 +18,10 @@ from cepheus.engine.goals.matches import (
     tag_of,
     value_of,
 )
-from cepheus.engine.goals.program import ArgumentField, ArgumentKind, NodeField, StepField
+from cepheus.kernel.compiled import compiled, inlined
+from cepheus.kernel.memory import fixed, peek, poke, table
+from cepheus.plan.interval.layout import ARENA_FULL, DONE, MATCH_HEADER, RECORD_HEADER, At, Match, Record, StepState
+from cepheus.plan.interval.program import ArgumentField, ArgumentKind, NodeField, StepField
 
 _ARGUMENT_BYTES = 8 * len(ArgumentField)
 _STEP_BYTES = 8 * len(StepField)

@@ -7,11 +7,11 @@ table's own list serves. Rows of one table are equally wide, so what one gives b
 
 from __future__ import annotations
 
-from cepheus.core.compiled import compiled, inlined
-from cepheus.engine.columns.lanes import before
-from cepheus.engine.columns.memory import fixed, peek, poke
-from cepheus.engine.goals.layout import ROW_HEADER, At, Match, Row, TableState
-from cepheus.engine.goals.program import IndexCode, TableField
+from cepheus.kernel.compiled import compiled, inlined
+from cepheus.kernel.lanes import before
+from cepheus.kernel.memory import fixed, peek, poke
+from cepheus.plan.interval.layout import ROW_HEADER, At, Match, Row, TableState
+from cepheus.plan.interval.program import IndexCode, TableField
 
 _TABLE_BYTES = 8 * len(TableField)
 _STATE_BYTES = 8 * len(TableState)

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cepheus.engine.columns.state import STRING_ID_FLOOR
-from cepheus.engine.goals.layout import MATCH_HEADER, RECORD_HEADER, TAG_BITS, TAGS_PER_WORD, Record
-from cepheus.engine.goals.values import CODED
-from cepheus.plan.program import Words
+from cepheus.kernel.program import Words
+from cepheus.kernel.state import STRING_ID_FLOOR
+from cepheus.plan.interval.layout import MATCH_HEADER, RECORD_HEADER, TAG_BITS, TAGS_PER_WORD, Record
+from cepheus.plan.interval.values import CODED
 
 
 def mark_matches(live: NDArray[np.bool_], matches: Words, variables: int) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from cepheus.core.compiled import compiled
-from cepheus.engine.columns.memory import fixed, peek, poke
 from cepheus.engine.goals.conditions import condition_at
-from cepheus.engine.goals.layout import ROW_HEADER, At, OutputRecord
 from cepheus.engine.goals.matches import copy_words, key_hash, node_at
-from cepheus.engine.goals.program import ConditionField, NodeField
 from cepheus.engine.goals.store import NOWHERE, forget, link_row, row_at, take_row
 from cepheus.engine.goals.waiting import wait_with_hash, waiting_hash
+from cepheus.kernel.compiled import compiled
+from cepheus.kernel.memory import fixed, peek, poke
+from cepheus.plan.interval.layout import ROW_HEADER, At, OutputRecord
+from cepheus.plan.interval.program import ConditionField, NodeField
 
 _MATCH_BYTES = 8 * ROW_HEADER
 

@@ -10,9 +10,6 @@ import math
 
 import numpy as np
 
-from cepheus.core.compiled import compiled, inlined
-from cepheus.engine.columns.memory import fixed, peek, poke, poke_float, signed, table
-from cepheus.engine.goals.layout import ROW_HEADER, At, Match, Row, TableState, Tag
 from cepheus.engine.goals.machine import as_float, compute, is_number, same_value, stir, stir_value
 from cepheus.engine.goals.matches import (
     copy_words,
@@ -24,7 +21,6 @@ from cepheus.engine.goals.matches import (
     tag_of,
     value_of,
 )
-from cepheus.engine.goals.program import IndexCode, NodeField, Op, OutlivesCode, TableField
 from cepheus.engine.goals.store import (
     NOWHERE,
     has_keys,
@@ -39,6 +35,10 @@ from cepheus.engine.goals.store import (
     table_at,
     take_row,
 )
+from cepheus.kernel.compiled import compiled, inlined
+from cepheus.kernel.memory import fixed, peek, poke, poke_float, signed, table
+from cepheus.plan.interval.layout import ROW_HEADER, At, Match, Row, TableState, Tag
+from cepheus.plan.interval.program import IndexCode, NodeField, Op, OutlivesCode, TableField
 
 _MATCH_BYTES = 8 * ROW_HEADER
 _INT, _FLOAT = int(Tag.INT), int(Tag.FLOAT)

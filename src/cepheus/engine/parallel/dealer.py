@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from cepheus.core.values import Value
 from cepheus.engine.parallel.keys import KeyColumns
 from cepheus.engine.parallel.route import BUCKETS, bucket_of, deal_rows, sort_rows
-from cepheus.plan.program import Words
+from cepheus.kernel.program import Words
 
 
 class Dealer:

@@ -18,25 +18,25 @@ from cepheus.core.errors import CepheusError, OptionError, UnsupportedError
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.time import MIN_TIME
-from cepheus.engine.columns.context import Input
+from cepheus.engine.base.families import tesla_rules
+from cepheus.engine.base.limits import DEFAULT_LIMIT, too_many_composites
+from cepheus.engine.base.snapshot import restoring
+from cepheus.engine.base.ties import TieCounts
 from cepheus.engine.columns.engine import ColumnsEngine
-from cepheus.engine.columns.intake import BatchWords
-from cepheus.engine.columns.outlet import Found, Outlet, to_batch
-from cepheus.engine.columns.snapshot import Saved
-from cepheus.engine.columns.state import OUTPUT_HEADER
-from cepheus.engine.columns.texts import TextCensus
-from cepheus.engine.families import tesla_rules
-from cepheus.engine.limits import DEFAULT_LIMIT, too_many_composites
+from cepheus.engine.lowered.intake import BatchWords
+from cepheus.engine.lowered.outlet import Found, Outlet, to_batch
+from cepheus.engine.lowered.snapshot import Saved
+from cepheus.engine.lowered.texts import TextCensus
 from cepheus.engine.parallel.dealer import Dealer, SortedRows
 from cepheus.engine.parallel.groups import Group, Place, place
 from cepheus.engine.parallel.keys import KeyColumns, KeyWords
 from cepheus.engine.parallel.merge import Merged, TooManyError
 from cepheus.engine.parallel.snapshot import SavedGroup, SavedGroups, read, write
 from cepheus.engine.parallel.workers import Together, Workers, in_turn
-from cepheus.engine.snapshot import restoring
-from cepheus.engine.ties import TieCounts
-from cepheus.plan.program import Words
-from cepheus.plan.strings import StringTable
+from cepheus.kernel.context import Input
+from cepheus.kernel.program import Words
+from cepheus.kernel.state import OUTPUT_HEADER
+from cepheus.kernel.strings import StringTable
 from cepheus.rules.model import AnyRule, Rule
 
 _WORTH_THREADS = 512

@@ -9,10 +9,10 @@ import numpy as np
 from cepheus.core.batch import EventBatch
 from cepheus.core.schema import TIME_ATTRIBUTE
 from cepheus.core.values import ValueType
-from cepheus.engine.columns.intake import BatchWords, type_in
-from cepheus.engine.columns.memory import address
+from cepheus.engine.lowered.intake import BatchWords, type_in
 from cepheus.engine.parallel.route import KeyKind, hash_text
-from cepheus.plan.program import Words
+from cepheus.kernel.memory import address
+from cepheus.kernel.program import Words
 
 
 class KeyColumns:

@@ -7,13 +7,13 @@ from functools import partial
 
 import numpy as np
 
-from cepheus.engine.columns.memory import address
-from cepheus.engine.columns.outlet import Found
-from cepheus.engine.columns.output import addresses_of, field_words
-from cepheus.engine.columns.state import OutputHeader
+from cepheus.engine.lowered.outlet import Found
 from cepheus.engine.parallel.merge_runs import NO_CULPRIT, Source, first_of_row, merge_part, row_of
 from cepheus.engine.parallel.workers import Together
-from cepheus.plan.program import Words
+from cepheus.kernel.memory import address
+from cepheus.kernel.output import addresses_of, field_words
+from cepheus.kernel.program import Words
+from cepheus.kernel.state import OutputHeader
 
 _WORTH_A_PART = 1 << 14
 """Fewer composite events than this are merged by one thread."""

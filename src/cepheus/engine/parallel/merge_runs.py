@@ -12,9 +12,9 @@ from enum import IntEnum
 
 import numpy as np
 
-from cepheus.core.compiled import compiled
-from cepheus.engine.columns.memory import peek, poke
-from cepheus.plan.program import Words
+from cepheus.kernel.compiled import compiled
+from cepheus.kernel.memory import peek, poke
+from cepheus.kernel.program import Words
 
 _NO_ROW = 2**63 - 1
 _FEW_RUNS = 1 << 12

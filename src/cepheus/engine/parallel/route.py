@@ -13,10 +13,10 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from cepheus.core.compiled import compiled
 from cepheus.core.values import Value, as_float
-from cepheus.engine.columns.memory import float_of_bits, peek, signed
-from cepheus.plan.program import Words
+from cepheus.kernel.compiled import compiled
+from cepheus.kernel.memory import float_of_bits, peek, signed
+from cepheus.kernel.program import Words
 
 BUCKETS = 1 << 12
 _UNUSED_BITS = 64 - 12

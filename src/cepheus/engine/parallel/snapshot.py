@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cepheus.core.event import EventId
-from cepheus.engine import snapshot_form as form
-from cepheus.engine.columns import snapshot as columns
+from cepheus.engine.base import snapshot_form as form
+from cepheus.engine.base.snapshot import pack, unpack
 from cepheus.engine.columns.engine import ColumnsEngine
-from cepheus.engine.columns.snapshot import Saved
+from cepheus.engine.lowered import snapshot as columns
+from cepheus.engine.lowered.snapshot import Saved
 from cepheus.engine.parallel.route import BUCKETS
-from cepheus.engine.snapshot import pack, unpack
 from cepheus.plan.split.component import components
 from cepheus.rules.json_fields import integer_between
 

@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 from lark import Token, Transformer
 
 from cepheus.core.errors import Diagnostic, did_you_mean
-from cepheus.core.formats.intervals import argument_name
 from cepheus.core.lists import MAX_DEPTH
 from cepheus.core.schema import Attribute, EventType
 from cepheus.core.source import Source, Span
 from cepheus.core.time import UNITS
 from cepheus.core.values import TYPE_NAMES, Value, ValueType
+from cepheus.formats.intervals import argument_name
 from cepheus.language.etalis.bare import read_bare
 from cepheus.language.etalis.policies import read_policy
 from cepheus.language.etalis.scan import MAX_NESTING

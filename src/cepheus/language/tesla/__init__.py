@@ -8,13 +8,13 @@ from cepheus.language.tesla.print import (
     format_rule,
     format_rules,
 )
-from cepheus.language.tesla.print_networks import format_network, format_node
+from cepheus.language.tesla.print_beliefs import format_belief, format_node
 from cepheus.language.tesla.reformat import reformat
 
 __all__ = [
+    "format_belief",
     "format_event_pattern",
     "format_expression",
-    "format_network",
     "format_node",
     "format_pattern",
     "format_rule",

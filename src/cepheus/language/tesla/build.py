@@ -11,19 +11,19 @@ from cepheus.core.errors import did_you_mean
 from cepheus.core.schema import Attribute, EventType
 from cepheus.core.source import Span
 from cepheus.core.values import TYPE_NAMES, as_float
+from cepheus.language.tesla.build_beliefs import BeliefBuilder
 from cepheus.language.tesla.build_expressions import Children
-from cepheus.language.tesla.build_networks import NetworkBuilder
 from cepheus.language.tesla.literals import read_count, read_number
+from cepheus.rules.belief.model import Belief
 from cepheus.rules.expressions import Aggregate, AttributeRef, Comparison, EventPattern, Expression, Parameter, Within
 from cepheus.rules.model import Aggregation, Assignment, ErrorDeclaration, Negation, Pattern, Policy, Rule, Selection
-from cepheus.rules.networks.model import Network
 from cepheus.rules.walk import walk
 
-Statement = Rule | EventType | ErrorDeclaration | Network
+Statement = Rule | EventType | ErrorDeclaration | Belief
 _NO_AGGREGATE = Aggregate("Count", EventPattern(""), None, Within(0, ""))
 
 
-class Builder(NetworkBuilder):
+class Builder(BeliefBuilder):
     """Builds rules, declarations and networks of one source at a time; ``errors`` collects the mistakes."""
 
     # ---- Statements ----------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from collections.abc import Set
 
 from lark import Token
 
-from cepheus.language.tesla.expected_in_network import either, expected_in_network
+from cepheus.language.tesla.expected_in_belief import either, expected_in_belief
 
 _WORDS = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "MIN", "EACH", "LAST", "FIRST", "EVENT", "RULE"})
 _NAMES = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "FUNCTION", "AGGREGATE"})
@@ -63,7 +63,7 @@ def expected(accepts: Set[str], before: list[Token]) -> str:
     "'and' or ')'"
     """
     if before and before[0].type == "NETWORK":
-        return either(expected_in_network(accepts, before))
+        return either(expected_in_belief(accepts, before))
     left = set(accepts)
     previous = before[-1].type if before else ""
     phrases = _starts(left, previous, before)

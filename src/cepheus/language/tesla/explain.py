@@ -113,7 +113,7 @@ def _found(token: Token) -> str:
 
 def _hint(situation: Situation, source: Source) -> str | None:
     if situation.before and situation.before[0].type == "NETWORK":
-        return _hint_in_network(situation)
+        return _hint_in_belief(situation)
     if situation.open and situation.kind == "NAME" and situation.previous in _POLICIES:
         return _unclosed(situation, source)  # the pattern goes on although the event before has not ended
     return (
@@ -124,7 +124,7 @@ def _hint(situation: Situation, source: Source) -> str | None:
     )
 
 
-def _hint_in_network(situation: Situation) -> str | None:
+def _hint_in_belief(situation: Situation) -> str | None:
     kind, accepts = situation.kind, situation.accepts
     if "LBRACE" in accepts and "GIVEN" not in accepts and kind in ("INTEGER", "FLOAT"):
         return "say how likely each state is: YES: {YES: 0.9, NO: 0.1}"

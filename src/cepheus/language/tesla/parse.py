@@ -14,9 +14,9 @@ from cepheus.core.source import Source
 from cepheus.language.tesla.explain import explain
 from cepheus.language.tesla.grammar import Grammar, grammar
 from cepheus.language.tesla.statements import statements
+from cepheus.rules.belief.model import Belief
 from cepheus.rules.expressions import EventPattern
 from cepheus.rules.model import ErrorDeclaration, Pattern, Rule, RuleSet
-from cepheus.rules.networks.model import Network
 
 MAX_ERRORS = 100
 """After this many mistakes the rest of a text is not looked at."""
@@ -37,7 +37,7 @@ def parse(text: str, name: str = "<rules>") -> RuleSet:
     """
     rules: list[Rule] = []
     declarations: list[EventType] = []
-    networks: list[Network] = []
+    beliefs: list[Belief] = []
     errors: list[ErrorDeclaration] = []
     with grammar().lock, collector_at_rest():
         reading = _Reading(Source(name, text))
@@ -47,14 +47,14 @@ def parse(text: str, name: str = "<rules>") -> RuleSet:
                 rules.append(node)
             elif isinstance(node, EventType):
                 declarations.append(node)
-            elif isinstance(node, Network):
-                networks.append(node)
+            elif isinstance(node, Belief):
+                beliefs.append(node)
             elif isinstance(node, ErrorDeclaration):
                 errors.append(node)
             if len(reading.errors) >= MAX_ERRORS:
                 break
         reading.finish()
-    return RuleSet(tuple(declarations), tuple(rules), tuple(networks), errors=tuple(errors))
+    return RuleSet(tuple(declarations), tuple(rules), tuple(beliefs), errors=tuple(errors))
 
 
 def parse_pattern(text: str, name: str = "<pattern>") -> Pattern:

@@ -7,7 +7,7 @@ from typing import assert_never
 from cepheus.core.schema import EventType
 from cepheus.core.time import format_duration, format_time
 from cepheus.core.values import ValueType, as_int
-from cepheus.language.tesla.print_networks import format_network
+from cepheus.language.tesla.print_beliefs import format_belief
 from cepheus.rules.expressions import (
     Aggregate,
     Arithmetic,
@@ -46,7 +46,7 @@ def format_rules(rules: RuleSet) -> str:
     declared = [*map(format_declaration, rules.declarations), *map(format_error, rules.errors)]
     blocks = ["\n".join(declared)] if declared else []
     blocks += [format_rule(rule) for rule in rules.rules]
-    blocks += [format_network(network) for network in rules.networks]
+    blocks += [format_belief(belief) for belief in rules.beliefs]
     return "\n\n".join(blocks) + "\n" if blocks else ""
 
 

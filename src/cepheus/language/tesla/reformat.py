@@ -11,10 +11,10 @@ from cepheus.language.tesla.comments import belongs, lay_out, start_of
 from cepheus.language.tesla.grammar import grammar
 from cepheus.language.tesla.parse import parse
 from cepheus.language.tesla.print import format_declaration, format_error, format_rule
-from cepheus.language.tesla.reformat_network import is_inside, reformat_network
+from cepheus.language.tesla.reformat_belief import is_inside, reformat_belief
 from cepheus.language.tesla.statements import statements
+from cepheus.rules.belief.model import Belief
 from cepheus.rules.model import ErrorDeclaration, Rule
-from cepheus.rules.networks.model import Network
 
 
 def reformat(text: str, name: str = "<rules>") -> str:
@@ -34,7 +34,7 @@ def reformat(text: str, name: str = "<rules>") -> str:
     source = Source(name, text)
     rules = parse(text, name)
     scan = grammar().scanner.scan(source)
-    nodes: list[Statement] = [*rules.declarations, *rules.errors, *rules.rules, *rules.networks]
+    nodes: list[Statement] = [*rules.declarations, *rules.errors, *rules.rules, *rules.beliefs]
     nodes.sort(key=lambda node: node.span.start if node.span else 0)
     comments = scan.comments
     taken = 0
@@ -47,14 +47,14 @@ def reformat(text: str, name: str = "<rules>") -> str:
         while taken < len(comments) and belongs(comments[taken], statement, following, text):
             taken += 1
         above, inside = comments[first:taken], []
-        if isinstance(node, Network):
+        if isinstance(node, Belief):
             inside = [comment for comment in above if is_inside(comment, statement)]
             above = [comment for comment in above if not is_inside(comment, statement)]
         is_declaration = isinstance(node, EventType | ErrorDeclaration)
         if output:
             output += "\n" if is_declaration and was_declaration and not above else "\n\n"
         output += lay_out(above, start_of(statement[0]), text)
-        output += reformat_network(node, statement, inside, text) if isinstance(node, Network) else _statement(node)
+        output += reformat_belief(node, statement, inside, text) if isinstance(node, Belief) else _statement(node)
         was_declaration = is_declaration
     if taken < len(comments):
         output += ("\n\n" if output else "") + lay_out(comments[taken:], None, text).rstrip("\n")

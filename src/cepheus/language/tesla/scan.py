@@ -11,7 +11,7 @@ from lark.lexer import PatternStr, TerminalDef
 
 from cepheus.core.errors import Diagnostic
 from cepheus.core.source import Source, Span
-from cepheus.language.tesla.scan_networks import classify_networks
+from cepheus.language.tesla.scan_beliefs import classify_beliefs
 from cepheus.rules.functions import AGGREGATES, FUNCTIONS
 
 MAX_NESTING = 100
@@ -92,7 +92,7 @@ class Scanner:
                 continue
             tokens.append(Lexeme(kind, text, start, end))
         _classify_calls(tokens)
-        classify_networks(tokens)
+        classify_beliefs(tokens)
         _classify_errors(tokens)
         errors += _nesting(tokens, source)
         return Scan(tokens, comments, errors)

@@ -8,7 +8,7 @@ from cepheus.plan.split.margins import Demand, margins
 from cepheus.plan.split.model import ByBand, Reason, WayName
 from cepheus.plan.split.search import Attributes, Obstacle, carries, search
 from cepheus.plan.split.ties import Distance, at_site, at_terminator, learn
-from cepheus.plan.uncertain import AttributeKey
+from cepheus.plan.split.uncertain import AttributeKey
 from cepheus.rules.check import Checked
 
 

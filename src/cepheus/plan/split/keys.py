@@ -7,7 +7,7 @@ from cepheus.plan.split.component import Component
 from cepheus.plan.split.model import Reason, WayName
 from cepheus.plan.split.search import Attributes, Obstacle, search
 from cepheus.plan.split.ties import Distance
-from cepheus.plan.uncertain import AttributeKey
+from cepheus.plan.split.uncertain import AttributeKey
 from cepheus.rules.check import Checked
 
 

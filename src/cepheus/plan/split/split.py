@@ -14,7 +14,7 @@ from cepheus.plan.split.model import ByBand, ByKey, BySlice, Reason, RuleGroup, 
 from cepheus.plan.split.reads import reads, reads_in_order
 from cepheus.plan.split.search import Attributes
 from cepheus.plan.split.slices import find_slices
-from cepheus.plan.uncertain import AttributeKey
+from cepheus.plan.split.uncertain import AttributeKey
 from cepheus.rules.check import Checked
 from cepheus.rules.resolve import resolve
 

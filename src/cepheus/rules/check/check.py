@@ -9,6 +9,7 @@ from cepheus.core.errors import Diagnostic, RuleError
 from cepheus.core.schema import Schema
 from cepheus.rules.check.assignments import assignments
 from cepheus.rules.check.attributes import attributes
+from cepheus.rules.check.belief import beliefs
 from cepheus.rules.check.cycles import cycles
 from cepheus.rules.check.errors import equalities, errors, with_errors
 from cepheus.rules.check.findings import Findings
@@ -18,7 +19,6 @@ from cepheus.rules.check.intervals.mixing import mixing
 from cepheus.rules.check.intervals.uncertain import refuse_declared_errors
 from cepheus.rules.check.known import known_types
 from cepheus.rules.check.names import names
-from cepheus.rules.check.networks import networks
 from cepheus.rules.check.parameters import parameters
 from cepheus.rules.check.ranges import ranges
 from cepheus.rules.check.scope import RuleScope, scope_of
@@ -89,7 +89,7 @@ def _check(rules: RuleSet, schema: Schema | None, closed: bool | None) -> Checke
     mixing(named, findings)
     declared_errors = errors(named, known, inferred, findings)
     refuse_declared_errors(intervals, declared_errors, findings)
-    networks(named, findings)
+    beliefs(named, findings)
     mistakes = findings.errors()
     if mistakes:
         raise RuleError(mistakes)

@@ -16,27 +16,27 @@ from cepheus.core.companions import Companions, error_of_record
 from cepheus.core.distribution import Distribution, as_distribution
 from cepheus.core.errors import EventError, OptionError, Place, did_you_mean
 from cepheus.core.event import Event
-from cepheus.core.formats.arguments import data_names, is_unnamed
-from cepheus.core.formats.attributes import missing_value
-from cepheus.core.formats.cells import (
+from cepheus.core.lists import text_column
+from cepheus.core.schema import Attribute, EventType, Schema
+from cepheus.core.time import TimeUnit
+from cepheus.core.time_check import TimeCheck
+from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType, from_arrow
+from cepheus.formats.arguments import data_names, is_unnamed
+from cepheus.formats.attributes import missing_value
+from cepheus.formats.cells import (
     Uncertain,
     coerce_id,
     coerce_probability,
     coerce_value,
     kind_of_value,
 )
-from cepheus.core.formats.columnar import array_rows, check_columns, check_type_column
-from cepheus.core.formats.conform import conform
-from cepheus.core.formats.frames import arrow_table
-from cepheus.core.formats.intake import Intake, IntakeOptions
-from cepheus.core.formats.intervals import ARGUMENTS, END, START, argument_name, named
-from cepheus.core.formats.problems import BadEvents, lacking, placed, shown
-from cepheus.core.lists import text_column
-from cepheus.core.schema import Attribute, EventType, Schema
-from cepheus.core.time import TimeUnit
-from cepheus.core.time_check import TimeCheck
-from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType, from_arrow
-from cepheus.plan.columns import list_refused
+from cepheus.formats.columnar import array_rows, check_columns, check_type_column
+from cepheus.formats.conform import conform
+from cepheus.formats.frames import arrow_table
+from cepheus.formats.intake import Intake, IntakeOptions
+from cepheus.formats.intervals import ARGUMENTS, END, START, argument_name, named
+from cepheus.formats.problems import BadEvents, lacking, placed, shown
+from cepheus.plan.pattern.columns import list_refused
 from cepheus.runtime.embedded.own_fields import ids_of, number_of, probability_of, with_own_fields
 from cepheus.runtime.embedded.settle import Key, kinds_in, refuse_conflicts, untold
 

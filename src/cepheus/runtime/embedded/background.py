@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from cepheus.core.batch import python_values
 from cepheus.core.errors import EventError, OptionError
-from cepheus.core.formats.frames import arrow_table
-from cepheus.core.formats.problems import shown
 from cepheus.core.lists import checked_list
 from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType, from_arrow
+from cepheus.formats.frames import arrow_table
+from cepheus.formats.problems import shown
 from cepheus.rules.interval.model import Knowledge, Relation
 from cepheus.runtime.embedded.admission import ArrowTable, from_datetime
 from cepheus.runtime.embedded.facts_file import read_facts

@@ -7,18 +7,18 @@ from typing import Any
 
 from cepheus.core.errors import OptionError, RuleError, did_you_mean
 from cepheus.core.schema import Attribute, EventType, Schema
-from cepheus.engine.mixed import types_read
+from cepheus.engine.assembly.mixed import types_read
+from cepheus.rules.belief.model import Belief
 from cepheus.rules.check import Checked, check
 from cepheus.rules.expressions import AttributeRef, EventPattern
 from cepheus.rules.interval.model import IntervalRule
 from cepheus.rules.json_form import from_json, to_json
 from cepheus.rules.model import AnyRule, Pattern, Rule, RuleSet
-from cepheus.rules.networks.model import Network
 from cepheus.rules.walk import walk
 from cepheus.runtime.embedded.redeclared import refuse_redeclared
 from cepheus.runtime.embedded.subscriptions import refuse_beyond_content
-from cepheus.uncertainty.bayes.network import RuleNetwork
-from cepheus.uncertainty.bayes.networks import network_of, networks_of
+from cepheus.uncertainty.belief.belief import RuleBelief
+from cepheus.uncertainty.belief.beliefs import belief_of, beliefs_of
 
 _PROBE = "subscription"
 
@@ -64,35 +64,35 @@ class Catalog:
 
         An added network takes the place of the one that its rule has.
         """
-        replaced = {network.rule for network in added.networks}
-        kept = tuple(network for network in self.checked.rules.networks if network.rule not in replaced)
-        present = replace(self.checked.rules, networks=kept)
+        replaced = {belief.rule for belief in added.beliefs}
+        kept = tuple(belief for belief in self.checked.rules.beliefs if belief.rule not in replaced)
+        present = replace(self.checked.rules, beliefs=kept)
         checked = check(present + added, schema=self.data, closed=self.closed)
         known = {rule.name for rule in self.rules}
         catalog = replace(self, checked=checked)
         refuse_redeclared(self.checked.rules, self.types, catalog.types)
         return catalog, tuple(r for r in checked.rules.all_rules if r.name not in known)
 
-    def networks(self, among: tuple[Network, ...] | None = None) -> dict[str, RuleNetwork]:
+    def beliefs(self, among: tuple[Belief, ...] | None = None) -> dict[str, RuleBelief]:
         """Give the networks of rules, or only some of them, by the name of the rule, each evaluated once."""
         rules = self.checked.rules
-        return networks_of(rules if among is None else replace(rules, networks=among))
+        return beliefs_of(rules if among is None else replace(rules, beliefs=among))
 
-    def network(self, name: str) -> RuleNetwork:
+    def belief(self, name: str) -> RuleBelief:
         """Give the network of a rule; that of a rule to which nothing was added is as the rule itself says."""
-        return network_of(self.checked.rules, name)
+        return belief_of(self.checked.rules, name)
 
-    def with_network(self, network: RuleNetwork) -> Catalog:
+    def with_belief(self, belief: RuleBelief) -> Catalog:
         """Put a network in place of its rule's; OptionError if it is that of another rule."""
         rules = self.checked.rules
-        if self.network(network.added.rule).rule != network.rule:
+        if self.belief(belief.added.rule).rule != belief.rule:
             raise OptionError.of(
                 "network",
-                f"this network is of another rule that is called '{network.rule.name}'",
+                f"this network is of another rule that is called '{belief.rule.name}'",
                 hint="edit the network that the session gives",
             )
-        others = tuple(other for other in rules.networks if other.rule != network.added.rule)
-        return replace(self, checked=replace(self.checked, rules=replace(rules, networks=(*others, network.added))))
+        others = tuple(other for other in rules.beliefs if other.rule != belief.added.rule)
+        return replace(self, checked=replace(self.checked, rules=replace(rules, beliefs=(*others, belief.added))))
 
     def without(self, name: str) -> Catalog:
         """Take a rule away. The type it defined stays known, so that rules that use it remain right.
@@ -115,10 +115,8 @@ class Catalog:
             if isinstance(found[0], IntervalRule) and all(composite.name not in types_read(rule) for rule in left):
                 composite = replace(composite, attributes=tuple(replace(a, type=None) for a in composite.attributes))
             declarations = (*declarations, composite)
-        networks = tuple(network for network in self.checked.rules.networks if network.rule != name)
-        rules = replace(
-            present, declarations=declarations, rules=remaining, interval_rules=intervals, networks=networks
-        )
+        beliefs = tuple(belief for belief in self.checked.rules.beliefs if belief.rule != name)
+        rules = replace(present, declarations=declarations, rules=remaining, interval_rules=intervals, beliefs=beliefs)
         return replace(self, checked=check(rules, schema=self.data, closed=self.closed))
 
     def hearing(self, pattern: EventPattern) -> Catalog:

@@ -12,13 +12,13 @@ import numpy as np
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import EventError, Place
 from cepheus.core.event import Event
-from cepheus.core.formats.intake import Chunk
-from cepheus.core.formats.problems import BadEvents, OnBadEvent, shown
-from cepheus.core.formats.read import EventFile
 from cepheus.core.schema import ID_FIELD
 from cepheus.core.time import MAX_TIME, format_duration, format_time
 from cepheus.core.values import ValueType
-from cepheus.engine.ties import TieCounts
+from cepheus.engine.base.ties import TieCounts
+from cepheus.formats.intake import Chunk
+from cepheus.formats.problems import BadEvents, OnBadEvent, shown
+from cepheus.formats.read import EventFile
 from cepheus.runtime.embedded.merge import merge
 from cepheus.runtime.embedded.order import ReorderBuffer
 from cepheus.runtime.embedded.settle import Key, kinds_in, refuse_conflicts, untold

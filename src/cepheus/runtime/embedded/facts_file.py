@@ -6,11 +6,11 @@ from math import isinf
 from pathlib import Path
 
 from cepheus.core.errors import EventError, OptionError
-from cepheus.core.formats.csv_text import split_line
-from cepheus.core.formats.problems import shown
 from cepheus.core.lists import list_of_text
 from cepheus.core.time import parse_time
 from cepheus.core.values import INT_MAX, INT_MIN, Value
+from cepheus.formats.csv_text import split_line
+from cepheus.formats.problems import shown
 from cepheus.rules.interval.model import Relation
 
 Cell = str | None

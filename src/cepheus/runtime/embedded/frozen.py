@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch, Provenance
 from cepheus.core.time import MAX_TIME, MIN_TIME
-from cepheus.engine import snapshot_form as form
+from cepheus.engine.base import snapshot_form as form
 
 
 def freeze(batch: EventBatch) -> tuple[dict[str, Any], bytes]:

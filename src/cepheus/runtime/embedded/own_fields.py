@@ -8,10 +8,10 @@ from types import NoneType
 
 from cepheus.core.errors import EventError
 from cepheus.core.event import Event, EventId
-from cepheus.core.formats.cells import Uncertain, coerce_id, coerce_probability, coerce_value
-from cepheus.core.formats.problems import shown
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType, as_float, as_int
+from cepheus.formats.cells import Uncertain, coerce_id, coerce_probability, coerce_value
+from cepheus.formats.problems import shown
 
 _ID_TYPES = (int, str, NoneType)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cepheus.core.errors import RuleError
 from cepheus.core.schema import Attribute, EventType, Schema
-from cepheus.engine.mixed import types_read
+from cepheus.engine.assembly.mixed import types_read
 from cepheus.rules.model import RuleSet
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cepheus.core.companions import Companion, Normal, Uniform
 from cepheus.core.time import MAX_TIME, TimeUnit
 from cepheus.core.values import INT_MAX
-from cepheus.engine import snapshot_form as form
+from cepheus.engine.base import snapshot_form as form
 from cepheus.rules.json_fields import fail, integer_between
 
 _MOST_DRAWS = 10**9

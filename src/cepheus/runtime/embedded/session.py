@@ -18,13 +18,13 @@ from cepheus.core.errors import CepheusError, OptionError, did_you_mean
 from cepheus.core.event import Event
 from cepheus.core.time import MAX_TIME, TimeUnit
 from cepheus.core.time_check import TimeCheck
-from cepheus.engine import snapshot_form as form
-from cepheus.engine.limits import DEFAULT_LIMIT
-from cepheus.engine.networked import NetworkedEngine
-from cepheus.engine.progress import goals_of
-from cepheus.engine.registry import AUTO, create, networked, threads_for
-from cepheus.engine.snapshot import pack, restoring, unpack
-from cepheus.engine.ties import TieCounts
+from cepheus.engine.assembly.progress import goals_of
+from cepheus.engine.assembly.registry import AUTO, create, threads_for, weighted
+from cepheus.engine.assembly.weighted import WeightedEngine
+from cepheus.engine.base import snapshot_form as form
+from cepheus.engine.base.limits import DEFAULT_LIMIT
+from cepheus.engine.base.snapshot import pack, restoring, unpack
+from cepheus.engine.base.ties import TieCounts
 from cepheus.language.tesla import parse_event_pattern
 from cepheus.plan.split.reads import reads
 from cepheus.rules.model import RuleSet
@@ -36,12 +36,12 @@ from cepheus.runtime.embedded.order import ReorderBuffer, no_sequence
 from cepheus.runtime.embedded.saved import HEADER
 from cepheus.runtime.embedded.sources import RuleSource, read_rules
 from cepheus.runtime.embedded.subscriptions import Callback, Subscription, Subscriptions, call_all, in_order_of_time
-from cepheus.uncertainty.bayes.network import RuleNetwork
+from cepheus.uncertainty.belief.belief import RuleBelief
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 from cepheus.uncertainty.verdict import Observer
 
 if TYPE_CHECKING:
-    from cepheus.engine.goals.progress import Goal
+    from cepheus.plan.interval.progress import Goal
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")
@@ -109,7 +109,7 @@ class Session:
             catalog.rules,
             catalog.types,
             limit=limit,
-            networks=catalog.networks(),
+            beliefs=catalog.beliefs(),
             calculus=calculus,
             observe=observe,
             threads=threads,
@@ -215,35 +215,35 @@ class Session:
         self._require_running()
         rules = read_rules(source, self._unit)
         catalog, added = self._catalog.with_rules(rules)
-        networks = catalog.networks(rules.networks)
+        beliefs = catalog.beliefs(rules.beliefs)
         self._expect(catalog)
         try:
-            engine = NetworkedEngine.around(self._engine) if networks else self._engine
+            engine = WeightedEngine.around(self._engine) if beliefs else self._engine
             engine.deploy(added, self._admission.settled_in(catalog.types))
         except CepheusError:
             self._expect(self._catalog)
             raise
-        if isinstance(engine, NetworkedEngine):
-            for network in networks.values():
-                engine.set_network(network)
+        if isinstance(engine, WeightedEngine):
+            for belief in beliefs.values():
+                engine.set_belief(belief)
         self._catalog, self._engine = catalog, engine
         return tuple(str(rule.name) for rule in added)
 
-    def network(self, rule: str) -> RuleNetwork:
+    def belief(self, rule: str) -> RuleBelief:
         """Give the Bayesian network of a deployed rule, to look at it or to edit it and put it back."""
-        return self._catalog.network(rule)
+        return self._catalog.belief(rule)
 
-    def set_network(self, network: RuleNetwork) -> float:
+    def set_belief(self, belief: RuleBelief) -> float:
         """Give a deployed rule another network and evaluate it; gives the probability that it has outside all periods.
 
         Composite events that the rule makes from now on have it as a factor of their own probability.
         """
         self._require_running()
-        catalog = self._catalog.with_network(network)
-        engine = NetworkedEngine.around(self._engine)
-        engine.set_network(network)
+        catalog = self._catalog.with_belief(belief)
+        engine = WeightedEngine.around(self._engine)
+        engine.set_belief(belief)
         self._catalog, self._engine = catalog, engine
-        return network.probability()
+        return belief.probability()
 
     def withdraw(self, name: str) -> None:
         """Take a rule away, with all it remembers."""
@@ -328,7 +328,7 @@ class Session:
         name = header["engine"]
         engine = create(name, limit=self._limit, calculus=calculus, threads=threads_for(name, self._threads))
         engine.restore(blobs["engine"])
-        engine = networked(engine, catalog.networks())
+        engine = weighted(engine, catalog.beliefs())
         self._catalog, self._engine = catalog, engine
         self._unit, self._sequence = TimeUnit(header["unit"]), header["sequence"]
         self._uncertain, self._calculus = header["uncertain"], calculus

@@ -11,9 +11,9 @@ from cepheus.core.companions import Companions
 from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.time import TimeUnit
 from cepheus.core.time_check import TimeCheck
-from cepheus.engine.limits import DEFAULT_LIMIT
-from cepheus.engine.registry import AUTO
-from cepheus.engine.ties import TieCounts
+from cepheus.engine.assembly.registry import AUTO
+from cepheus.engine.base.limits import DEFAULT_LIMIT
+from cepheus.engine.base.ties import TieCounts
 from cepheus.plan.split import ByBand, WayName
 from cepheus.rules.check import Checked
 from cepheus.rules.model import RuleSet

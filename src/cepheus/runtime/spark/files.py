@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch, Provenance
 from cepheus.core.distribution import parse_distribution
-from cepheus.core.formats.cells import id_of_text
-from cepheus.core.formats.table import as_uncertain
 from cepheus.core.schema import EventType
 from cepheus.core.values import ValueType
+from cepheus.formats.cells import id_of_text
+from cepheus.formats.table import as_uncertain
 from cepheus.rules.check import Checked
 from cepheus.rules.model import RuleSet
 from cepheus.runtime.spark.detect import Detection, cores, find

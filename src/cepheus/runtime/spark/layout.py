@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from cepheus.core.batch import ColumnKey, EventBatch, Ids
 from cepheus.core.errors import EventError
 from cepheus.core.event import EventId
-from cepheus.core.formats.cells import id_of_text
 from cepheus.core.lists import list_column, text_column
 from cepheus.core.schema import EventType, Schema
 from cepheus.core.values import ValueType
-from cepheus.plan.uncertain import AttributeKey
+from cepheus.formats.cells import id_of_text
+from cepheus.plan.split.uncertain import AttributeKey
 from cepheus.runtime.spark.error_layout import NO_ERRORS, ErrorLayout, probabilities
 from cepheus.runtime.spark.homes import HOME_COLUMN
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from cepheus.core.errors import Diagnostic, RuleError
 from cepheus.core.schema import EventType, Schema
 from cepheus.core.values import ValueType
-from cepheus.engine.limits import DEFAULT_LIMIT
-from cepheus.engine.registry import AUTO, create
+from cepheus.engine.assembly.registry import AUTO, create
+from cepheus.engine.base.limits import DEFAULT_LIMIT
 from cepheus.plan.split import ByBand, Split, WayName, Whole, split
-from cepheus.plan.uncertain import AttributeKey, uncertain_attributes
+from cepheus.plan.split.uncertain import AttributeKey, uncertain_attributes
+from cepheus.rules.belief.model import Belief
 from cepheus.rules.check import Checked, check
 from cepheus.rules.model import AnyRule, RuleSet
-from cepheus.rules.networks.model import Network
 from cepheus.rules.resolve import resolve
 from cepheus.runtime.spark.error_layout import ErrorLayout
 from cepheus.runtime.spark.interval_looks import interval_looks
@@ -25,7 +25,7 @@ from cepheus.runtime.spark.pushdown import Condition, Pushdown, looks, settled_i
 from cepheus.runtime.spark.routing import Routed
 from cepheus.runtime.spark.shard import GroupJob, Job
 from cepheus.runtime.spark.sources import Naming, Source, kind_of, schema_of
-from cepheus.uncertainty.bayes.networks import networks_of
+from cepheus.uncertainty.belief.beliefs import beliefs_of
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 
 
@@ -73,16 +73,16 @@ class Planned:
                 one.shards,
                 (edges or {}).get(one.shards.start, ()),
                 isinstance(one.group.way, ByBand),
-                self._networks(one.group.rules),
+                self._beliefs(one.group.rules),
                 options.calculus,
             )
             for one in routed
         )
         return Job(self.events, self.composites, groups)
 
-    def _networks(self, rules: Sequence[AnyRule]) -> tuple[Network, ...]:
+    def _beliefs(self, rules: Sequence[AnyRule]) -> tuple[Belief, ...]:
         names = {rule.name for rule in rules}
-        return tuple(network for network in self.checked.rules.networks if network.rule in names)
+        return tuple(belief for belief in self.checked.rules.beliefs if belief.rule in names)
 
 
 def plan(
@@ -107,7 +107,7 @@ def plan(
     declared = {event_type.name for event_type in checked.rules.declarations}
     inputs = {event_type.name: event_type for event_type in settled_inputs(found.inputs, declared, places)}
     types = Schema({**checked.composites, **inputs}.values())
-    create(options.engine, checked.rules.all_rules, types, networks=networks_of(checked.rules))  # or say why not
+    create(options.engine, checked.rules.all_rules, types, beliefs=beliefs_of(checked.rules))  # or say why not
     events = EventLayout.of(
         tuple(inputs.values()),
         ids=id_kind(sources, naming, wanted=options.provenance),
@@ -131,7 +131,7 @@ def plan(
     composites = CompositeLayout.of(
         checked.composites,
         provenance=options.provenance,
-        probability=bool(checked.rules.networks or uncertain or doubtful),
+        probability=bool(checked.rules.beliefs or uncertain or doubtful),
         heads=[rule.head.name for rule in checked.rules.interval_rules],
         uncertain=uncertain,
     )

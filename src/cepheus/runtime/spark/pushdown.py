@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from cepheus.core.schema import TIME_ATTRIBUTE, EventType
 from cepheus.core.values import ValueType, as_int
 from cepheus.language.tesla.print import format_expression
-from cepheus.plan.uncertain import AttributeKey
+from cepheus.plan.split.uncertain import AttributeKey
 from cepheus.rules.expressions import (
     Arithmetic,
     AttributeRef,

@@ -11,16 +11,16 @@ import pyarrow as pa
 from cepheus.core.batch import EventBatch
 from cepheus.core.schema import Schema
 from cepheus.core.time import MAX_TIME, MIN_TIME
-from cepheus.engine.interface import Engine
-from cepheus.engine.registry import create
-from cepheus.engine.ties import TieCounts
+from cepheus.engine.assembly.registry import create
+from cepheus.engine.base.interface import Engine
+from cepheus.engine.base.ties import TieCounts
+from cepheus.rules.belief.model import Belief
 from cepheus.rules.interval.reach import points
 from cepheus.rules.model import AnyRule, Rule, RuleSet
-from cepheus.rules.networks.model import Network
 from cepheus.runtime.spark.homes import HOME_COLUMN, with_home, with_homes
 from cepheus.runtime.spark.layout import SHARD, TYPE, CompositeLayout, EventLayout
 from cepheus.runtime.spark.order import settle_ties
-from cepheus.uncertainty.bayes.networks import networks_of
+from cepheus.uncertainty.belief.beliefs import beliefs_of
 from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 
 FEED = 1 << 16
@@ -42,7 +42,7 @@ class GroupJob:
     shards: range
     edges: tuple[int, ...] = ()
     homes: bool = False
-    networks: tuple[Network, ...] = ()
+    beliefs: tuple[Belief, ...] = ()
     calculus: Calculus = DEFAULT_CALCULUS
 
     def start(self) -> Engine:
@@ -51,8 +51,8 @@ class GroupJob:
         if self.homes:
             rules = tuple(with_home(rule) if isinstance(rule, Rule) else rule for rule in rules)
             schema = with_homes(schema)
-        networks = networks_of(RuleSet.of(rules, self.networks))
-        return create(self.engine, rules, schema, limit=self.limit, networks=networks, calculus=self.calculus)
+        beliefs = beliefs_of(RuleSet.of(rules, self.beliefs))
+        return create(self.engine, rules, schema, limit=self.limit, beliefs=beliefs, calculus=self.calculus)
 
     @property
     def points(self) -> tuple[int, ...]:

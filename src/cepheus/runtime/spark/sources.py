@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from cepheus.core.companions import Companions
 from cepheus.core.errors import OptionError, did_you_mean
-from cepheus.core.formats.intervals import START, argument_name
 from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import ValueType
+from cepheus.formats.intervals import START, argument_name
 from cepheus.rules.expressions import EventPattern
 from cepheus.rules.interval.model import Atom
 from cepheus.rules.model import RuleSet

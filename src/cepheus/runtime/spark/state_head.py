@@ -15,8 +15,8 @@ from typing import Any
 
 from cepheus.core.errors import SnapshotError
 from cepheus.core.time import MIN_TIME
-from cepheus.engine import snapshot_form as form
-from cepheus.engine.snapshot import restoring
+from cepheus.engine.base import snapshot_form as form
+from cepheus.engine.base.snapshot import restoring
 from cepheus.rules.json_fields import integer_between
 
 FORMAT = 2

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.time import MIN_TIME
-from cepheus.engine.interface import Engine
+from cepheus.engine.base.interface import Engine
 from cepheus.runtime.spark.state_head import Head, Piece
 
 _MOST_KEPT = 64

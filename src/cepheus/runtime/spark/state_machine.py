@@ -18,9 +18,9 @@ import pyarrow as pa
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.time import MAX_TIME, MIN_TIME
-from cepheus.engine import snapshot_form as form
-from cepheus.engine.snapshot import restoring
-from cepheus.engine.ties import TieCounts
+from cepheus.engine.base import snapshot_form as form
+from cepheus.engine.base.snapshot import restoring
+from cepheus.engine.base.ties import TieCounts
 from cepheus.runtime.spark.state_head import Base, Head, Piece, refuse_other_rules
 from cepheus.runtime.spark.state_live import Live, LiveShards, ShardWork, missed
 from cepheus.runtime.spark.state_store import ShardStore, read_blob, remove_blob, write_blob

@@ -26,7 +26,7 @@ def fingerprint(job: Job, group: GroupJob) -> str:
     """Give a digest that is equal for equal rules that are split in the same way."""
     known = [to_json(RuleSet.of(group.rules)), _types(group), repr(job.events), len(group.shards), group.engine]
     known.append(repr(group.calculus))
-    known += [network.rule for network in group.networks]  # their tables may change, what they weigh may not
+    known += [belief.rule for belief in group.beliefs]  # their tables may change, what they weigh may not
     known += _facts(group)
     return _digest(known)
 
@@ -46,7 +46,7 @@ class Described:
     shards: tuple[int, ...]
     engine: str
     calculus: str
-    networks: tuple[str, ...]
+    beliefs: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Give all of it in plain words and lists."""
@@ -71,7 +71,7 @@ def describe(job: Job) -> Described:
         shards=tuple(len(group.shards) for group in groups),
         engine=groups[0].engine,
         calculus=_digest(repr(groups[0].calculus)),
-        networks=tuple(sorted({network.rule for group in groups for network in group.networks})),
+        beliefs=tuple(sorted({belief.rule for group in groups for belief in group.beliefs})),
     )
 
 
@@ -120,7 +120,7 @@ def _other_circumstances(old: Described, new: Described) -> str:
         return "the columns of the events, or their types, have changed"
     if old.engine != new.engine:
         return f"the engine was '{old.engine}' and now is '{new.engine}'"
-    if old.networks != new.networks:
+    if old.beliefs != new.beliefs:
         return "other rules of them have networks"
     if old.calculus != new.calculus:
         return "probabilities are worked out in another way"

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.values import ValueType
-from cepheus.engine.ties import TieCounts
+from cepheus.engine.base.ties import TieCounts
 from cepheus.runtime.spark.layout import CompositeLayout
 from cepheus.runtime.spark.query_start import DESCRIBED
 from cepheus.runtime.spark.state_machine import Outcome

@@ -17,7 +17,7 @@ from pyspark.sql.types import BinaryType, IntegerType, LongType, StructField, St
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.time import MIN_TIME
-from cepheus.engine.interface import Engine
+from cepheus.engine.base.interface import Engine
 from cepheus.runtime.spark.layout import TIME
 from cepheus.runtime.spark.order import tied_rows
 from cepheus.runtime.spark.shard import Job

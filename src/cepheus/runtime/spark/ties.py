@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from cepheus.core.batch import EventBatch, Provenance
 from cepheus.core.errors import OptionError
-from cepheus.engine.ties import TieCounts
+from cepheus.engine.base.ties import TieCounts
 from cepheus.runtime.spark.layout import CompositeLayout
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cepheus.core.errors import OptionError
-from cepheus.runtime.network.strategy import Strategy
+from cepheus.runtime.network.protocol.strategy import Strategy
 from cepheus.runtime.network.transport.address import Address
 from cepheus.runtime.network.transport.config import ClientConfig, Limits, NeighbourConfig, TlsConfig, read_config
 

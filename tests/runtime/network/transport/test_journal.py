@@ -12,8 +12,8 @@ import pytest
 
 from cepheus.core.errors import OptionError, SnapshotError
 from cepheus.core.event import Event
-from cepheus.runtime.network.messages import Publish, Start, Tick
-from cepheus.runtime.network.node import Told
+from cepheus.runtime.network.processor.node import Told
+from cepheus.runtime.network.protocol.messages import Publish, Start, Tick
 from cepheus.runtime.network.transport.beside import Beside
 from cepheus.runtime.network.transport.config import NodeConfig
 from cepheus.runtime.network.transport.host import NodeHost

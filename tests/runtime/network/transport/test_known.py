@@ -17,10 +17,10 @@ from cepheus.core.errors import EventError
 from cepheus.network import AsyncClient, AsyncSource
 from cepheus.rules.check import check
 from cepheus.rules.model import Rule
-from cepheus.runtime.network.columns import EventColumns
-from cepheus.runtime.network.messages import DeployRules, Ordered, Renew, Start
-from cepheus.runtime.network.processor import Processor
-from cepheus.runtime.network.strategy import Options, Strategy
+from cepheus.runtime.network.processor.processor import Processor
+from cepheus.runtime.network.protocol.event_columns import EventColumns
+from cepheus.runtime.network.protocol.messages import DeployRules, Ordered, Renew, Start
+from cepheus.runtime.network.protocol.strategy import Options, Strategy
 from cepheus.runtime.network.transport.known import KnownTypes, TypeBook, check_events
 
 HEAT = "define Hot(k: int) from Heat(k=$k) where k=$k"

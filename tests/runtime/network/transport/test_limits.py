@@ -22,8 +22,8 @@ from cepheus.core.time import DAY
 from cepheus.network import AsyncClient, NetworkError
 from cepheus.rules.expressions import AttributeRef, Comparison, EventPattern, Parameter
 from cepheus.rules.model import Pattern, Rule
-from cepheus.runtime.network.link import Frame, LinkEnd, encode_frame
-from cepheus.runtime.network.messages import (
+from cepheus.runtime.network.protocol.link import Frame, LinkEnd, encode_frame
+from cepheus.runtime.network.protocol.messages import (
     VERSION,
     Activate,
     AttachSink,

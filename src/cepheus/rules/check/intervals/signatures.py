@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from cepheus.core.formats.intervals import argument_name
 from cepheus.core.schema import Attribute, EventType
 from cepheus.core.source import Span
+from cepheus.formats.intervals import argument_name
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.check.known import KnownTypes
 from cepheus.rules.check.wording import line_of

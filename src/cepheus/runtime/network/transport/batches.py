@@ -7,7 +7,7 @@ import numpy as np
 from cepheus.core.batch import EventBatch, python_values
 from cepheus.core.event import EventId
 from cepheus.core.values import Value, ValueType
-from cepheus.runtime.network.columns import EventColumns, Shape
+from cepheus.runtime.network.protocol.event_columns import EventColumns, Shape
 from cepheus.runtime.network.transport.carried import no_lists
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from cepheus.core.errors import EventError
 from cepheus.core.values import INT_MAX, INT_MIN
-from cepheus.runtime.network.columns import EventColumns
+from cepheus.runtime.network.protocol.event_columns import EventColumns
 
 SCALARS: dict[type, str] = {bool: "a bool", int: "an int", float: "a double", str: "a text"}
 """The types of values that a network carries, in words."""

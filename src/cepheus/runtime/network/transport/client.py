@@ -22,9 +22,9 @@ from cepheus.core.errors import CepheusError, RuleError, render
 from cepheus.language.tesla import parse, parse_event_pattern
 from cepheus.rules.check import check
 from cepheus.rules.model import RuleSet
-from cepheus.runtime.network.codec import encode
-from cepheus.runtime.network.link import Frame, LinkEnd
-from cepheus.runtime.network.messages import (
+from cepheus.runtime.network.protocol.codec import encode
+from cepheus.runtime.network.protocol.link import Frame, LinkEnd
+from cepheus.runtime.network.protocol.messages import (
     Admitted,
     AttachSink,
     AttachSource,
@@ -37,7 +37,7 @@ from cepheus.runtime.network.messages import (
     Refused,
     WithdrawRules,
 )
-from cepheus.runtime.network.supported import check_supported
+from cepheus.runtime.network.protocol.supported import check_supported
 from cepheus.runtime.network.transport.access import FATAL, Access, refused, status, unreachable
 from cepheus.runtime.network.transport.connection import Connection
 from cepheus.runtime.network.transport.hello import (

@@ -13,7 +13,7 @@ from cepheus.core.errors import CepheusError, Diagnostic, OptionError, Place, di
 from cepheus.core.time import DAY, SECOND, parse_duration
 from cepheus.core.toml_file import read_toml
 from cepheus.core.toml_lines import Path as KeyPath
-from cepheus.runtime.network.strategy import Filter, Masters, Options, Strategy
+from cepheus.runtime.network.protocol.strategy import Filter, Masters, Options, Strategy
 from cepheus.runtime.network.transport.address import LOOPBACK, Address, AddressError, parse_address
 
 T = TypeVar("T")

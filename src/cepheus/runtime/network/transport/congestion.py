@@ -11,7 +11,7 @@ import json
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from cepheus.runtime.network.codec import MessageError
+from cepheus.runtime.network.protocol.codec import MessageError
 
 _REPEAT = 0.5
 _VALID = 2.0

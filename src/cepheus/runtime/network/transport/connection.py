@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Protocol
 
-from cepheus.runtime.network.link import Frame, LinkEnd, encode_frame
+from cepheus.runtime.network.protocol.link import Frame, LinkEnd, encode_frame
 from cepheus.runtime.network.transport.pieces import FrameReader, encode_frames, pieces
 
 _BUNDLE = 256 * 1024

@@ -6,9 +6,9 @@ import json
 from dataclasses import asdict, dataclass
 
 from cepheus.core.errors import CepheusError
-from cepheus.runtime.network.codec import MessageError
-from cepheus.runtime.network.link import Frame, LinkEnd
-from cepheus.runtime.network.messages import VERSION
+from cepheus.runtime.network.protocol.codec import MessageError
+from cepheus.runtime.network.protocol.link import Frame, LinkEnd
+from cepheus.runtime.network.protocol.messages import VERSION
 from cepheus.runtime.network.transport.pieces import LONGEST
 
 SERVICE = "cepheus.network.v1.Node"

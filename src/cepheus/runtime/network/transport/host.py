@@ -14,8 +14,10 @@ from pathlib import Path
 
 from cepheus.core.errors import Diagnostic, OptionError, Place, SnapshotError
 from cepheus.core.time import MAX_TIME
-from cepheus.runtime.network.link import Frame, LinkEnd
-from cepheus.runtime.network.messages import (
+from cepheus.runtime.network.processor.node import Node, OutFrame
+from cepheus.runtime.network.processor.processor import Processor
+from cepheus.runtime.network.protocol.link import Frame, LinkEnd
+from cepheus.runtime.network.protocol.messages import (
     AttachSink,
     AttachSource,
     DetachSink,
@@ -25,8 +27,6 @@ from cepheus.runtime.network.messages import (
     Message,
     Publish,
 )
-from cepheus.runtime.network.node import Node, OutFrame
-from cepheus.runtime.network.processor import Processor
 from cepheus.runtime.network.transport.beside import Beside
 from cepheus.runtime.network.transport.config import NodeConfig
 from cepheus.runtime.network.transport.congestion import Congestion, Note

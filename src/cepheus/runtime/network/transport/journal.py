@@ -21,8 +21,8 @@ from typing import Self
 
 from cepheus.core.errors import CepheusError, OptionError, Place, SnapshotError
 from cepheus.core.private_folder import why_not_private
-from cepheus.runtime.network.codec import MessageError, decode, encode
-from cepheus.runtime.network.node import Told
+from cepheus.runtime.network.processor.node import Told
+from cepheus.runtime.network.protocol.codec import MessageError, decode, encode
 
 log = logging.getLogger("cepheus.node")
 

@@ -16,8 +16,8 @@ from cepheus.rules.check import check
 from cepheus.rules.expressions import AttributeRef, EventPattern
 from cepheus.rules.model import Rule, RuleSet
 from cepheus.rules.walk import walk
-from cepheus.runtime.network.columns import EventColumns
-from cepheus.runtime.network.processor import Processor
+from cepheus.runtime.network.processor.processor import Processor
+from cepheus.runtime.network.protocol.event_columns import EventColumns
 from cepheus.runtime.network.transport.carried import SCALARS, check_carried, check_certain, scalar_type
 
 Doubted = tuple[str, str | None]

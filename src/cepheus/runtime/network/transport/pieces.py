@@ -8,8 +8,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator
 
-from cepheus.runtime.network.codec import MessageError
-from cepheus.runtime.network.link import Frame, decode_frame
+from cepheus.runtime.network.protocol.codec import MessageError
+from cepheus.runtime.network.protocol.link import Frame, decode_frame
 
 PIECE = 1 << 20
 """Bytes of the longest piece."""

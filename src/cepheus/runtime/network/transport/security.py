@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cepheus.core.errors import OptionError, Place
-from cepheus.runtime.network.messages import (
+from cepheus.runtime.network.protocol.messages import (
     AttachSink,
     AttachSource,
     DeployRules,

@@ -13,8 +13,8 @@ from cepheus.rules.check import check
 from cepheus.rules.expressions import Aggregate, EventPattern, Parameter
 from cepheus.rules.model import RuleSet
 from cepheus.rules.walk import walk
-from cepheus.runtime.network.columns import EventColumns
-from cepheus.runtime.network.messages import AttachSink, DeployRules, Message, Publish
+from cepheus.runtime.network.protocol.event_columns import EventColumns
+from cepheus.runtime.network.protocol.messages import AttachSink, DeployRules, Message, Publish
 from cepheus.runtime.network.transport.carried import uncertain
 from cepheus.runtime.network.transport.security import RefusedError
 

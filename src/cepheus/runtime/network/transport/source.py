@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Self
 
 from cepheus.core.errors import EventError, did_you_mean
 from cepheus.core.event import Event
-from cepheus.runtime.network.codec import encode
-from cepheus.runtime.network.columns import EventColumns
-from cepheus.runtime.network.messages import DetachSource, Publish
+from cepheus.runtime.network.protocol.codec import encode
+from cepheus.runtime.network.protocol.event_columns import EventColumns
+from cepheus.runtime.network.protocol.messages import DetachSource, Publish
 from cepheus.runtime.network.transport.known import KnownTypes, check_events
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from cepheus.engine.ties import TieCounts
-from cepheus.runtime.network.messages import VERSION
+from cepheus.engine.base.ties import TieCounts
+from cepheus.runtime.network.processor.tree import Tree
+from cepheus.runtime.network.protocol.messages import VERSION
 from cepheus.runtime.network.transport.host import CLIENT_PREFIX, NodeHost
-from cepheus.runtime.network.tree import Tree
 
 
 def status_of(host: NodeHost, port: int) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from cepheus.core.errors import OptionError
-from cepheus.engine.limits import DEFAULT_LIMIT
-from cepheus.engine.ties import TieCounts
+from cepheus.engine.base.limits import DEFAULT_LIMIT
+from cepheus.engine.base.ties import TieCounts
 from cepheus.runtime.spark.detect import Detection, detect
 from cepheus.runtime.spark.pipeline.model import Pipeline, SinkSpec, SourceSpec
 from cepheus.runtime.spark.streaming_answer import ties_of

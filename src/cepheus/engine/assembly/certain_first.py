@@ -1,0 +1,194 @@
+"""An engine for certain events that gives way to one for uncertain events as soon as there is something uncertain.
+
+Certain events, which are nearly all that most streams have, run exactly as they would without uncertainty. The first
+event with an error or a probability of its own, the first declared error and the first rule that is not fully trusted
+move everything that is remembered to an engine that works out probabilities: the compiled one if it can run the
+rules, else the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar, cast
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.error_column import ErrorColumn
+from cepheus.core.errors import UnsupportedError
+from cepheus.core.event import Event
+from cepheus.core.schema import Schema
+from cepheus.engine.base import snapshot_form as form
+from cepheus.engine.base.factors import no_such_rule, require_factor
+from cepheus.engine.base.interface import Engine
+from cepheus.engine.base.limits import DEFAULT_LIMIT
+from cepheus.engine.base.past import Past
+from cepheus.engine.base.snapshot import pack, restoring, unpack
+from cepheus.engine.base.ties import TieCounts
+from cepheus.engine.columns.engine import ColumnsEngine
+from cepheus.engine.parallel.engine import ParallelEngine
+from cepheus.engine.parallel.snapshot import is_parallel
+from cepheus.engine.reference.engine import ReferenceEngine
+from cepheus.engine.uncertain.engine import UncertainEngine
+from cepheus.engine.uncertain.past import past_of
+from cepheus.kernel.strings import StringTable
+from cepheus.rules.model import AnyRule
+from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
+
+T = TypeVar("T")
+
+_HEADER = form.record(at_work=form.one_of(UncertainEngine.name, ReferenceEngine.name))
+
+
+class CertainFirstEngine:
+    """Runs a fast engine and, from the first uncertainty on, one that knows what that means."""
+
+    def __init__(
+        self, engine: ColumnsEngine | ParallelEngine, limit: int = DEFAULT_LIMIT, calculus: Calculus = DEFAULT_CALCULUS
+    ) -> None:
+        self._fast = engine
+        self._limit = limit
+        self._calculus = calculus
+        self._deployed: set[str] | None = set()
+        self._earlier = TieCounts.none()
+        self._certain = True
+        self._engine = cast(Engine, engine)
+        self._use(self._engine, certain=True)  # but for factors, which it is never given
+
+    def _use(self, engine: Engine, *, certain: bool = False) -> None:
+        """Let an engine do the work from here."""
+        if self._engine is not engine and not self._certain:
+            self._earlier += self._engine.ties
+        self._engine = engine
+        self._certain = certain
+        self._feed_one = engine.feed_event if certain else self._feed_uncertain
+
+    @property
+    def name(self) -> str:
+        """The name of the engine that was asked for."""
+        return self._fast.name
+
+    @property
+    def ties(self) -> TieCounts:
+        """What all engines that were at work have counted of simultaneous events."""
+        counts = self._earlier + self._fast.ties
+        return counts if self._certain else counts + self._engine.ties
+
+    @property
+    def at_work(self) -> Engine:
+        """The engine that does the work at present."""
+        return self._engine
+
+    def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
+        """Add rules; a declared error is an uncertainty."""
+        if self._certain and any(a.error is not None for event_type in schema.values() for a in event_type.attributes):
+            ColumnsEngine(self._limit).deploy(rules, schema)  # what the fast engine cannot run, this one refuses
+            self._give_way()
+        self._or_refer(lambda engine: engine.deploy(rules, schema))
+        if self._deployed is not None:
+            self._deployed |= {str(rule.name) for rule in rules}
+
+    def withdraw(self, name: str) -> None:
+        """Remove a rule."""
+        self._engine.withdraw(name)
+        if self._deployed is not None:
+            self._deployed.discard(name)
+
+    def set_factor(self, rule: str, factor: float) -> None:
+        """Set how far a rule is to be trusted; a rule that is fully trusted is nothing uncertain."""
+        if self._certain:
+            if self._deployed is not None and rule not in self._deployed:
+                raise no_such_rule(rule, self._deployed)
+            if require_factor(factor) == 1.0:
+                return
+            self._give_way()
+        self._engine.set_factor(rule, factor)
+
+    def feed(self, batch: EventBatch) -> EventBatch:
+        """Process events in total order."""
+        if not self._certain:
+            return self._or_refer(lambda engine: engine.feed(batch))
+        if (batch.errors or batch.probabilities is not None) and _is_uncertain(batch):
+            self._give_way()
+            return self.feed(batch)
+        return self._engine.feed(batch)
+
+    def feed_event(self, event: Event) -> list[Event]:
+        """Process one event."""
+        if (event.errors or event.probability != 1.0) and self._certain and not _counts_as_certain(event):
+            self._give_way()
+        return self._feed_one(event)
+
+    def _feed_uncertain(self, event: Event) -> list[Event]:
+        return self._or_refer(lambda engine: engine.feed_event(event))
+
+    def advance(self, time: int) -> EventBatch:
+        """Forget what no window can reach any more."""
+        return self._engine.advance(time)
+
+    def snapshot(self) -> bytes:
+        """Give everything that later answers depend on."""
+        if self._certain:
+            return self._fast.snapshot()
+        return pack(self.name, {"at_work": self._engine.name}, {"engine": self._engine.snapshot()})
+
+    def restore(self, data: bytes) -> None:
+        """Take over a snapshot, of certain or uncertain events."""
+        with restoring(self):
+            header, blobs = unpack(self.name, data)
+            self._deployed = None  # a snapshot does not tell
+            if "at_work" not in header:
+                if is_parallel(header) and not isinstance(self._fast, ParallelEngine):
+                    self._use(cast(Engine, self._fast), certain=True)
+                    self._earlier += self._fast.ties
+                    self._fast = ParallelEngine(self._limit, threads=1)
+                    self._engine = cast(Engine, self._fast)
+                self._fast.restore(data)
+                self._use(cast(Engine, self._fast), certain=True)
+                return
+            found = _HEADER(header, "$")["at_work"]
+            form.only_blobs(blobs, ("engine",))
+            kind = UncertainEngine if found == UncertainEngine.name else ReferenceEngine
+            self._use(kind(self._limit, self._calculus))
+            self._engine.restore(blobs["engine"])
+
+    def _give_way(self) -> None:
+        """Let an engine that works out probabilities go on from here."""
+        saved = self._fast.saved()
+        probable = UncertainEngine(self._limit, self._calculus)
+        try:
+            probable.take_over(saved, StringTable(saved.texts))
+            self._use(probable)
+        except UnsupportedError:
+            self._refer(past_of(saved))
+
+    def _refer(self, past: Past) -> None:
+        """Let the reference engine go on from here."""
+        reference = ReferenceEngine(self._limit, self._calculus)
+        reference.adopt(past)
+        self._use(reference)
+
+    def _or_refer(self, attempt: Callable[[Engine], T]) -> T:
+        """Do something with the engine at work; where that is beyond closed forms, with the reference."""
+        if not isinstance(self._engine, UncertainEngine):
+            return attempt(self._engine)
+        try:
+            return attempt(self._engine)
+        except UnsupportedError:
+            self._refer(self._engine.past())
+            return attempt(self._engine)
+
+
+def _counts_as_certain(event: Event) -> bool:
+    """Tell whether an event is a composite one without errors, which counts as certain whatever its probability."""
+    return not event.errors and (event.rule is not None or bool(event.made_of))
+
+
+def _is_uncertain(batch: EventBatch) -> bool:
+    """Tell whether any event has an error, or a probability that counts: a composite event counts as certain."""
+    if any(ErrorColumn.of(errors).any for errors in batch.errors.values()):
+        return True
+    if batch.probabilities is None or (batch.probabilities == 1.0).all():
+        return False
+    return batch.provenance is None or any(
+        probability != 1.0 and not made_of
+        for probability, made_of in zip(batch.probabilities.tolist(), batch.provenance.made_of, strict=True)
+    )

@@ -1,0 +1,1 @@
+"""What every engine meets and uses: the interface, limits, capabilities, snapshots."""

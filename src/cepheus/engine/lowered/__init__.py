@@ -1,0 +1,1 @@
+"""What engines of lowered rules share: events in as words, composite events out, growth, snapshots."""

@@ -1,0 +1,317 @@
+"""Composite events on their way out: columns first, everything that people look at one by one only when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from struct import Struct
+from typing import overload
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from cepheus.core.batch import ColumnKey, EventBatch, Provenance
+from cepheus.core.distribution import Distribution
+from cepheus.core.event import Event, EventId, composite_digest, composite_event, id_word
+from cepheus.core.values import Value, ValueType
+from cepheus.engine.lowered.intake import id_of_word
+from cepheus.kernel.emit import name_events
+from cepheus.kernel.memory import address
+from cepheus.kernel.output import Output, addresses_of
+from cepheus.kernel.program import Words
+from cepheus.kernel.state import COMPOSITE_ID_BASE, OUTPUT_HEADER, STRING_ID_FLOOR, OutputHeader
+from cepheus.kernel.strings import StringTable
+from cepheus.plan.pattern.lowered import LoweredRule
+
+_RULE, _TIME, _START = map(int, OutputHeader)
+
+
+@dataclass(frozen=True, slots=True)
+class _Attribute:
+    """An attribute of the events that a rule makes, and the field it is in; an optional one has a flag after it."""
+
+    name: str
+    type: ValueType
+    field: int
+    optional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What the events that one rule makes look like; ``end`` is the field after the ids of the parts."""
+
+    rule: str
+    composite: str
+    seed: int
+    part_types: tuple[str, ...]
+    end: int
+    attributes: tuple[_Attribute, ...]
+
+    @classmethod
+    def of(cls, rule: LoweredRule) -> _Shape:
+        part_types = tuple(position.type for position in rule.resolved.positions)
+        end = field = OUTPUT_HEADER + len(part_types)
+        attributes = []
+        for output in rule.outputs:
+            attributes.append(_Attribute(output.attribute, output.type, field, output.optional))
+            field += 2 if output.optional else 1
+        return cls(rule.name, rule.resolved.composite.name, rule.seed, part_types, end, tuple(attributes))
+
+
+class Outlet:
+    """What the events that rules make look like: found out once, not for every feeding."""
+
+    def __init__(self, rules: Sequence[LoweredRule]) -> None:
+        self.shapes = [_Shape.of(rule) for rule in rules]
+        types: dict[str, int] = {}
+        codes = [types.setdefault(shape.composite, len(types)) for shape in self.shapes]
+        self.types = tuple(types)
+        self.codes = np.array(codes, np.int32)
+        self.names = tuple(shape.rule for shape in self.shapes)
+        self.seeds = np.array([shape.seed for shape in self.shapes], np.uint64)
+        self.lengths = np.array([len(shape.part_types) for shape in self.shapes], np.int64)
+        self.lengths_at, self.seeds_at = address(self.lengths), address(self.seeds)
+        self.places: dict[ColumnKey, Words] = {}
+        self.optional: dict[ColumnKey, NDArray[np.bool_]] = {}
+        for number, shape in enumerate(self.shapes):
+            for attribute in shape.attributes:
+                key = (attribute.name, attribute.type)
+                self.places.setdefault(key, np.full(len(rules), -1, np.int64))[number] = attribute.field
+                self.optional.setdefault(key, np.zeros(len(rules), np.bool_))[number] = attribute.optional
+
+
+class Found:
+    """What one feeding found: a block with a row for each field of the output.
+
+    ``lender`` is the output that the block still belongs to, if it does.
+    """
+
+    def __init__(self, outlet: Outlet, strings: StringTable, fields: Words, lender: Output | None = None) -> None:
+        self.outlet = outlet
+        self.strings = strings
+        self.fields = fields
+        self._lender = lender
+        self.rule = fields[OutputHeader.RULE]
+
+    def __len__(self) -> int:
+        return len(self.rule)
+
+    def field(self, at: int) -> Words:
+        """Give a field of every event."""
+        found: Words = self.fields[at]
+        return found
+
+    def fields_by_rule(self, places: Words) -> Words:
+        """Give the field that each event's rule names; an event whose rule names none, -1, gets anything."""
+        by_event = places[self.rule]
+        found = np.zeros(len(self), np.int64)
+        for at in np.unique(places[places >= 0]).tolist():
+            rows = by_event == at
+            found[rows] = self.fields[at][rows]
+        return found
+
+    def made_of(self, at: int) -> tuple[EventId, ...]:
+        """Give the ids of the events that a composite event was made of."""
+        types = self.outlet.shapes[self.rule[at]].part_types
+        parts = self.fields[OUTPUT_HEADER : OUTPUT_HEADER + len(types)]
+        return tuple(self._id(int(part[at]), part_type) for part, part_type in zip(parts, types, strict=True))
+
+    def _id(self, word: int, event_type: str) -> EventId:
+        if word >= 0:
+            return word
+        if word >= STRING_ID_FLOOR:
+            return id_of_word(word, self.strings)
+        return f"{event_type}:{word - COMPOSITE_ID_BASE:016x}"
+
+    def _same_length(self) -> Iterator[tuple[Words, list[Words]]]:
+        """Give the records with equally many parts together: their numbers, and the words of each part."""
+        lengths = self.outlet.lengths[self.rule]
+        for length in np.unique(lengths).tolist():
+            rows = np.flatnonzero(lengths == length)
+            yield rows, [self.fields[OUTPUT_HEADER + part][rows] for part in range(length)]
+
+    def all_made_of(self) -> list[tuple[EventId, ...]]:
+        """Give the parts of all composite events."""
+        found: list[tuple[EventId, ...]] = [()] * len(self)
+        for rows, parts in self._same_length():
+            plain = all(part.min() >= 0 for part in parts)
+            for row, words in zip(rows.tolist(), zip(*(part.tolist() for part in parts), strict=True), strict=True):
+                found[row] = words if plain else self.made_of(row)
+        return found
+
+    def all_ids(self) -> list[str]:
+        """Give the ids of all composite events."""
+        names = [shape.composite for shape in self.outlet.shapes]
+        return [
+            f"{names[rule]}:{digest:016x}" for rule, digest in zip(self.rule.tolist(), self._digests(), strict=True)
+        ]
+
+    def _digests(self) -> list[int]:
+        """Give the digests of all composite events."""
+        outlet, count, lender = self.outlet, len(self), self._lender
+        if lender is None or count > len(lender.digests):
+            digests = np.empty(count, np.int64)
+            fields_at, digests_at = address(addresses_of(self.fields)), address(digests)
+        else:
+            digests, fields_at, digests_at = lender.digests[:count], lender.addresses_at, lender.digests_at
+        name_events(fields_at, outlet.lengths_at, outlet.seeds_at, self.strings.digests_at, count, digests_at)
+        found: list[int] = digests.tolist()
+        return found
+
+    def id(self, at: int) -> str:
+        """Give the id of a composite event."""
+        shape = self.outlet.shapes[self.rule[at]]
+        digest = composite_digest(shape.seed, map(id_word, self.made_of(at)))
+        return f"{shape.composite}:{digest:016x}"
+
+    def events(self) -> list[Event]:
+        """Give the composite events one by one: for a few of them."""
+        shapes = self.outlet.shapes
+        events = []
+        for row, digest in zip(zip(*self.fields.tolist(), strict=True), self._digests(), strict=True):
+            shape = shapes[row[_RULE]]
+            words = row[OUTPUT_HEADER : shape.end]
+            events.append(
+                composite_event(
+                    shape.composite,
+                    row[_TIME],
+                    self._values(row, shape.attributes) if shape.attributes else {},
+                    f"{shape.composite}:{digest:016x}",
+                    row[_START],
+                    shape.rule,
+                    words if min(words) >= 0 else tuple(map(self._id, words, shape.part_types)),
+                )
+            )
+        return events
+
+    def _values(self, row: tuple[int, ...], attributes: Sequence[_Attribute]) -> dict[str, Value | None]:
+        return {
+            attribute.name: self._value(row[attribute.field], attribute.type)
+            for attribute in attributes
+            if not attribute.optional or row[attribute.field + 1]
+        }
+
+    def _value(self, word: int, value_type: ValueType) -> Value:
+        match value_type:
+            case ValueType.FLOAT:
+                return _float_of(word)
+            case ValueType.BOOL:
+                return word != 0
+            case ValueType.STRING:
+                return self.strings.text(word)
+            case _:
+                return word
+
+
+def _float_of(word: int) -> float:
+    """Give the float that a word's bits stand for."""
+    value: float
+    (value,) = _FLOAT.unpack(_WORD.pack(word))
+    return value
+
+
+_WORD, _FLOAT = Struct("=q"), Struct("=d")
+
+
+class _Lazy(Sequence[tuple[EventId, ...]]):
+    """The parts of composite events, looked up when asked for."""
+
+    def __init__(self, found: Found) -> None:
+        self._found = found
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    @overload
+    def __getitem__(self, at: int) -> tuple[EventId, ...]: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[tuple[EventId, ...]]: ...
+    def __getitem__(self, at: int | slice) -> tuple[EventId, ...] | Sequence[tuple[EventId, ...]]:
+        if isinstance(at, slice):
+            return [self._found.made_of(k) for k in range(*at.indices(len(self)))]
+        return self._found.made_of(range(len(self))[at])
+
+    def __iter__(self) -> Iterator[tuple[EventId, ...]]:
+        return iter(self._found.all_made_of())
+
+
+class _LazyIds(Sequence[EventId]):
+    """The ids of composite events, computed when asked for."""
+
+    def __init__(self, found: Found) -> None:
+        self._found = found
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    @overload
+    def __getitem__(self, at: int) -> EventId: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[EventId]: ...
+    def __getitem__(self, at: int | slice) -> EventId | Sequence[EventId]:
+        if isinstance(at, slice):
+            return [self._found.id(k) for k in range(*at.indices(len(self)))]
+        return self._found.id(range(len(self))[at])
+
+    def __iter__(self) -> Iterator[EventId]:
+        return iter(self._found.all_ids())
+
+
+def to_batch(
+    found: Found,
+    probabilities: NDArray[np.float64] | None = None,
+    errors: Mapping[str, Sequence[Distribution | None]] | None = None,
+) -> EventBatch:
+    """Give what was found as a batch; ``errors`` are those of attributes."""
+    outlet = found.outlet
+    one_type, one_rule = len(outlet.types) == 1, len(outlet.names) == 1
+    return EventBatch(
+        types=outlet.types,
+        codes=np.zeros(len(found), np.int32) if one_type else outlet.codes[found.rule],
+        times=found.field(OutputHeader.TIME),
+        columns={key: _column(found, key[1], by_rule, outlet.optional[key]) for key, by_rule in outlet.places.items()},
+        ids=_LazyIds(found),
+        starts=found.field(OutputHeader.START),
+        provenance=Provenance(
+            rules=outlet.names,
+            rule_codes=np.zeros(len(found), np.int32) if one_rule else found.rule.astype(np.int32),
+            made_of=_Lazy(found),
+        ),
+        probabilities=probabilities,
+        errors={} if errors is None else errors,
+    )
+
+
+def _column(found: Found, value_type: ValueType, by_rule: Words, optional: NDArray[np.bool_]) -> pa.Array:
+    """Give one attribute of all records, null where a record has none or an undefined one."""
+    valid: NDArray[np.bool_] | None = None
+    if (by_rule == by_rule[0]).all():
+        words = found.field(int(by_rule[0]))
+    else:
+        words = found.fields_by_rule(by_rule)
+        valid = by_rule[found.rule] >= 0
+    if optional.any():
+        defined = ~optional[found.rule] | (found.fields_by_rule(np.where(optional, by_rule + 1, -1)) != 0)
+        valid = defined if valid is None else valid & defined
+    return _array(words, value_type, valid, found.strings)
+
+
+def _array(words: Words, value_type: ValueType, valid: NDArray[np.bool_] | None, strings: StringTable) -> pa.Array:
+    mask = None if valid is None else ~valid
+    match value_type:
+        case ValueType.FLOAT:
+            return pa.array(words.view(np.float64), mask=mask)
+        case ValueType.BOOL:
+            return pa.array(words != 0, mask=mask)
+        case ValueType.TIMESTAMP:
+            return pa.array(words, pa.int64(), mask=mask).cast(pa.timestamp("us", tz="UTC"))
+        case ValueType.STRING:
+            known = words if valid is None else np.where(valid, words, words[valid].min(initial=0))
+            codes, places = np.unique(known, return_inverse=True)
+            texts = pa.array(
+                [strings.text(code) if code < len(strings) else "" for code in codes.tolist()], pa.string()
+            )
+            return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32), mask=mask), texts)
+        case ValueType.INT:
+            return pa.array(words, mask=mask)

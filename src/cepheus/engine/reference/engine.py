@@ -1,0 +1,460 @@
+"""The reference engine: the meaning of rules, transcribed. The oracle of every other engine.
+
+Written to be read next to the semantics page of the documentation; no indexes, no cleverness. Each function below
+is one paragraph of that page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice, takewhile
+from typing import ClassVar, assert_never
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.distribution import Distribution
+from cepheus.core.errors import OptionError
+from cepheus.core.event import Event, composite_id
+from cepheus.core.schema import HOME_ATTRIBUTE, Schema
+from cepheus.core.time import MIN_TIME
+from cepheus.core.values import Value, ValueType, as_float
+from cepheus.engine.base.declared_types import batch_of_made
+from cepheus.engine.base.factors import no_such_rule, require_factor
+from cepheus.engine.base.families import tesla_rules
+from cepheus.engine.base.limits import DEFAULT_LIMIT, too_many_composites
+from cepheus.engine.base.past import Past
+from cepheus.engine.base.snapshot import pack, restoring
+from cepheus.engine.base.ties import MOST_COMPARED, TieCounter, TieCounts
+from cepheus.engine.reference.situation import Deployed as _Deployed
+from cepheus.engine.reference.situation import Match as _Match
+from cepheus.engine.reference.situation import Stored as _Stored
+from cepheus.engine.reference.snapshot import read, stored_to_json
+from cepheus.rules.check.wording import text_of
+from cepheus.rules.expressions import Between, Constraint, Scope, Within
+from cepheus.rules.json_form import to_json
+from cepheus.rules.model import AnyRule, Policy, RuleSet
+from cepheus.rules.resolve import Absent, Choose, Compute, Require, scope_events
+from cepheus.uncertainty.aggregates import Computed, Member, compute_aggregate
+from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
+from cepheus.uncertainty.estimate import CERTAIN, Estimate, Method
+from cepheus.uncertainty.production import error_of, law_of_value
+from cepheus.uncertainty.verdict import Factor, Observer, Reason, Verdict, absence
+
+
+class ReferenceEngine:
+    """Runs every rule by the book; slow and obvious.
+
+    ``limit`` is the number of composite events that one event may make. ``observe`` is told of every composite event
+    with the factors of its probability.
+    """
+
+    name: ClassVar[str] = "reference"
+
+    def __init__(
+        self, limit: int = DEFAULT_LIMIT, calculus: Calculus = DEFAULT_CALCULUS, observe: Observer | None = None
+    ) -> None:
+        self._limit = limit
+        self._calculus = calculus
+        self._observe = observe
+        self._errors: dict[str, dict[str, Distribution]] = {}
+        self._rules: dict[str, _Deployed] = {}
+        self._history: dict[str, list[_Stored]] = {}
+        self._fed = 0
+        self._ordinal = 0
+        self._time = MIN_TIME
+        self._ties = TieCounter()
+
+    @property
+    def ties(self) -> TieCounts:
+        """What was counted of simultaneous events since the engine was made."""
+        return self._ties.counts
+
+    def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
+        """Add rules; they see the events fed from now on."""
+        deployed = {str(rule.name): _Deployed(rule, self._ordinal) for rule in tesla_rules(rules, self.name)}
+        for name in deployed.keys() & self._rules.keys():
+            raise OptionError.of("deploy", f"a rule named '{name}' is already deployed", hint="withdraw it first")
+        self._rules |= deployed
+        for event_type in schema.values():
+            errors = {a.name: a.error for a in event_type.attributes if a.error is not None}
+            if errors:
+                self._errors[event_type.name] = errors
+
+    def withdraw(self, name: str) -> None:
+        """Remove a rule and what it consumed."""
+        if name not in self._rules:
+            raise OptionError.of("withdraw", f"no rule named '{name}' is deployed")
+        del self._rules[name]
+        for stored in (stored for events in self._history.values() for stored in events):
+            stored.consumed_by.discard(name)
+
+    def set_factor(self, rule: str, factor: float) -> None:
+        """Set what the probabilities of a rule's composite events are multiplied by from now on."""
+        deployed = self._rules.get(rule)
+        if deployed is None:
+            raise no_such_rule(rule, self._rules)
+        deployed.factor = require_factor(factor)
+
+    def feed(self, batch: EventBatch) -> EventBatch:
+        """Process events in total order."""
+        found = [made for event in batch.to_events() for made in self.feed_event(event)]
+        return batch_of_made(found, [deployed.rule.composite for deployed in self._rules.values()])
+
+    def feed_event(self, event: Event) -> list[Event]:
+        """Process the next event and the composite events it completes."""
+        position = self._fed
+        self._fed += 1
+        return self._process(event, position)
+
+    def advance(self, time: int) -> EventBatch:
+        """Forget what no window can reach any more. Time alone completes no TESLA rule."""
+        self._time = max(self._time, time)
+        self._forget()
+        return EventBatch.empty()
+
+    # Hierarchies. A composite event enters the stream at its time and may feed any rule. It takes its place right
+    # after the event that completed it; those completed by one event are ordered by rule, then by choice of parts.
+
+    def _process(self, event: Event, position: int) -> list[Event]:
+        queue = [self._with_errors(event if event.id is not None else replace(event, id=position))]
+        for current in queue:
+            stored = _Stored(current, self._ordinal)
+            self._ordinal += 1
+            made: list[Event] = []
+            for deployed in self._rules.values():
+                if deployed.resolved.terminator.type == current.type:
+                    counted = self._ties.counts
+                    made += self._fire(deployed, stored)
+                    if current.attributes.get(HOME_ATTRIBUTE) is False:  # it is counted where the event is at home
+                        self._ties.reset(counted)
+                if len(made) > self._limit:
+                    raise too_many_composites(deployed.rule, self._limit)
+            queue += made
+            self._history.setdefault(current.type, []).append(stored)
+        if event.time > self._time:
+            self._time = event.time
+            self._forget()
+        return queue[1:]
+
+    # Uncertainty. A source that sends no error of its own has the one that the rules declare.
+
+    def _with_errors(self, event: Event) -> Event:
+        declared = self._errors.get(event.type)
+        if declared is None:
+            return event
+        return replace(event, errors={**declared, **event.errors})
+
+    # Terminator. The rule is evaluated once for each event that matches its terminator.
+
+    def _fire(self, deployed: _Deployed, terminator: _Stored) -> list[Event]:
+        rule = deployed.resolved
+        start = _Match({rule.terminator.name: terminator}, {})
+        if deployed.probability(rule.terminator.constraints, start, self._calculus) == 0.0:
+            return []
+        matches = [start]
+        for step in rule.steps:
+            match step:
+                case Choose():
+                    matches = self._extend(deployed, step, matches)
+                case Compute():
+                    matches = [
+                        _Match(match.events, match.values | {step.name: self._compute(deployed, step, match)})
+                        for match in matches
+                    ]
+                case Require(constraint=constraint):
+                    matches = [m for m in matches if deployed.probability((constraint,), m, self._calculus) > 0.0]
+                case _:
+                    assert_never(step)
+        fired = [(match, event) for match in matches if (event := self._produce(deployed, match)) is not None]
+        # Consumption. What took part in a firing is gone for this rule's later terminators.
+        for match, _ in fired:
+            for name in rule.consuming:
+                match.events[name].consumed_by.add(rule.name)
+        return [event for _, event in fired]
+
+    # Window. `P B within x from A` looks at every B with A.time - x <= B.time < A.time.
+    # `between X and Y` looks at what lies strictly between the two.
+
+    def _candidates(self, deployed: _Deployed, event_type: str, scope: Scope, match: _Match) -> Iterator[_Stored]:
+        start, end = _bounds(scope, match)
+        for stored in self._visible(deployed, event_type):
+            if stored.event.time < start:
+                return
+            if stored.event.time < end:
+                yield stored
+
+    def _visible(self, deployed: _Deployed, event_type: str) -> Iterator[_Stored]:
+        """Give the events of a type that a rule sees, the latest first."""
+        first_seen = deployed.first(event_type)
+        for stored in reversed(self._history.get(event_type, [])):
+            if stored.ordinal < first_seen:
+                return
+            if deployed.resolved.name not in stored.consumed_by:
+                yield stored
+
+    # Ties. Events of equal time do not precede one another: those that would do but have the very time of an event
+    # that they would have to precede, or in an interval to follow, are passed over, and counted. The order of
+    # simultaneous events decides a choice if one that is not taken has the time of one that is.
+
+    def _pass_over(
+        self, deployed: _Deployed, event_type: str, scope: Scope, match: _Match, fits: Callable[[_Stored], bool]
+    ) -> None:
+        start, end = _bounds(scope, match)
+        edges = {end: 0} if isinstance(scope, Within) else {end: 0, min(start - 1, end): 0}
+        references = [match.events[name] for name in scope_events(scope)]
+        for stored in self._visible(deployed, event_type):
+            time = stored.event.time
+            if time < min(edges):
+                return
+            if time in edges and edges[time] < MOST_COMPARED:
+                edges[time] += 1
+                self._ties.passed_over += stored not in references and fits(stored)
+            elif time in edges:
+                self._ties.at_least = True
+
+    def _note_choice(
+        self, taken: _Stored, others: Iterable[_Stored], fits: Callable[[_Stored], bool] = lambda _: True
+    ) -> None:
+        """Count a choice if one of the ``others``, which come from the nearest on, would have done as well."""
+        tied = takewhile(lambda other: other.event.time == taken.event.time, others)
+        for compared, other in enumerate(tied):
+            if compared == MOST_COMPARED:
+                self._ties.at_least = True
+                return
+            if fits(other):
+                self._ties.decided += 1
+                return
+
+    # Selection. Of the events in the window that satisfy the constraints, each takes all, last/first the
+    # latest/earliest, n last/n first up to n of them.
+
+    def _choose(self, deployed: _Deployed, step: Choose, match: _Match) -> list[_Stored]:
+        situation = _Match(dict(match.events), match.values)
+        wanted = 1 if step.count is None else step.count
+
+        def fits(candidate: _Stored) -> bool:
+            situation.events[step.name] = candidate
+            own = candidate.occurrence * deployed.probability(step.constraints, situation, self._calculus)
+            # The candidate's own probability exceeds the least one of the rule, which nothing can where that is 1.
+            return own > deployed.resolved.min_probability or own == 1.0 or (step.policy is Policy.EACH and own > 0.0)
+
+        self._pass_over(deployed, step.type, step.window, match, fits)
+        candidates = self._candidates(deployed, step.type, step.window, match)
+        if step.policy is Policy.LAST:
+            chosen = list(islice(filter(fits, candidates), wanted))
+            if len(chosen) == wanted:
+                self._note_choice(chosen[-1], candidates, fits)
+            return chosen[::-1]  # from the earliest to the latest
+        chosen = [*filter(fits, candidates)][::-1]
+        if step.policy is Policy.FIRST and len(chosen) > wanted:
+            self._note_choice(chosen[wanted - 1], chosen[wanted:])
+        return chosen[:wanted] if step.policy is Policy.FIRST else chosen
+
+    # Every combination of choices gives one composite event.
+
+    def _extend(self, deployed: _Deployed, step: Choose, matches: list[_Match]) -> list[_Match]:
+        extended: list[_Match] = []
+        for match in matches:
+            extended += [
+                _Match(match.events | {step.name: chosen}, match.values)
+                for chosen in self._choose(deployed, step, match)
+            ]
+            if len(extended) > 10 * self._limit:  # more than memory may hold, whatever negations rule out later
+                raise too_many_composites(deployed.rule, self._limit)
+        return extended
+
+    # Negation. Checked after selection: the probability that no such event occurred.
+
+    def _absence(self, deployed: _Deployed, absent: Absent, match: _Match) -> tuple[Estimate, list[tuple[str, float]]]:
+        found: list[tuple[str, float]] = []
+        possible = self._possible(deployed, absent.constraints, match)
+        self._pass_over(deployed, absent.type, absent.scope, match, lambda stored: possible(stored) > 0.0)
+        for stored in self._candidates(deployed, absent.type, absent.scope, match):
+            probability = possible(stored)
+            if probability > 0.0:
+                found.append((f"{absent.type} {stored.event.id}", probability))
+            if probability == 1.0 and self._calculus.negation == "independent":
+                break
+        return absence([probability for _, probability in found], self._calculus.negation), found
+
+    def _possible(
+        self, deployed: _Deployed, constraints: tuple[Constraint, ...], match: _Match
+    ) -> Callable[[_Stored], float]:
+        """Give what tells how probably an event occurred and satisfies what is asked of one that takes no part."""
+        situation = _Match(match.events, match.values)
+
+        def probability(stored: _Stored) -> float:
+            situation.under_test = stored
+            return stored.occurrence * deployed.probability(constraints, situation, self._calculus)
+
+        return probability
+
+    # Aggregates. Over the values of the matching events of a window or interval, in the order of the stream;
+    # a member without a value does not count. Values and membership may be uncertain.
+
+    def _compute(self, deployed: _Deployed, step: Compute, match: _Match) -> Computed:
+        situation = _Match(match.events, match.values)
+        possible = self._possible(deployed, step.constraints, match)
+        self._pass_over(deployed, step.type, step.scope, match, lambda stored: possible(stored) > 0.0)
+        members: list[Member] = []
+        sources: list[_Stored] = []
+        for situation.under_test in self._candidates(deployed, step.type, step.scope, match):
+            probability = possible(situation.under_test)
+            if probability > 0.0:
+                value = deployed.members[step.name](situation) if step.value is not None else 1
+                if value is not None:
+                    law = None if step.value is None else law_of_value(step.value, situation, self._calculus)
+                    members.append(Member(probability, value, law))
+                    sources.append(situation.under_test)
+        if step.function in ("First", "Last") and sources:
+            taken, *others = sources if step.function == "Last" else sources[::-1]
+            self._note_choice(taken, others)
+        members.reverse()
+        return compute_aggregate(step.function, members, self._calculus)
+
+    # Probability. The product over constraints, negations and aggregates, times what the rule itself is worth.
+
+    def _verdict(self, deployed: _Deployed, match: _Match) -> Verdict | None:
+        factors: list[Factor] = []
+        for name, stored in match.events.items():
+            if stored.occurrence < 1.0:
+                factors.append(Factor(Reason.EVENT, f"{name} occurred", Estimate(stored.occurrence, Method.CLOSED)))
+        for judgement in deployed.judge(deployed.constraints, match, self._calculus):
+            if judgement.estimate != CERTAIN:
+                text = " and ".join(map(text_of, judgement.constraints))
+                factors.append(Factor(Reason.CONSTRAINT, text, judgement.estimate))
+        for name in deployed.needed:
+            computed = match.values[name]
+            if computed.defined < 1.0:
+                estimate = Estimate(computed.defined, Method.CLOSED, computed.bound)
+                factors.append(Factor(Reason.AGGREGATE, f"{deployed.resolved.called(name)} is defined", estimate))
+        for absent in deployed.resolved.absences:
+            if any(f.estimate.probability == 0.0 for f in factors if f.reason is not Reason.AGGREGATE):
+                return None  # an undefined aggregate is noticed after the absences, as in every engine
+            estimate, found = self._absence(deployed, absent, match)
+            factors.append(Factor(Reason.NEGATION, f"no {absent.type}", estimate, tuple(found)))
+        if deployed.factor < 1.0:
+            factors.append(Factor(Reason.NETWORK, f"rule {deployed.rule.name}", Estimate(deployed.factor)))
+        verdict = Verdict(tuple(factors))
+        probability = verdict.estimate.probability
+        return None if probability == 0.0 or probability < deployed.resolved.min_probability else verdict
+
+    # Production. The composite event carries the terminator's time; a rule that needs an undefined value does not
+    # fire, unless the attribute is declared optional.
+
+    def _produce(self, deployed: _Deployed, match: _Match) -> Event | None:
+        rule = deployed.resolved
+        verdict = self._verdict(deployed, match)
+        if verdict is None:
+            return None
+        attributes: dict[str, Value | None] = {}
+        errors: dict[str, Distribution] = {}
+        for name, expression, compute in deployed.values:
+            declared = rule.composite.attribute(name)
+            assert declared is not None
+            value = compute(match)
+            if value is None and not declared.optional:
+                return None
+            attributes[name] = as_float(value) if declared.type is ValueType.FLOAT and value is not None else value
+            error = None if value is None else error_of(expression, value, match, self._calculus)
+            if error is not None:
+                errors[name] = error
+        parts = [match.events[position.name].event for position in rule.positions]
+        made_of = tuple(part.id for part in parts if part.id is not None)
+        made = Event(
+            rule.composite.name,
+            parts[0].time,
+            attributes,
+            id=composite_id(rule.composite.name, rule.name, made_of),
+            probability=verdict.estimate.probability,
+            errors=errors,
+            start=min(part.time if part.start is None else part.start for part in parts),
+            rule=rule.name,
+            made_of=made_of,
+        )
+        if self._observe is not None:
+            self._observe(made, verdict)
+        return made
+
+    def _forget(self) -> None:
+        """Drop the events that lie further back than any rule can look."""
+        horizon = self._time - max((deployed.reach for deployed in self._rules.values()), default=0)
+        for events in self._history.values():
+            gone = 0
+            while gone < len(events) and events[gone].event.time < horizon:
+                gone += 1
+            del events[:gone]
+
+    def adopt(self, past: Past) -> None:
+        """Go on where another engine stops, with its rules and what it remembers."""
+        ordered = sorted(past.events, key=lambda seen: seen.event.time)  # stable: events of one type stay in order
+        place = {(seen.event.type, seen.number): ordinal for ordinal, seen in enumerate(ordered)}
+        self._history = {}
+        for ordinal, seen in enumerate(ordered):
+            stored = _Stored(seen.event, ordinal, set(seen.consumed_by))
+            self._history.setdefault(seen.event.type, []).append(stored)
+        self._fed, self._ordinal, self._time = past.fed, len(ordered), past.time
+        for rule, schema, since in past.rules:
+            self.deploy([rule], schema)
+            earlier = {
+                event_type: min(
+                    (at for (name, row), at in place.items() if name == event_type and row >= number), default=0
+                )
+                for event_type, number in since.items()
+            }
+            deployed = _Deployed(rule, 0, earlier)
+            deployed.factor = past.factors.get(str(rule.name), 1.0)
+            self._rules[str(rule.name)] = deployed
+        self._errors |= {event_type: dict(errors) for event_type, errors in past.errors.items()}
+
+    def snapshot(self) -> bytes:
+        """Give the rules and all that is remembered."""
+        header = {
+            "rules": to_json(RuleSet((), tuple(deployed.rule for deployed in self._rules.values()))),
+            "since": [deployed.since for deployed in self._rules.values()],
+            "earlier": [dict(deployed.earlier) for deployed in self._rules.values()],
+            "errors": {
+                event_type: {name: str(error) for name, error in errors.items()}
+                for event_type, errors in self._errors.items()
+            },
+            "factors": [deployed.factor for deployed in self._rules.values()],
+            "fed": self._fed,
+            "ordinal": self._ordinal,
+            "time": self._time,
+            "history": [
+                stored_to_json(stored.event, stored.ordinal, stored.consumed_by)
+                for events in self._history.values()
+                for stored in events
+            ],
+        }
+        return pack(self.name, header)
+
+    def restore(self, data: bytes) -> None:
+        """Take over a snapshot."""
+        with restoring(self):
+            header = read(self.name, data)
+            self._rules, self._history = {}, {}
+            for rule, since, earlier, factor in zip(
+                header["rules"], header["since"], header["earlier"], header["factors"], strict=True
+            ):
+                deployed = _Deployed(rule, since, earlier)
+                deployed.factor = factor
+                self._rules[deployed.resolved.name] = deployed
+            self._fed, self._ordinal, self._time = header["fed"], header["ordinal"], header["time"]
+            self._errors = header["errors"]
+            for each in header["history"]:
+                stored = _Stored(each["event"], each["ordinal"], set(each["consumed_by"]))
+                self._history.setdefault(stored.event.type, []).append(stored)
+
+
+def _bounds(scope: Scope, match: _Match) -> tuple[int, int]:
+    """Give the time from which, and the one before which, events lie in a scope."""
+    match scope:
+        case Within(duration=duration, reference=reference):
+            end = match.events[reference].event.time
+            return end - duration, end
+        case Between(first=first, second=second):
+            times = sorted((match.events[first].event.time, match.events[second].event.time))
+            return times[0] + 1, times[1]
+        case _:
+            assert_never(scope)

@@ -1,0 +1,136 @@
+"""Stored events, situations of chosen events and computed values, and rules ready to be tested in them.
+
+The reference engine is made of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from cepheus.core.event import Event
+from cepheus.core.schema import TIME_ATTRIBUTE
+from cepheus.core.values import Value, as_float
+from cepheus.plan.pattern.columns import list_refused
+from cepheus.rules.evaluate import Test, evaluator, tester
+from cepheus.rules.expressions import AttributeRef, Constraint, Parameter
+from cepheus.rules.model import Rule
+from cepheus.rules.reach import reach
+from cepheus.rules.resolve import Choose, Compute, Require, ResolvedRule, needed_aggregates, resolve
+from cepheus.uncertainty.aggregates import Computed
+from cepheus.uncertainty.calculus import Calculus
+from cepheus.uncertainty.estimate import IMPOSSIBLE, conjunction
+from cepheus.uncertainty.judge import Judgement, judge
+from cepheus.uncertainty.quantities import Quantity
+
+
+@dataclass(slots=True, eq=False)
+class Stored:
+    """An event in the order of the stream; ``consumed_by`` names the rules for which it is gone."""
+
+    event: Event
+    ordinal: int
+    consumed_by: set[str] = field(default_factory=set)
+    quantities: dict[str, Quantity] = field(init=False)
+
+    def __post_init__(self) -> None:
+        values = self.event.attributes
+        self.quantities = {
+            name: Quantity.observed((self.ordinal, name), float(value), error)
+            for name, error in self.event.errors.items()
+            if isinstance(value := values.get(name), int | float)
+        }
+
+    @property
+    def occurrence(self) -> float:
+        """How likely the event occurred. A composite event counts as certain where it feeds a rule."""
+        return 1.0 if self.event.rule is not None or self.event.made_of else self.event.probability
+
+
+@dataclass(slots=True)
+class Match:
+    """A combination of chosen events and computed values; also the situation that constraints are tested in."""
+
+    events: dict[str, Stored]
+    values: dict[str, Computed]
+    under_test: Stored | None = None
+
+    def _chosen(self, event: str | None) -> Stored:
+        stored = self.under_test if event is None else self.events[event]
+        assert stored is not None
+        return stored
+
+    def attribute(self, event: str | None, name: str) -> Value | None:
+        """Give an attribute of a chosen event, or of the one under test."""
+        stored = self._chosen(event)
+        value = stored.event.time if name == TIME_ATTRIBUTE else stored.event.attributes.get(name)
+        if isinstance(value, tuple):
+            raise list_refused(stored.event.type, name)
+        return value
+
+    def computed(self, name: str) -> Value | None:
+        """Give the value of an aggregate."""
+        return self.values[name].value
+
+    def quantity(self, reference: AttributeRef | Parameter) -> Quantity | None:
+        """Give the uncertain quantity that something stands for; None if it is certain."""
+        if isinstance(reference, AttributeRef):
+            return self._chosen(reference.event).quantities.get(reference.name)
+        computed = self.values[reference.name]
+        if computed.law is None:
+            return None
+        assert computed.value is not None
+        return Quantity.computed(reference.name, as_float(computed.value), computed.law)
+
+    def is_certain(self) -> bool:
+        """Tell whether nothing about the match is uncertain, so that constraints hold or do not."""
+        stored = [*self.events.values(), *([self.under_test] if self.under_test is not None else [])]
+        return not any(each.quantities for each in stored) and not any(v.law is not None for v in self.values.values())
+
+
+class Deployed:
+    """A rule with its constraints made into functions, and the moment from which it sees events."""
+
+    def __init__(self, rule: Rule, since: int, earlier: Mapping[str, int] | None = None) -> None:
+        self.rule = rule
+        self.earlier = earlier or {}
+        self.resolved: ResolvedRule = resolve(rule)
+        self.since = since
+        self.factor = 1.0
+        self.reach = reach(self.resolved)
+        self._tests: dict[Constraint, Test] = {}
+        self.values = [(a.attribute, a.value, evaluator(a.value)) for a in self.resolved.assignments]
+        steps = [step for step in self.resolved.steps if not isinstance(step, Compute)]
+        self.constraints = [*self.resolved.terminator.constraints, *(c for step in steps for c in _constraints(step))]
+        self.needed = needed_aggregates(self.resolved)
+        self.members = {
+            step.name: evaluator(step.value)
+            for step in self.resolved.steps
+            if isinstance(step, Compute) and step.value is not None
+        }
+
+    def first(self, event_type: str) -> int:
+        """Give the place in the stream of the first event of a type that the rule sees."""
+        return self.earlier.get(event_type, self.since)
+
+    def test(self, constraint: Constraint) -> Test:
+        """Give the function that tests a constraint."""
+        if constraint not in self._tests:
+            self._tests[constraint] = tester(constraint)
+        return self._tests[constraint]
+
+    def judge(self, constraints: Iterable[Constraint], match: Match, calculus: Calculus) -> tuple[Judgement, ...]:
+        """Tell how likely constraints hold, those that share an uncertain quantity jointly."""
+        if match.is_certain():
+            held = all(self.test(constraint)(match) for constraint in constraints)
+            return () if held else (Judgement((), IMPOSSIBLE),)
+        return judge([(constraint, match) for constraint in constraints], calculus)
+
+    def probability(self, constraints: Iterable[Constraint], match: Match, calculus: Calculus) -> float:
+        """Tell how likely constraints hold, all of them."""
+        judgements = self.judge(constraints, match, calculus)
+        return conjunction(judgement.estimate for judgement in judgements).probability if judgements else 1.0
+
+
+def _constraints(step: Choose | Require) -> tuple[Constraint, ...]:
+    return step.constraints if isinstance(step, Choose) else (step.constraint,)

@@ -1,0 +1,255 @@
+"""What errors attributes have had so far, and whether the closed forms of the kernel can deal with them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Set
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.distribution import Distribution, Frozen, Mixture, Normal, Sum, Uniform
+from cepheus.core.error_column import ErrorColumn, ErrorKind
+from cepheus.core.event import Event
+from cepheus.engine.uncertain.state import MOST_TERMS
+from cepheus.kernel.program import StepKind
+from cepheus.plan.pattern.bands import LoweredTerm
+from cepheus.plan.pattern.constructs import Construct, unsupported
+from cepheus.plan.pattern.lowered import LoweredRule
+from cepheus.rules.expressions import AttributeRef, Parameter
+from cepheus.rules.resolve import Compute, ResolvedRule
+from cepheus.rules.walk import walk
+from cepheus.uncertainty.laws import spreads
+
+Key = tuple[str, str]
+"""An event type and an attribute."""
+
+_MOST_COMBINATIONS = 4096
+_MOST_WIDTHS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The worst there was: uniform parts and components of one error, and whether it is more than Normal.
+
+    An error that is ``made`` comes from a list of members and is described only when it is given away.
+    """
+
+    widths: int = 0
+    components: int = 1
+    normal: bool = True
+    listed: bool = False
+    made: bool = False
+
+    @property
+    def plain_kinds(self) -> tuple[ErrorKind, ...]:
+        """The kinds of plain distributions that ask no more than this."""
+        return (ErrorKind.NORMAL,) if self.widths == 0 else (ErrorKind.NORMAL, ErrorKind.UNIFORM)
+
+    def __or__(self, other: Profile) -> Profile:
+        return Profile(
+            max(self.widths, other.widths),
+            max(self.components, other.components),
+            self.normal and other.normal,
+            self.listed or other.listed,
+            self.made or other.made,
+        )
+
+
+def profile_of(error: Distribution) -> Profile:
+    """Tell what an error asks of the kernel; UnsupportedError if it has no closed form."""
+    if _is_foreign(error):
+        raise unsupported(Construct.UNCERTAIN_FORMS, None)
+    components = spreads(error).components
+    widths = max((len(component.widths) for component in components), default=0)
+    (kind,) = ErrorColumn.of([error]).kinds.tolist()
+    return Profile(widths, len(components), kind == ErrorKind.NORMAL, kind == ErrorKind.OTHER)
+
+
+def _is_foreign(error: Distribution) -> bool:
+    match error:
+        case Frozen():
+            return True
+        case Mixture(parts=parts):
+            return any(_is_foreign(part) for _, part in parts)
+        case Sum(parts=parts):
+            return any(map(_is_foreign, parts))
+        case _:
+            return False
+
+
+def profiles_in(batch: EventBatch) -> dict[Key, Profile]:
+    """Give the profiles of the errors of a batch, by event type and attribute."""
+    found: dict[Key, Profile] = {}
+    for name, errors in batch.errors.items():
+        column = ErrorColumn.of(errors)
+        pairs = batch.codes.astype(np.int64) * len(ErrorKind) + column.kinds
+        for pair in np.unique(pairs).tolist():
+            code, kind = divmod(pair, len(ErrorKind))
+            if kind == ErrorKind.NONE:
+                continue
+            seen = [_PLAIN.get(kind)]
+            if kind == ErrorKind.OTHER:
+                places = np.unique(column.first[pairs == pair].astype(np.int64)).tolist()
+                seen = [profile_of(column.others[place]) for place in places]
+            key = (batch.types[code], name)
+            for profile in seen:
+                assert profile is not None
+                found[key] = profile | found.get(key, profile)
+    return found
+
+
+class Familiar:
+    """The kinds of Normal and Uniform errors that were seen before, by event type and attribute.
+
+    Events that have no others ask nothing new of the engine, which is found out without a look at their profiles. Nor
+    does the error of an attribute that no rule ``reads``.
+    """
+
+    def __init__(self, reads: Callable[[Key], bool]) -> None:
+        self._reads = reads
+        self._seen: set[tuple[str, str, int]] = set()
+        self._unseen: dict[tuple[tuple[str, ...], tuple[str, ...]], list[tuple[str, NDArray[np.bool_], int]]] = {}
+
+    def learn(self, profiles: Mapping[Key, Profile]) -> None:
+        """Note what was seen, and that it was accepted."""
+        for key, profile in profiles.items():
+            self._seen |= {(*key, kind) for kind in profile.plain_kinds}
+        self._unseen.clear()
+
+    def has_errors(self, event: Event) -> bool:
+        """Tell whether an event has no errors but such as were seen before."""
+        return all(
+            (event.type, name, _KINDS.get(type(error))) in self._seen or not self._reads((event.type, name))
+            for name, error in event.errors.items()
+        )
+
+    def has_all(self, batch: EventBatch) -> bool:
+        """Tell whether the events of a batch have no errors but such as were seen before."""
+        shape = batch.types, tuple(batch.errors)
+        unseen = self._unseen.get(shape)
+        if unseen is None:
+            unseen = self._unseen[shape] = self._find_unseen(*shape)
+        for name, mask, common in unseen:
+            kinds = ErrorColumn.of(batch.errors[name]).kinds
+            if kinds.max(initial=0) > common and not mask[batch.codes, kinds].all():
+                return False
+        return True
+
+    def _find_unseen(self, types: tuple[str, ...], names: tuple[str, ...]) -> list[tuple[str, NDArray[np.bool_], int]]:
+        """Give the attributes that may have errors of kinds that were not seen before.
+
+        With each, by type of a batch and kind of error, whether they were seen together; up to which kind all were.
+        """
+        found = []
+        for name in names:
+            mask = np.array([[self._passes(one, name, kind) for kind in ErrorKind] for one in types]).reshape(-1, 4)
+            if not mask.all():
+                found.append((name, mask, int(np.logical_and.accumulate(mask.all(axis=0)).sum()) - 1))
+        return found
+
+    def _passes(self, event_type: str, name: str, kind: ErrorKind) -> bool:
+        return kind == ErrorKind.NONE or (event_type, name, kind) in self._seen or not self._reads((event_type, name))
+
+
+_KINDS: dict[type, int] = {Normal: int(ErrorKind.NORMAL), Uniform: int(ErrorKind.UNIFORM)}
+_PLAIN = {int(ErrorKind.NORMAL): Profile(), int(ErrorKind.UNIFORM): Profile(1, 1, False)}
+
+
+def with_composites(
+    profiles: Mapping[Key, Profile], rules: Iterable[ResolvedRule], doubtful: Set[str]
+) -> dict[Key, Profile]:
+    """Add the attributes of composite events that are computed from uncertain ones, whatever their number of turns.
+
+    ``doubtful`` are the event types of which some may not have occurred.
+    """
+    found = dict(profiles)
+    rules = list(rules)
+    changed = True
+    while changed:
+        changed = False
+        for rule in rules:
+            types = {position.name: position.type for position in rule.positions}
+            weighed = _weighed(rule, types, found, doubtful)
+            for assignment in rule.assignments:
+                seen = [found[key] for key in _sources(assignment.value, rule, types) if key in found]
+                if any(isinstance(node, Parameter) and node.name in weighed for node in walk(assignment.value)):
+                    seen.append(Profile(made=True))
+                for source in seen:
+                    target = (rule.composite.name, assignment.attribute)
+                    merged = source | found.get(target, source)
+                    if found.get(target) != merged:
+                        found[target] = merged
+                        changed = True
+    return found
+
+
+def _weighed(rule: ResolvedRule, types: Mapping[str, str], uncertain: Collection[Key], doubtful: Set[str]) -> set[str]:
+    """Give the aggregates of a rule whose members are weighed, as some may not belong to them or all errors count."""
+    found: set[str] = set()
+    for step in rule.steps:
+        if isinstance(step, Compute):
+            read = {key for constraint in step.constraints for key in _read(constraint, step.type, types)}
+            asked = {node.name for one in step.constraints for node in walk(one) if isinstance(node, Parameter)}
+            unsure = step.type in doubtful or any(key in uncertain for key in read) or bool(asked & found)
+            value = () if step.value is None else _read(step.value, step.type, types)
+            if unsure or (step.function in ("Min", "Max") and any(key in uncertain for key in value)):
+                found.add(step.name)
+    return found
+
+
+def _read(node: object, own: str, types: Mapping[str, str]) -> Iterable[Key]:
+    """Give the attributes that are read, an event without a name being of a type of its ``own``."""
+    for child in walk(node):
+        if isinstance(child, AttributeRef):
+            yield (own if child.event is None else types[child.event]), child.name
+
+
+def _sources(value: object, rule: ResolvedRule, types: Mapping[str, str]) -> Iterable[Key]:
+    computed = {step.name: step for step in rule.steps if isinstance(step, Compute)}
+    for node in walk(value):
+        if isinstance(node, AttributeRef) and node.event is not None:
+            yield types[node.event], node.name
+        elif isinstance(node, Parameter) and node.name in computed:
+            step = computed[node.name]
+            if step.value is not None and step.function != "Count":
+                yield from _read(step.value, step.type, types)
+
+
+def require_closed(rule: LoweredRule, profiles: Mapping[Key, Profile]) -> None:
+    """Refuse a rule that the errors seen so far lead beyond the closed forms."""
+    span = rule.resolved.composite.span
+    bands = [*rule.bands, *(band for step in (*rule.steps, *rule.absences) for band in step.bands)]
+    for band in bands:
+        seen = [_seen(term, profiles) for term in band.terms]
+        combinations = math.prod(profile.components for profile in seen)
+        if (
+            any(profile.made for profile in seen)
+            or sum(profile.widths for profile in seen) > _MOST_WIDTHS
+            or combinations > _MOST_COMBINATIONS
+            or len(seen) > MOST_TERMS
+        ):
+            raise unsupported(Construct.UNCERTAIN_FORMS, span)
+    for output in rule.outputs:
+        seen = [_seen(term, profiles) for term in output.error_terms]
+        if any(profile.made for profile in seen):
+            raise unsupported(Construct.UNCERTAIN_FORMS, span)
+        if all(profile.normal for profile in seen):
+            continue
+        listed = any(profile.listed for profile in seen)
+        if len(seen) > 1 or (listed and output.error_terms[0].coefficient != 1.0):
+            raise unsupported(Construct.UNCERTAIN_FORMS, span)
+    aggregates = [step for step in rule.resolved.steps if isinstance(step, Compute)]
+    lowered = [step for step in rule.steps if step.kind is StepKind.COMPUTE]
+    for step, row in zip(aggregates, lowered, strict=True):
+        if isinstance(step.value, AttributeRef) and step.function != "Count":
+            profile = profiles.get((step.type, step.value.name), Profile())
+            any_error = row.weighed and step.function not in ("Sum", "Avg")
+            if profile.made or not (profile.normal or any_error) or profile.widths > _MOST_WIDTHS:
+                raise unsupported(Construct.UNCERTAIN_FORMS, span)
+
+
+def _seen(term: LoweredTerm, profiles: Mapping[Key, Profile]) -> Profile:
+    return Profile() if term.source is None else profiles.get(term.source, Profile())

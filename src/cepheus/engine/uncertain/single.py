@@ -1,0 +1,65 @@
+"""Kernel input for one uncertain event at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from cepheus.core.distribution import Distribution, Normal, Uniform
+from cepheus.core.error_column import ErrorKind
+from cepheus.core.event import Event
+from cepheus.engine.lowered.single import SingleInput
+from cepheus.engine.uncertain.others import OtherErrors
+from cepheus.plan.pattern.layouts import DOUBT, ERROR_MARKS
+from cepheus.plan.pattern.lower import Lowering
+
+_NOTHING: dict[str, Distribution] = {}
+
+
+class UncertainInput(SingleInput):
+    """As for certain events, with the words of errors and doubts.
+
+    ``declared`` are the errors of events that have none of their own, ``others`` the numbers of distributions that are
+    neither Normal nor Uniform.
+    """
+
+    def __init__(
+        self,
+        lowering: Lowering,
+        listening: Sequence[bool],
+        declared: Mapping[str, Mapping[str, Distribution]],
+        others: OtherErrors,
+    ) -> None:
+        super().__init__(lowering, listening)
+        self._declared = declared
+        self._others = others
+        self._error_slots: dict[str, list[tuple[str, int]]] = {}
+        self._doubt_slots: dict[str, int] = {}
+        mark = ERROR_MARKS[0]
+        begin = 0
+        for layout in lowering.types.values():
+            found = [(name.removesuffix(mark), slot) for name, slot in layout.slots.items() if name.endswith(mark)]
+            self._error_slots[layout.name] = found
+            self._doubt_slots[layout.name] = layout.slots[DOUBT]
+            for place in [layout.slots[DOUBT], *(slot + part for _, slot in found for part in range(3))]:
+                self.given.slots[begin + place] = place
+            begin += layout.width
+
+    def load(self, event: Event, position: int) -> bool:
+        """Put an event into place; False if no rule listens to its type."""
+        if not super().load(event, position):
+            return False
+        declared = self._declared.get(event.type, _NOTHING)
+        words, floats = self._words, self._floats
+        for name, slot in self._error_slots[event.type]:
+            match event.errors.get(name) or declared.get(name):
+                case None:
+                    words[slot] = ErrorKind.NONE
+                case Normal(mean=mean, variance=variance):
+                    words[slot], floats[slot + 1], floats[slot + 2] = ErrorKind.NORMAL, mean, variance
+                case Uniform(low=low, high=high):
+                    words[slot], floats[slot + 1], floats[slot + 2] = ErrorKind.UNIFORM, low, high
+                case other:
+                    words[slot], floats[slot + 1] = ErrorKind.OTHER, self._others[other]
+        composite = event.rule is not None or bool(event.made_of)
+        floats[self._doubt_slots[event.type]] = 0.0 if composite else 1.0 - event.probability
+        return True

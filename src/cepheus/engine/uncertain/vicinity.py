@@ -1,0 +1,178 @@
+"""The index of uncertain values, compiled: from a value and its error to the listeners they may concern."""
+
+from __future__ import annotations
+
+import math
+
+from cepheus.core.error_column import ErrorKind
+from cepheus.engine.uncertain.forms import settled
+from cepheus.engine.uncertain.inside import normal_inside
+from cepheus.engine.uncertain.state import Of
+from cepheus.engine.uncertain.tables import SpreadField
+from cepheus.engine.uncertain.vicinity_tables import MemberField, RestField, VicinityField
+from cepheus.engine.uncertain.worth import band_worth, bands_worth
+from cepheus.kernel.compiled import compiled, inlined
+from cepheus.kernel.machine import all_hold
+from cepheus.kernel.memory import (
+    At,
+    fixed,
+    fixed_float,
+    peek,
+    peek_float,
+    poke,
+    poke_float,
+    prefetch,
+    put,
+    table,
+    whole,
+    word,
+)
+
+_INDEX_BYTES = 8 * len(VicinityField)
+_MEMBER_BYTES = 8 * len(MemberField)
+_REST_BYTES = 8 * len(RestField)
+_SPREAD_BYTES = 8 * len(SpreadField)
+_NORMAL, _UNIFORM, _NONE = int(ErrorKind.NORMAL), int(ErrorKind.UNIFORM), int(ErrorKind.NONE)
+
+
+@inlined
+def near_listeners(
+    context: int, memory: int, kind: int, occurrence: float, rules: int, columns: int
+) -> tuple[int, int]:
+    """Add the rules and columns that the current event concerns with enough probability, found by its uncertain values.
+
+    The probabilities go to where those of a rule's opening and of a column's entrance are kept.
+    """
+    for at in range(table(memory, Of.VICINITY_TYPES, kind), table(memory, Of.VICINITY_TYPES, kind + 1)):
+        rules, columns = _near(context, memory, at, occurrence, rules, columns)
+    return rules, columns
+
+
+@compiled
+def _near(context: int, memory: int, number: int, occurrence: float, rules: int, columns: int) -> tuple[int, int]:
+    """Add the members of an index that the current event concerns."""
+    index = fixed(memory, Of.VICINITIES) + _INDEX_BYTES * number
+    row = fixed(context, At.STORE) + 8 * word(context, At.BOUND, 0)
+    slot = fixed(index, VicinityField.SLOT)
+    value = float(peek(row, slot)) if fixed(index, VicinityField.IS_INTEGER) else peek_float(row, slot)
+    error = row + 8 * fixed(index, VicinityField.ERROR_SLOT)
+    kind, first, second = peek(error, 0), peek_float(error, 1), peek_float(error, 2)
+    deviations = fixed_float(index, VicinityField.DEVIATIONS)
+    mean, scale = value, 0.0
+    if kind == _NORMAL and second > 0.0:
+        mean = value - first
+        sd = math.sqrt(second)
+        scale = 1.0 / sd
+        found = _candidates(memory, index, mean - deviations * sd, mean + deviations * sd)
+    else:
+        low, high = _extent(memory, kind, value, first, second, deviations)
+        found = _candidates(memory, index, low, high)
+    candidates, chances = fixed(memory, Of.CANDIDATES), fixed(memory, Of.CHANCES)
+    members, gaussian = fixed(memory, Of.VICINITY_MEMBERS), fixed(memory, Of.GAUSSIAN)
+    for k in range(found):
+        prefetch(members + _MEMBER_BYTES * peek(candidates, k))
+    if scale > 0.0:
+        for k in range(found):  # nothing else in this loop: the processor works on several at once
+            member = members + _MEMBER_BYTES * peek(candidates, k)
+            low, high = fixed_float(member, MemberField.LOW), fixed_float(member, MemberField.HIGH)
+            poke_float(chances, k, occurrence * settled(normal_inside(gaussian, mean, scale, low, high)))
+    else:
+        for k in range(found):
+            member = members + _MEMBER_BYTES * peek(candidates, k)
+            poke_float(chances, k, occurrence * band_worth(context, memory, fixed(member, MemberField.BAND)))
+    for k in range(found):
+        member = members + _MEMBER_BYTES * peek(candidates, k)
+        probability = peek_float(chances, k)
+        floor = fixed_float(member, MemberField.FLOOR)
+        if probability > 0.0 and probability >= floor:
+            probability *= _rest(context, memory, member)
+        if probability > 0.0 and probability >= floor:
+            target = fixed(member, MemberField.TARGET)
+            if fixed(member, MemberField.IS_RULE):
+                put(context, At.ACCEPTED_RULES, rules, target)
+                poke_float(fixed(memory, Of.OPENINGS), target, probability)
+                rules += 1
+            else:
+                put(context, At.ACCEPTED_COLUMNS, columns, target)
+                poke_float(fixed(memory, Of.ENTRANCES), target, probability)
+                columns += 1
+    return rules, columns
+
+
+@inlined
+def _rest(context: int, memory: int, member: int) -> float:
+    """Give the probability of what a member asks besides the band it was found by."""
+    number = fixed(member, MemberField.REST)
+    if number < 0:
+        return 1.0
+    rest = fixed(memory, Of.VICINITY_RESTS) + _REST_BYTES * number
+    if not all_hold(context, fixed(rest, RestField.FILTERS), fixed(rest, RestField.FILTERS_END)):
+        return 0.0
+    return bands_worth(context, memory, fixed(rest, RestField.BANDS), fixed(rest, RestField.BANDS_END))
+
+
+@compiled
+def _extent(
+    memory: int, kind: int, value: float, first: float, second: float, deviations: float
+) -> tuple[float, float]:
+    """Give from where to where a true value may lie, for bands that so many standard deviations are enough for."""
+    if kind == _NONE:
+        return value, value
+    if kind == _NORMAL:  # of no variance
+        return value - first, value - first
+    if kind == _UNIFORM:
+        mean = value - 0.5 * (first + second)
+        return (mean, mean) if deviations == 0.0 else (value - second, value - first)
+    low, high = math.inf, -math.inf
+    which = 2 * whole(first)
+    for at in range(table(memory, Of.RANGES, which), table(memory, Of.RANGES, which + 1)):
+        spread = fixed(memory, Of.SPREADS) + _SPREAD_BYTES * at
+        mean = value - fixed_float(spread, SpreadField.MEAN)
+        reach = 0.0
+        if deviations > 0.0:
+            reach = deviations * math.sqrt(fixed_float(spread, SpreadField.VARIANCE))
+            reach += fixed_float(spread, SpreadField.WIDE) + fixed_float(spread, SpreadField.NARROW)
+        low, high = min(low, mean - reach), max(high, mean + reach)
+    return low, high
+
+
+@inlined
+def _candidates(memory: int, index: int, low: float, high: float) -> int:
+    """Note the members whose bands have a point between two; give how many there are."""
+    candidates = fixed(memory, Of.CANDIDATES)
+    begin, end = fixed(index, VicinityField.POINTS), fixed(index, VicinityField.POINTS_END)
+    points = fixed(memory, Of.VICINITY_POINTS)
+    place = _beyond(points, begin, end, low)
+    exact = place > begin and fixed_float(points, place - 1) == low
+    leaves = 1
+    while leaves < 2 * (end - begin) + 1:
+        leaves *= 2
+    node = leaves + 2 * (place - begin) - (1 if exact else 0)
+    found = 0
+    while node > 0:
+        at = 2 * (fixed(index, VicinityField.NODES) + node)
+        for k in range(table(memory, Of.VICINITY_NODES, at), table(memory, Of.VICINITY_NODES, at + 1)):
+            poke(candidates, found, table(memory, Of.VICINITY_HUNG, k))
+            found += 1
+        node >>= 1
+    if high > low:
+        lows = fixed(memory, Of.VICINITY_LOWS)
+        first, last = fixed(index, VicinityField.LOWS), fixed(index, VicinityField.LOWS_END)
+        first = _beyond(lows, first, last, low)
+        for k in range(first, _beyond(lows, first, last, high)):
+            poke(candidates, found, table(memory, Of.VICINITY_LOW_MEMBERS, k))
+            found += 1
+    return found
+
+
+@inlined
+def _beyond(numbers: int, begin: int, end: int, value: float) -> int:
+    """Give the place of the first of sorted numbers that is greater than a value."""
+    low, high = begin, end
+    while low < high:
+        middle = (low + high) >> 1
+        if fixed_float(numbers, middle) <= value:
+            low = middle + 1
+        else:
+            high = middle
+    return low

@@ -1,0 +1,158 @@
+"""Parquet and Arrow: columns ``type`` and ``time`` and the union of the attributes, null where a type lacks one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet as pq
+
+from cepheus.core.errors import EventError, Place, did_you_mean
+from cepheus.core.values import ValueType, from_arrow
+from cepheus.formats.intake import Chunk, Intake
+from cepheus.formats.rows import ArrayRows
+
+T = TypeVar("T")
+
+LIBRARY_FAILURES = (
+    pa.lib.ArrowException,
+    OSError,
+    ValueError,
+    TypeError,
+    LookupError,
+    MemoryError,
+    OverflowError,
+    NotImplementedError,
+)
+"""What the Arrow library raises for files that are damaged or of another kind."""
+
+Progress = Callable[[float], None]
+"""Is told what part of a file, from 0 to 1, has been read."""
+
+Wanted = Callable[[Sequence[str]], Sequence[str]]
+"""Gives, of the names of a file's columns, those to read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnarOptions:
+    """How a columnar file is read: rows a chunk, whether it has a type column, and who is told of the progress."""
+
+    chunk_rows: int
+    typed: bool
+    progress: Progress
+
+
+def read_parquet(path: Path, intake: Intake, wanted: Wanted, options: ColumnarOptions) -> Iterator[Chunk]:
+    """Give the events of a Parquet file chunk by chunk."""
+    name = str(path)
+    file = guarded(lambda: pq.ParquetFile(path), name, "Parquet")
+    try:
+        names = guarded(lambda: file.schema_arrow.names, name, "Parquet")
+        columns = _checked_columns(names, name, wanted, options.typed)
+        total = file.metadata.num_rows
+        batches = guarded(lambda: file.iter_batches(batch_size=options.chunk_rows, columns=columns), name, "Parquet")
+        done = 0
+        while (batch := guarded(lambda: next(batches, None), name, "Parquet")) is not None:
+            yield _chunk(batch, intake, done, name, "Parquet")
+            done += batch.num_rows
+            options.progress(done / total if total else 1.0)
+    finally:
+        file.close()
+
+
+def read_arrow(path: Path, intake: Intake, wanted: Wanted, options: ColumnarOptions) -> Iterator[Chunk]:
+    """Give the events of an Arrow file (the IPC file format, or the stream format) chunk by chunk."""
+    name = str(path)
+    source = guarded(lambda: pa.memory_map(str(path)), name, "Arrow")
+    with source:
+        schema, batches = guarded(lambda: _arrow_batches(source), name, "Arrow")
+        names = guarded(lambda: schema.names, name, "Arrow")
+        columns = _checked_columns(names, name, wanted, options.typed)
+        done = 0
+        while (batch := guarded(lambda: next(batches, None), name, "Arrow")) is not None:
+            for start in range(0, batch[1].num_rows, options.chunk_rows):
+                part = batch[1].select(columns).slice(start, options.chunk_rows)
+                yield _chunk(part, intake, done, name, "Arrow")
+                done += part.num_rows
+            options.progress(batch[0])
+
+
+def array_rows(arrays: Mapping[str, pa.Array], length: int) -> ArrayRows:
+    """Give Arrow arrays as rows, with text that is stored as bytes made text."""
+    return ArrayRows({name: _as_text(array) for name, array in arrays.items()}, length)
+
+
+def check_columns(names: Sequence[str], place: Place | None, typed: bool) -> None:
+    """Make sure that there are columns for the time and, in ``typed`` data, the type, and that no name is twice."""
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise EventError.of("column", f"there are two columns '{twice}'", place=place)
+    for needed in ("type", "time") if typed else ("time",):
+        if needed not in names:
+            hint = did_you_mean(needed, names) or f"events have a column '{needed}'"
+            raise EventError.of("column", f"there is no column '{needed}'", place=place, hint=hint)
+
+
+def check_type_column(array: pa.Array | pa.ChunkedArray, place: Place | None) -> None:
+    """Make sure that the type column holds strings."""
+    if from_arrow(array.type) is not ValueType.STRING and not pa.types.is_null(array.type):
+        raise EventError.of("column", f"the column 'type' holds {array.type}, not strings", place=place)
+
+
+def guarded(work: Callable[[], T], name: str, kind: str, failures: tuple[type[Exception], ...] = LIBRARY_FAILURES) -> T:
+    """Do something with a file of some kind; if the library fails, the file is not what it should be."""
+    try:
+        return work()
+    except failures as error:
+        detail = " ".join(str(error).split())[:200]
+        raise EventError.of(
+            "format", f"the file cannot be read as {kind}: {detail or 'it is damaged'}", place=Place(name)
+        ) from None
+
+
+def _checked_columns(names: Sequence[str], name: str, wanted: Wanted, typed: bool) -> list[str]:
+    check_columns(names, Place(name), typed)
+    chosen = set(wanted(names))
+    return [column for column in names if column in chosen]
+
+
+def _chunk(batch: pa.RecordBatch, intake: Intake, done: int, name: str, kind: str) -> Chunk:
+    guarded(lambda: batch.validate(full=True), name, kind)  # a damaged file must not become a wild pointer
+    rows = guarded(lambda: _rows(batch), name, kind)
+    if "type" in rows.arrays:
+        check_type_column(rows.arrays["type"], Place(name))
+    end = done + batch.num_rows
+    # what the library still finds wrong in there, such as names that are not UTF-8, is the file's fault
+    failures = (pa.lib.ArrowException, UnicodeError)
+    return guarded(lambda: intake.chunk(rows, range(done + 1, end + 1), range(done, end)), name, kind, failures)
+
+
+def _rows(batch: pa.RecordBatch) -> ArrayRows:
+    return array_rows(dict(zip(batch.schema.names, batch.columns, strict=True)), batch.num_rows)
+
+
+def _arrow_batches(source: pa.MemoryMappedFile) -> tuple[pa.Schema, Iterator[tuple[float, pa.RecordBatch]]]:
+    try:
+        file = pa.ipc.open_file(source)
+    except pa.lib.ArrowInvalid:
+        source.seek(0)
+        stream = pa.ipc.open_stream(source)
+        size = max(source.size(), 1)
+        return stream.schema, ((source.tell() / size, batch) for batch in stream)
+    count = file.num_record_batches
+    return file.schema, (((index + 1) / count, file.get_batch(index)) for index in range(count))
+
+
+def _as_text(array: pa.Array) -> pa.Array:
+    if pa.types.is_binary(array.type) or pa.types.is_large_binary(array.type):
+        try:
+            return array.cast(pa.string())
+        except pa.lib.ArrowException:
+            return array
+    if pa.types.is_dictionary(array.type) and array.dictionary.null_count:
+        return array.cast(array.type.value_type)  # a null may also hide in the dictionary itself
+    return array

@@ -1,0 +1,375 @@
+"""From rows to events: one chunk of any file becomes a batch, its bad events found and reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from cepheus.core.batch import ColumnKey, EventBatch, Ids, IntArray, Provenance
+from cepheus.core.companions import NO_PARAMETERS, Companions, Parameter
+from cepheus.core.error_column import ErrorColumn
+from cepheus.core.errors import Diagnostic, EventError, OptionError, Place, did_you_mean
+from cepheus.core.event import EventId
+from cepheus.core.schema import ID_FIELD, SPARE_ID_FIELD, Schema
+from cepheus.core.time import TimeUnit
+from cepheus.core.time_check import TimeCheck
+from cepheus.core.values import ValueType
+from cepheus.formats.arguments import ArgumentNames
+from cepheus.formats.arrays import float_array, int_array, validity
+from cepheus.formats.attributes import AttributeReader, Errors, Faults, TypedRows, coerce
+from cepheus.formats.cells import coerce_id, coerce_probability, id_of_text
+from cepheus.formats.columns import Column, ObjectColumn, TextColumn
+from cepheus.formats.intervals import START
+from cepheus.formats.problems import BadEvents, lacking, placed, shown
+from cepheus.formats.rows import Numbers, Rows, pick
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some events of a file and where each of them stands in it.
+
+    >>> chunk = Chunk(EventBatch.empty(), "a.jsonl", range(1, 3))
+    >>> str(chunk.place_of(1))
+    'a.jsonl:2'
+    """
+
+    batch: EventBatch
+    name: str
+    lines: Numbers
+
+    def place_of(self, row: int) -> Place:
+        """Give the file and the line (for Parquet and Arrow the row, counted from 1) of an event of the batch."""
+        return Place(self.name, int(self.lines[row]))
+
+
+@dataclass(frozen=True, slots=True)
+class IntakeOptions:
+    """How rows become events.
+
+    ``type_name`` is the type of every event of a file without a type column. ``sequence`` names the column that
+    breaks ties between events of equal time. ``keep_all`` keeps attributes and types that the schema does not
+    name. ``id_prefix`` goes before the position of an event without an id, to tell files apart; ``numbered`` False
+    leaves such events without an id. ``uncertain`` names, by attribute, the columns that have its error. With
+    ``intervals`` events may have a ``start`` (unless that is an attribute of their type), and in JSON lines ``args``.
+    ``check`` is told the first times that are mere numbers.
+    """
+
+    schema: Schema = field(default_factory=Schema)
+    unit: TimeUnit = TimeUnit.US
+    type_name: str | None = None
+    sequence: str | None = None
+    keep_all: bool = False
+    id_prefix: str | None = None
+    numbered: bool = True
+    uncertain: Companions = field(default_factory=dict)
+    intervals: bool = False
+    check: TimeCheck | None = None
+
+
+class Intake:
+    """Turns the rows of one file into events, chunk after chunk.
+
+    ``read`` counts the rows, bad ones included. With ``counts_rows`` places are rows, not lines, and messages say so.
+    """
+
+    def __init__(self, name: str, options: IntakeOptions, bad: BadEvents, *, counts_rows: bool = False) -> None:
+        self._name = name
+        self._counts_rows = counts_rows
+        self._options = options
+        self._bad = bad
+        self.read = 0
+        if options.type_name is not None and options.type_name not in options.schema and options.schema.closed:
+            hint = did_you_mean(options.type_name, options.schema)
+            raise OptionError.of("type", f"there is no event type {shown(options.type_name)}", hint=hint)
+        self._schema = options.schema
+        self._attributes = AttributeReader(options.schema, options.unit, options.keep_all)
+        self._arguments = ArgumentNames(options.schema, options.sequence) if options.intervals else None
+        self._check = options.check
+
+    def chunk(self, rows: Rows, lines: Numbers, positions: Numbers, findings: Iterable[Diagnostic] = ()) -> Chunk:
+        """Give the good events of some rows; report the bad ones, together with what the parser found among them."""
+        findings = list(findings)
+        self.read += len(rows) + len(findings)
+        faults: Faults = {}
+        types, codes = self._types(rows, faults)
+        if codes.min(initial=0) < 0:
+            relevant = np.flatnonzero(codes >= 0)
+            findings += self._placed(faults, lines)
+            faults = {}
+            rows, codes = rows.take(relevant), codes[relevant]
+            lines, positions = pick(lines, relevant), pick(positions, relevant)
+        events = TypedRows(rows, types, codes)
+        if self._arguments:
+            self._settle_arguments(events, self._arguments, lines)
+        batch = self._batch(events, positions, faults)
+        if self._arguments:
+            batch = self._arguments.back(batch)
+        self._bad.report(sorted([*findings, *self._placed(faults, lines)], key=_line))
+        if faults:
+            good = np.setdiff1d(np.arange(len(batch)), np.fromiter(faults, np.int64))
+            batch, lines = batch.take(good), pick(lines, good)
+        return Chunk(batch, self._name, lines)
+
+    def _settle_arguments(self, events: TypedRows, arguments: ArgumentNames, lines: Numbers) -> None:
+        """Find out what the file calls the arguments of types that nobody declares."""
+        try:
+            if arguments.look(events):
+                self._schema = arguments.reading()
+                self._attributes = AttributeReader(self._schema, self._options.unit, self._options.keep_all)
+        except EventError as error:
+            line = int(lines[0]) if len(lines) else None
+            raise EventError([placed(error, Place(self._name, line))]) from None
+
+    def _placed(self, faults: Faults, lines: Numbers) -> list[Diagnostic]:
+        found = []
+        for row, error in faults.items():
+            line = int(lines[row])
+            found.append(placed(error, Place(self._name, line), f"row {line}: " if self._counts_rows else ""))
+        return found
+
+    def _types(self, rows: Rows, faults: Faults) -> tuple[list[str], NDArray[np.int32]]:
+        """Give the types of interest and each row's code into them, -1 for rows that are bad or concern no one."""
+        given = self._options.type_name
+        cells, raw_codes = rows.type_codes("type")
+        types: dict[str, int] = {}
+        recode = np.full(len(cells) + 1, -1, np.int32)  # the last entry is for rows without a type
+        if given is not None and self._known(given) is not None:
+            types[given] = 0
+            recode[-1] = 0
+        for index, cell in enumerate(cells):
+            try:
+                name = self._known(cell)
+            except EventError as error:
+                faults |= dict.fromkeys(np.flatnonzero(raw_codes == index).tolist(), error)
+                continue
+            if name is not None:
+                recode[index] = types.setdefault(name, len(types))
+        untyped_rows = raw_codes.min(initial=0) < 0
+        if given is None and untyped_rows:
+            untyped = lacking("type", rows.names(), "give the type of all its events with the type option")
+            faults |= dict.fromkeys(np.flatnonzero(raw_codes < 0).tolist(), untyped)
+        if np.array_equal(recode[:-1], np.arange(len(cells))) and not untyped_rows:
+            return list(types), raw_codes
+        return list(types), recode[raw_codes]
+
+    def _known(self, cell: object) -> str | None:
+        """Give the type that a cell names, or None if no rule concerns it."""
+        options = self._options
+        if not isinstance(cell, str) or not cell or not _encodable(cell):
+            raise EventError.of("event", f"{shown(cell)} is not the name of an event type")
+        if options.type_name is not None and cell != options.type_name:
+            raise EventError.of(
+                "event",
+                f"an event of type {shown(cell)} in a file of {options.type_name}",
+                hint="leave the type option away for a file that has types of its own",
+            )
+        if cell in options.schema:
+            return cell
+        if options.schema.closed:
+            hint = did_you_mean(cell, options.schema)
+            raise EventError.of("event", f"there is no event type {shown(cell)}", hint=hint)
+        return cell if options.keep_all else None
+
+    def _batch(self, events: TypedRows, positions: Numbers, faults: Faults) -> EventBatch:
+        rows = events.rows
+        times = self._integers(rows, "time", ValueType.TIMESTAMP, faults)
+        if self._check is not None:
+            self._check_times(rows, times, faults)
+        sequence = self._options.sequence
+        columns, errors = self._attributes.read(events, faults)
+        if self._options.uncertain:
+            errors = {**errors, **self._companions(rows, columns, errors, faults)}
+        return EventBatch(
+            types=tuple(events.types),
+            codes=events.codes,
+            times=times,
+            columns=columns,
+            sequences=None if sequence is None else self._integers(rows, sequence, ValueType.INT, faults),
+            ids=self._own_ids(events, positions, faults),
+            probabilities=_probabilities(rows.column("probability"), faults),
+            errors=errors,
+            starts=self._starts(events, times, faults) if self._options.intervals else None,
+            provenance=_provenance(rows.column("from"), len(rows), faults),
+        )
+
+    def _starts(self, events: TypedRows, times: IntArray, faults: Faults) -> IntArray | None:
+        """Read where events start; one without a start is an instant, and none starts after its end."""
+        column = events.rows.column(START)
+        schema = self._schema
+        own = [name not in schema or schema[name].attribute(START) is None for name in events.types]
+        if column is None or not any(own):
+            return None
+        found: Faults = {}
+        array = coerce(column, ValueType.TIMESTAMP, self._options.unit, found).array
+        has = np.array(own)[events.codes] & validity(array)
+        starts = np.where(has, int_array(array.cast(pa.timestamp("us")).cast(pa.int64()).fill_null(0)), times)
+        for row, error in found.items():
+            if own[events.codes[row]]:
+                faults.setdefault(row, EventError([placed(error, None, f"{START}: ")]))
+        for row in np.flatnonzero(starts > times).tolist():
+            faults.setdefault(row, EventError.of("start", "an event starts after its end"))
+        return starts
+
+    def _integers(self, rows: Rows, name: str, kind: ValueType, faults: Faults) -> IntArray:
+        """Read a column in which every row must have a value."""
+        column = rows.column(name)
+        array = pa.nulls(len(rows), kind.arrow)
+        if column is not None:
+            found: Faults = {}
+            array = coerce(column, kind, self._options.unit, found).array
+            for row, error in found.items():
+                faults.setdefault(row, EventError([placed(error, None, f"{name}: ")]))
+        if array.null_count:
+            missing = lacking(name, rows.names())
+            for row in np.flatnonzero(~validity(array)).tolist():
+                faults.setdefault(row, missing)
+            array = array.cast(pa.timestamp("us")).cast(pa.int64()) if kind is ValueType.TIMESTAMP else array
+            array = array.fill_null(0)
+        return int_array(array)
+
+    def _check_times(self, rows: Rows, times: IntArray, faults: Faults) -> None:
+        """Let the first times that are mere numbers be looked at."""
+        column = rows.column("time")
+        numbers = np.zeros(len(rows), np.bool_) if column is None else column.numbers()
+        numbers[list(faults)] = False
+        if numbers.any() and self._check is not None:
+            check, self._check = self._check, None
+            check.look(times[numbers], None if self._counts_rows else Place(self._name))
+
+    def _companions(
+        self, rows: Rows, columns: Mapping[ColumnKey, pa.Array], errors: Errors, faults: Faults
+    ) -> dict[str, ErrorColumn]:
+        """Give the errors that stand in columns of their own; an error in the cell itself goes before them."""
+
+        def read(parameter: Parameter) -> NDArray[np.float64]:
+            if not isinstance(parameter, str):
+                return np.full(len(rows), float(parameter))
+            column = rows.column(parameter)
+            if column is None:
+                hint = did_you_mean(parameter, rows.names())
+                raise OptionError.of("uncertain", f"there is no column '{parameter}'", hint=hint)
+            found: Faults = {}
+            array = coerce(column, ValueType.FLOAT, TimeUnit.US, found).array
+            for row, error in found.items():
+                faults.setdefault(row, EventError([placed(error, None, f"{parameter}: ")]))
+            return float_array(array.fill_null(NO_PARAMETERS))
+
+        made = {}
+        for name, companion in self._options.uncertain.items():
+            arrays = [array for (attribute, kind), array in columns.items() if attribute == name and kind.is_numeric]
+            if not arrays:
+                continue
+            column, bad = companion.errors(read)
+            for row, error in bad.items():
+                faults.setdefault(row, EventError([placed(error, None, f"{name}: ")]))
+            own = ErrorColumn.of(errors[name]) if name in errors else None
+            if own is not None:
+                column = own.or_else(column)
+            made[name] = column.where(np.logical_or.reduce([validity(array) for array in arrays]))
+        return made
+
+    def _own_ids(self, events: TypedRows, positions: Numbers, faults: Faults) -> Ids | None:
+        """Read the ids of events, which types with an attribute ``id`` have under another name."""
+        schema = self._schema
+        spare = [name in schema and schema[name].id_field == SPARE_ID_FIELD for name in events.types]
+        rows = events.rows
+        if not any(spare):
+            return self._ids(rows.column(ID_FIELD), positions, faults)
+        column = self._ids(rows.column(SPARE_ID_FIELD), positions, faults)
+        if all(spare):
+            return column
+        others = self._ids(rows.column(ID_FIELD), positions, faults)
+        picked = np.array(spare)[events.codes].tolist()
+        if column is None or others is None:
+            return None
+        return [column[row] if use_spare else others[row] for row, use_spare in enumerate(picked)]
+
+    def _ids(self, column: Column | None, positions: Numbers, faults: Faults) -> Ids | None:
+        options = self._options
+        if column is None or not column.present().any():
+            if not options.numbered:
+                return None
+            return positions if options.id_prefix is None else [f"{options.id_prefix}:{row}" for row in positions]
+        numbers = _plain_integers(column)
+        if numbers is not None:
+            return numbers
+        as_text = not isinstance(column, ObjectColumn)
+        ids: list[EventId] = []
+        for row, (has_id, position) in enumerate(zip(column.present().tolist(), _plain(positions), strict=True)):
+            try:
+                ids.append(_id(column.raw(row), as_text) if has_id else self._position(position))
+            except EventError as error:
+                faults.setdefault(row, error)
+                ids.append(position)
+        return ids
+
+    def _position(self, position: int) -> EventId:
+        prefix = self._options.id_prefix
+        return position if prefix is None else f"{prefix}:{position}"
+
+
+def _line(finding: Diagnostic) -> int:
+    return -1 if finding.place is None or finding.place.line is None else finding.place.line
+
+
+def _encodable(text: str) -> bool:
+    return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def _plain(numbers: Numbers) -> Sequence[int]:
+    return numbers if isinstance(numbers, range) else numbers.tolist()
+
+
+def _plain_integers(column: Column) -> IntArray | None:
+    """Give the ids of a column that holds nothing but integers; a text such as 07 is no integer."""
+    numbers = column.convert(ValueType.INT, TimeUnit.US, None)
+    if numbers is None or numbers.null_count:
+        return None
+    if isinstance(column, TextColumn) and not pc.all(pc.equal(numbers.cast(pa.string()), column.array)).as_py():
+        return None
+    return int_array(numbers)
+
+
+def _id(raw: object, as_text: bool) -> EventId:
+    """Give an id; where columns have one type for all, texts may stand for integers, and floats for them too."""
+    if as_text and isinstance(raw, str):
+        return id_of_text(raw)
+    return coerce_id(int(raw) if as_text and isinstance(raw, float) and raw.is_integer() else raw)
+
+
+def _probabilities(column: Column | None, faults: Faults) -> NDArray[np.float64] | None:
+    if column is None:
+        return None
+    found: Faults = {}
+    array = coerce(column, ValueType.FLOAT, TimeUnit.US, found).array.fill_null(1.0)
+    for row, error in found.items():
+        faults.setdefault(row, EventError([placed(error, None, "probability: ")]))
+    numbers = float_array(array)
+    for row in np.flatnonzero((numbers < 0) | (numbers > 1)).tolist():
+        try:
+            coerce_probability(float(numbers[row]))
+        except EventError as error:
+            faults.setdefault(row, error)
+    return None if pc.all(pc.equal(array, 1.0)).as_py() in (True, None) else numbers
+
+
+def _provenance(column: Column | None, length: int, faults: Faults) -> Provenance | None:
+    if column is None or not column.present().any():
+        return None
+    as_text = not isinstance(column, ObjectColumn)
+    made_of: list[tuple[EventId, ...]] = [()] * length
+    for row in np.flatnonzero(column.present()).tolist():
+        raw = column.raw(row)
+        parts = raw.split() if as_text and isinstance(raw, str) else raw
+        try:
+            if not isinstance(parts, list | tuple):
+                raise EventError.of("event", f"from: {shown(raw)} is not a list of ids")
+            made_of[row] = tuple(_id(part, as_text) for part in parts)
+        except EventError as error:
+            faults.setdefault(row, error)
+    return Provenance(("",), np.zeros(length, np.int32), made_of)

@@ -1,0 +1,87 @@
+"""Files with one event a line: each line becomes a record, a chunk of records becomes a chunk of events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import BinaryIO
+
+import numpy as np
+
+from cepheus.core.errors import Diagnostic, EventError, Place
+from cepheus.formats.intake import Chunk, Intake
+from cepheus.formats.lines import line_blocks
+from cepheus.formats.problems import placed
+from cepheus.formats.rows import Numbers, RecordRows
+
+Record = dict[str, object]
+"""An event as JSON lines have it: its fields by name."""
+
+ParseLine = Callable[[str], Record | None]
+"""Gives the record of a line, or None for a line without an event; raises an EventError."""
+
+
+def read_records(
+    file: BinaryIO, intake: Intake, parse: ParseLine, *, name: str, chunk_rows: int, max_line: int
+) -> Iterator[Chunk]:
+    """Give the events of a text file chunk by chunk, in the order of the file."""
+    pending = _Pending(name)
+    for block in line_blocks(file, max_line):
+        if block.too_long:
+            pending.fail(block.first_line, too_long(max_line))
+            continue
+        for line, text in block.texts():
+            try:
+                record = not_utf8() if text is None else parse(text)
+            except EventError as error:
+                record = error
+            if record is None:
+                continue
+            if isinstance(record, EventError):
+                pending.fail(line, record)
+            else:
+                pending.records.append(record)
+                pending.lines.append(line)
+            if len(pending.lines) + len(pending.failed) >= chunk_rows:
+                yield pending.flush(intake)
+    if pending.lines or pending.failed:
+        yield pending.flush(intake)
+
+
+class _Pending:
+    """Records and their lines that wait for their chunk to fill, and what was wrong with other lines between them."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._position = 0
+        self._findings: list[Diagnostic] = []
+        self.records: list[Record] = []
+        self.lines: list[int] = []
+        self.failed: list[int] = []
+
+    def fail(self, line: int, error: EventError) -> None:
+        """Take note of a line that is no event; it has a position all the same."""
+        self._findings.append(placed(error, Place(self._name, line)))
+        self.failed.append(line)
+
+    def flush(self, intake: Intake) -> Chunk:
+        """Give the chunk of what was taken since the last."""
+        lines = np.array(self.lines, np.int64)
+        count = len(self.lines) + len(self.failed)
+        positions: Numbers = range(self._position, self._position + count)
+        if self.failed:
+            positions = self._position + np.searchsorted(np.sort(np.append(lines, self.failed)), lines)
+        chunk = intake.chunk(RecordRows(self.records), lines, positions, self._findings)
+        self._position += count
+        self.records, self.lines, self.failed, self._findings = [], [], [], []
+        return chunk
+
+
+def too_long(max_line: int) -> EventError:
+    """Give the error for a line over the limit."""
+    limit = f"{max_line >> 20} MiB" if max_line >= 1 << 20 else f"{max_line} bytes"
+    return EventError.of("line", f"the line is longer than {limit}", hint="every event stands on a line of its own")
+
+
+def not_utf8() -> EventError:
+    """Give the error for bytes that are not UTF-8."""
+    return EventError.of("utf-8", "the line is not valid UTF-8", hint="save the file in UTF-8")

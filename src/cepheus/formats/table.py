@@ -1,0 +1,154 @@
+"""Events as an Arrow table: one column for each attribute name, whatever event types have it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cepheus.core.batch import ColumnKey, EventBatch
+from cepheus.core.distribution import Distribution
+from cepheus.core.errors import EventError
+from cepheus.core.schema import ID_FIELD, SPARE_ID_FIELD
+from cepheus.core.time import TimeUnit
+from cepheus.core.values import ValueType, from_arrow
+from cepheus.formats.arrays import validity
+from cepheus.formats.columns import normalised
+
+_MOMENT = ValueType.TIMESTAMP.arrow
+_LAST = (ID_FIELD, SPARE_ID_FIELD, "sequence", "probability", "from")
+
+
+def to_table(batch: EventBatch) -> pa.Table:
+    """Give a batch as a table with its times as timestamps.
+
+    The columns are type, time, the attributes (null where an event has none; a struct of value and error where any
+    is uncertain), then id, sequence, probability and ``from`` (a list of texts) where the batch has them.
+    """
+    columns: dict[str, pa.Array] = {
+        "type": pa.array(batch.types, pa.string()).take(pa.array(batch.codes, pa.int32())),
+        "time": pa.array(batch.times, pa.int64()).view(pa.timestamp("us")).cast(_MOMENT),
+    }
+    for name in {name: None for name, _ in batch.columns}:
+        keys = [key for key in batch.columns if key[0] == name]
+        array = _one_column(batch, keys)
+        errors = batch.errors.get(name)
+        columns[name] = array if errors is None else as_uncertain(array, errors)
+    ids = batch.id_list()
+    if ids is not None:
+        numbers = all(isinstance(event_id, int) for event_id in ids)
+        own = ID_FIELD if ID_FIELD not in columns else SPARE_ID_FIELD
+        columns[own] = pa.array(ids if numbers else list(map(str, ids)), pa.int64() if numbers else pa.string())
+    if batch.sequences is not None:
+        columns["sequence"] = pa.array(batch.sequences, pa.int64())
+    if batch.probabilities is not None:
+        columns["probability"] = pa.array(batch.probabilities, pa.float64())
+    if batch.provenance is not None:
+        made_of = [list(map(str, ids)) or None for ids in batch.provenance.made_of]
+        columns["from"] = pa.array(made_of, pa.list_(pa.string()))
+    return pa.table(columns)
+
+
+def merge_schemas(first: pa.Schema, second: pa.Schema) -> pa.Schema:
+    """Give a schema that can hold tables of both: the union of the columns, each wide enough.
+
+    >>> merge_schemas(pa.schema({"a": pa.int64()}), pa.schema({"a": pa.float64(), "b": pa.bool_()})).to_string()
+    'a: double\\nb: bool'
+    """
+    types = {field.name: field.type for field in first}
+    for field in second:
+        types[field.name] = (
+            merge_types(field.name, types[field.name], field.type) if field.name in types else field.type
+        )
+    order = [name for name in types if name not in _LAST] + [name for name in _LAST if name in types]
+    return pa.schema({name: types[name] for name in order})
+
+
+def merge_types(name: str, first: pa.DataType, second: pa.DataType) -> pa.DataType:
+    """Give an Arrow type that holds the values of both."""
+    if first == second:
+        return first
+    if pa.types.is_struct(first) or pa.types.is_struct(second):
+        return _struct(merge_types(name, _inner(first), _inner(second)))
+    if {first, second} == {pa.int64(), pa.float64()}:
+        return pa.float64()
+    if name in (ID_FIELD, SPARE_ID_FIELD):
+        return pa.string()
+    kinds = [kind.value if kind else str(kind) for kind in map(from_arrow, (first, second))]
+    raise EventError.of(
+        "column",
+        f"the attribute '{name}' is {kinds[0]} in some events and {kinds[1]} in others: one column cannot hold both",
+        hint="write .jsonl or .events, where every event stands by itself",
+    )
+
+
+def cast_table(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Give a table in a schema that merge_schemas made for it."""
+    arrays = []
+    for field in schema:
+        index = table.schema.get_field_index(field.name)
+        if index < 0:
+            arrays.append(pa.nulls(table.num_rows, field.type))
+        else:
+            arrays.append(_cast(table.column(index).combine_chunks(), field))
+    return pa.table(arrays, schema=schema)
+
+
+def in_unit(table: pa.Table, unit: TimeUnit, whole: bool) -> pa.Table:
+    """Give a table with its times as integers in a unit, if it divides them all (``whole``); else as they are."""
+    if not whole:
+        return table
+    times = table.column("time").cast(pa.timestamp("us")).cast(pa.int64())
+    if unit is not TimeUnit.US:
+        times = pc.divide(times, pa.scalar(unit.microseconds, pa.int64()))
+    return table.set_column(table.schema.get_field_index("time"), "time", times)
+
+
+def _one_column(batch: EventBatch, keys: Sequence[ColumnKey]) -> pa.Array:
+    arrays = [normalised(batch.columns[key], key[1]) for key in keys]
+    arrays = [array.cast(pa.string()) if pa.types.is_dictionary(array.type) else array for array in arrays]
+    wanted = arrays[0].type
+    for array in arrays[1:]:
+        wanted = merge_types(keys[0][0], wanted, array.type)
+    field = pa.field(keys[0][0], wanted)
+    cast = [_cast(array, field) for array in arrays]
+    return cast[0] if len(cast) == 1 else pc.coalesce(*cast)
+
+
+def as_uncertain(array: pa.Array, errors: Sequence[Distribution | None]) -> pa.Array:
+    """Give numbers and their errors as structs of value and error, the latter as texts."""
+    texts = pa.array([None if error is None else str(error) for error in errors], pa.string())
+    return _as_struct(array, texts)
+
+
+def _as_struct(array: pa.Array, texts: pa.Array) -> pa.Array:
+    return pa.StructArray.from_arrays([array, texts], ["value", "error"], mask=pa.array(~validity(array)))
+
+
+def _struct(inner: pa.DataType) -> pa.DataType:
+    return pa.struct([("value", inner), ("error", pa.string())])
+
+
+def _inner(data_type: pa.DataType) -> pa.DataType:
+    return data_type.field("value").type if pa.types.is_struct(data_type) else data_type
+
+
+def _cast(array: pa.Array, field: pa.Field) -> pa.Array:
+    wanted = field.type
+    if array.type == wanted:
+        return array
+    if pa.types.is_struct(wanted):
+        if pa.types.is_struct(array.type):
+            value, texts = array.field("value"), array.field("error")
+        else:
+            value, texts = array, pa.nulls(len(array), pa.string())
+        return _as_struct(_cast(value, pa.field(field.name, _inner(wanted))), texts)
+    try:
+        return array.cast(wanted)
+    except pa.lib.ArrowInvalid:
+        raise EventError.of(
+            "column",
+            f"an integer of '{field.name}' is too large for the column of doubles it shares",
+            hint="write .jsonl or .events, where every event stands by itself",
+        ) from None

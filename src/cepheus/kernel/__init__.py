@@ -1,0 +1,1 @@
+"""The compiled library that all fast engines stand on: tables, memory, sums, search, expressions, cache."""

@@ -1,0 +1,291 @@
+"""Composite events, compiled: written field by field into the columns of the output, fed back to the rules.
+
+The output has an array for each field: rule, time and start; the ids of the parts; the values of the attributes. An
+event is its index. What an event completes stays provisional, beyond the committed events, until the event is done.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cepheus.kernel.compiled import compiled, inlined
+from cepheus.kernel.lanes import (
+    before,
+    end_before,
+    entry_at,
+    first_not_before,
+    lane_at,
+    mix,
+    type_at,
+    type_state_at,
+)
+from cepheus.kernel.machine import compute
+from cepheus.kernel.memory import At, fixed, fixed_half, fixed_pair, peek, poke, put, signed, table, word
+from cepheus.kernel.program import (
+    RULE_WORDS,
+    SLOT_ID,
+    SLOT_START,
+    SLOT_TIME,
+    OutputField,
+    RuleField,
+    RuleFlag,
+    StepField,
+    TypeField,
+)
+from cepheus.kernel.state import (
+    COMPOSITE_ID_BASE,
+    DONE,
+    ENTRY_WORDS,
+    LIMIT,
+    MARKS_FULL,
+    OUTPUT_FULL,
+    OUTPUT_HEADER,
+    QUEUE_FULL,
+    STRING_ID_FLOOR,
+    EntryField,
+    LaneState,
+    OutputHeader,
+    TypeState,
+)
+from cepheus.kernel.ties import is_at, pass_over_plainly
+from cepheus.kernel.windows import lane_of, occurred, reference_time
+
+_DIGEST_MASK = np.uint64(2**62 - 1)
+_RULE_BYTES = 8 * RULE_WORDS
+_STEP_BYTES = 8 * len(StepField)
+_OUTPUT_BYTES = 8 * len(OutputField)
+
+
+@inlined
+def rule_at(context: int, rule_number: int) -> int:
+    """Give the address of a rule's row."""
+    return fixed(context, At.RULES) + _RULE_BYTES * rule_number
+
+
+@inlined
+def _room(context: int, rule_number: int, events_before: int, count: int) -> int:
+    """Tell whether so many events more may be written for the current event: DONE, or what is in the way."""
+    events = peek(context, At.FOUND_EVENTS) + count
+    if events - events_before > fixed(context, At.LIMIT):
+        poke(context, At.CULPRIT, rule_number)
+        return LIMIT
+    return OUTPUT_FULL if events > fixed(context, At.OUTPUT_SIZE) else DONE
+
+
+@inlined
+def emit(context: int, rule: int, rule_number: int, events_before: int) -> int:
+    """Check the absences, compute the attributes and write a composite event."""
+    for at in range(fixed_half(rule, RuleField.ABSENCES), fixed_half(rule, RuleField.ABSENCES_END)):
+        if occurred(context, fixed(context, At.STEPS) + _STEP_BYTES * at):
+            return DONE
+    status = _room(context, rule_number, events_before, 1)
+    if status != DONE:
+        return status
+    event = peek(context, At.FOUND_EVENTS)
+    fields, store, bound = fixed(context, At.OUTPUT), fixed(context, At.STORE), fixed(context, At.BOUND)
+    at = OUTPUT_HEADER
+    terminator = peek(bound, 0)
+    start = peek(store, terminator + SLOT_START)
+    for position in range(fixed_half(rule, RuleField.POSITIONS)):
+        base = peek(bound, position)
+        poke(fixed(fields, at), event, peek(store, base + SLOT_ID))
+        start = min(start, peek(store, base + SLOT_START))
+        at += 1
+    for k in range(fixed_half(rule, RuleField.OUTPUTS), fixed_half(rule, RuleField.OUTPUTS_END)):
+        value = fixed(context, At.OUTPUTS) + _OUTPUT_BYTES * k
+        code = fixed(value, OutputField.CODE)
+        if code < 0:
+            base = peek(bound, fixed(value, OutputField.POSITION))
+            poke(fixed(fields, at), event, peek(store, base + fixed(value, OutputField.SLOT)))
+        else:
+            defined = compute(context, code)
+            optional = fixed(value, OutputField.OPTIONAL)
+            if not defined and not optional:
+                return DONE
+            poke(fixed(fields, at), event, word(context, At.STACK, 0))
+            if optional:
+                at += 1
+                poke(fixed(fields, at), event, defined)
+        at += 1
+    if fixed_half(rule, RuleField.FLAGS) & RuleFlag.CONSUMES and not _mark(context, rule):
+        return MARKS_FULL
+    poke(fixed(fields, OutputHeader.RULE), event, rule_number)
+    poke(fixed(fields, OutputHeader.TIME), event, peek(store, terminator + SLOT_TIME))
+    poke(fixed(fields, OutputHeader.START), event, start)
+    poke(context, At.FOUND_EVENTS, event + 1)
+    return DONE
+
+
+@compiled
+def emit_window(context: int, step: int, rule_number: int, events_before: int) -> int:
+    """Write a composite event for each entry of a window, a field at a time.
+
+    For the last selection of a rule, if it takes every entry and only copies of attributes are left to be written.
+    """
+    lane = lane_of(context, step)
+    if lane < 0:
+        return DONE
+    until = reference_time(context, step)
+    end = end_before(context, lane, until)
+    if is_at(context, lane_at(context, lane), end, until):
+        pass_over_plainly(context, lane, fixed(step, StepField.TYPE), fixed(step, StepField.REFERENCE), end, until)
+    begin = first_not_before(context, lane, before(until, fixed(step, StepField.WINDOW)))
+    count = end - begin
+    if count <= 0:
+        return DONE
+    status = _room(context, rule_number, events_before, count)
+    if status != DONE:
+        return status
+    first = peek(context, At.FOUND_EVENTS)
+    rule = rule_at(context, rule_number)
+    fields, store, bound = fixed(context, At.OUTPUT), fixed(context, At.STORE), fixed(context, At.BOUND)
+    chosen = fixed(step, StepField.POSITION)
+    start = peek(store, peek(bound, 0) + SLOT_START)
+    at = OUTPUT_HEADER
+    for position in range(fixed_half(rule, RuleField.POSITIONS)):
+        target = fixed(fields, at) + 8 * first
+        if position == chosen:
+            _gather(context, step, lane, begin, count, SLOT_ID, target)
+        else:
+            base = peek(bound, position)
+            _fill(target, count, peek(store, base + SLOT_ID))
+            start = min(start, peek(store, base + SLOT_START))
+        at += 1
+    for k in range(fixed_half(rule, RuleField.OUTPUTS), fixed_half(rule, RuleField.OUTPUTS_END)):
+        value = fixed(context, At.OUTPUTS) + _OUTPUT_BYTES * k
+        position, slot = fixed(value, OutputField.POSITION), fixed(value, OutputField.SLOT)
+        target = fixed(fields, at) + 8 * first
+        if position == chosen:
+            _gather(context, step, lane, begin, count, slot, target)
+        else:
+            _fill(target, count, peek(store, peek(bound, position) + slot))
+        at += 1
+    _fill(fixed(fields, OutputHeader.RULE) + 8 * first, count, rule_number)
+    _fill(fixed(fields, OutputHeader.TIME) + 8 * first, count, peek(store, peek(bound, 0) + SLOT_TIME))
+    starts = fixed(fields, OutputHeader.START) + 8 * first
+    _gather(context, step, lane, begin, count, SLOT_START, starts)
+    for k in range(count):
+        poke(starts, k, min(peek(starts, k), start))
+    poke(context, At.FOUND_EVENTS, first + count)
+    return DONE
+
+
+@inlined
+def _fill(target: int, count: int, value: int) -> None:
+    """Write a value many times."""
+    for k in range(count):
+        poke(target, k, value)
+
+
+@inlined
+def _gather(context: int, step: int, lane: int, begin: int, count: int, slot: int, target: int) -> None:
+    """Write a slot of the rows of so many entries of a lane."""
+    row = lane_at(context, lane)
+    kind = fixed(step, StepField.TYPE)
+    rows = type_state_at(context, kind)
+    width = fixed(type_at(context, kind), TypeField.WIDTH)
+    entries, entry_mask = entry_at(context, peek(row, LaneState.OFFSET)), peek(row, LaneState.MASK)
+    values = fixed(context, At.STORE) + 8 * (peek(rows, TypeState.OFFSET) + slot)
+    row_mask = peek(rows, TypeState.MASK)
+    for k in range(count):
+        number = peek(entries, ENTRY_WORDS * ((begin + k) & entry_mask) + EntryField.ROW)
+        poke(target, k, peek(values, width * (number & row_mask)))
+
+
+@compiled
+def _mark(context: int, rule: int) -> bool:
+    """Note which events this firing consumes; they are marked when the terminator is done. False if out of room."""
+    marks = peek(context, At.MARK_COUNT)
+    for at in range(fixed_half(rule, RuleField.CONSUMING), fixed_half(rule, RuleField.CONSUMING_END)):
+        if marks >= fixed(context, At.MARKS_SIZE):
+            return False
+        base = word(context, At.BOUND, table(context, At.CONSUMING, 3 * at))
+        put(context, At.MARKS, 2 * marks, base + table(context, At.CONSUMING, 3 * at + 1))
+        put(context, At.MARKS, 2 * marks + 1, 1 << table(context, At.CONSUMING, 3 * at + 2))
+        marks += 1
+    poke(context, At.MARK_COUNT, marks)
+    return True
+
+
+@inlined
+def commit_output(context: int) -> None:
+    """Make what was found part of the output and mark what was consumed."""
+    poke(context, At.OUTPUT_EVENTS, peek(context, At.FOUND_EVENTS))
+    for k in range(peek(context, At.MARK_COUNT)):
+        place = word(context, At.MARKS, 2 * k)
+        put(context, At.STORE, place, word(context, At.STORE, place) | word(context, At.MARKS, 2 * k + 1))
+
+
+@inlined
+def trace(context: int, events_before: int, origin: int) -> None:
+    """Note where the composite events since ``events_before`` come from, if the output has a field for that."""
+    lineage = fixed(context, At.LINEAGE)
+    if lineage > 0:
+        events = peek(context, At.OUTPUT_EVENTS)
+        _fill(fixed(fixed(context, At.OUTPUT), lineage) + 8 * events_before, events - events_before, origin)
+
+
+@compiled
+def enqueue(context: int) -> int:
+    """Put the provisional composite events that some rule listens to at the end of the queue, in order."""
+    next_record = peek(context, At.QUEUE_NEXT)
+    rules = fixed(fixed(context, At.OUTPUT), OutputHeader.RULE)
+    for event in range(peek(context, At.OUTPUT_EVENTS), peek(context, At.FOUND_EVENTS)):
+        rule = rule_at(context, peek(rules, event))
+        if fixed_half(rule, RuleField.FLAGS) & RuleFlag.FEEDS:
+            if next_record + fixed(context, At.RECORD_WIDTH) > fixed(context, At.QUEUE_SIZE):
+                return QUEUE_FULL
+            _write_record(context, rule, event, fixed(context, At.QUEUE) + 8 * next_record)
+            next_record += fixed(context, At.RECORD_WIDTH)
+    poke(context, At.QUEUE_NEXT, next_record)
+    return DONE
+
+
+@inlined
+def _digest(fields: int, event: int, parts: int, seed: int, texts: int) -> int:
+    """Give the digest that names a composite event of the output; ``texts`` is the address of the texts' digests."""
+    digest = np.uint64(seed)
+    for k in range(parts):
+        part = peek(fixed(fields, OUTPUT_HEADER + k), event)
+        if part < STRING_ID_FLOOR:
+            part -= COMPOSITE_ID_BASE
+        elif part < 0:
+            part = peek(texts, ~part)
+        digest = mix(digest, part)
+    return signed(digest & _DIGEST_MASK)
+
+
+@compiled
+def name_events(fields: int, parts: int, seeds: int, texts: int, count: int, digests: int) -> None:
+    """Write the digests of so many events of the output; ``parts`` and ``seeds`` are those of each rule."""
+    rules = fixed(fields, OutputHeader.RULE)
+    for event in range(count):
+        rule = peek(rules, event)
+        poke(digests, event, _digest(fields, event, peek(parts, rule), peek(seeds, rule), texts))
+
+
+@compiled
+def _write_record(context: int, rule: int, event: int, record: int) -> None:
+    """Write a composite event of the output as a row of its type; before it its type, after it its place."""
+    for k in range(fixed(context, At.RECORD_WIDTH)):
+        poke(record, k, 0)
+    fields = fixed(context, At.OUTPUT)
+    parts = fixed_half(rule, RuleField.POSITIONS)
+    digest = _digest(fields, event, parts, fixed_pair(rule, RuleField.SEED), fixed(context, At.ID_DIGESTS))
+    poke(record, 0, fixed_half(rule, RuleField.TYPE))
+    poke(record, fixed(context, At.RECORD_WIDTH) - 1, event)
+    row = record + 8
+    poke(row, SLOT_ID, digest + COMPOSITE_ID_BASE)
+    poke(row, SLOT_TIME, peek(fixed(fields, OutputHeader.TIME), event))
+    poke(row, SLOT_START, peek(fixed(fields, OutputHeader.START), event))
+    at = OUTPUT_HEADER + parts
+    for k in range(fixed_half(rule, RuleField.OUTPUTS), fixed_half(rule, RuleField.OUTPUTS_END)):
+        value = fixed(context, At.OUTPUTS) + _OUTPUT_BYTES * k
+        slot, flag = fixed(value, OutputField.TYPE_SLOT), fixed(value, OutputField.FLAG_SLOT)
+        if slot >= 0:
+            poke(row, slot, peek(fixed(fields, at), event))
+        if fixed(value, OutputField.OPTIONAL):
+            at += 1
+        if flag >= 0:
+            poke(row, flag, peek(fixed(fields, at), event) if fixed(value, OutputField.OPTIONAL) else 1)
+        at += 1

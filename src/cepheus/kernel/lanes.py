@@ -1,0 +1,456 @@
+"""Lanes of columns and rows of types, compiled: look up, make room, append, search, forget.
+
+A column keeps its events in lanes, one per value of its key. A lane is a ring of entries in the order of the stream, so
+a window is a range of it, found by binary search. An entry is the time of an event and its row in the store of its
+type; the values that columns sum are beside the entries. Entries and rows are numbered from 0 and never renumbered.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cepheus.kernel.compiled import compiled, inlined
+from cepheus.kernel.memory import At, fixed, peek, poke, put, signed, word
+from cepheus.kernel.program import SLOT_TIME, ColumnField, TypeField, ValueKind
+from cepheus.kernel.state import (
+    ENTRIES_FULL,
+    ENTRY_WORDS,
+    LANE_WORDS,
+    LANES_FULL,
+    SMALLEST_LANE,
+    EntryField,
+    LaneState,
+    TypeState,
+)
+from cepheus.kernel.sums import LIMBS, add_floats, add_integer, clear
+
+_INT_MIN = -(2**63)
+_LANE_BYTES = 8 * LANE_WORDS
+_COLUMN_BYTES = 8 * len(ColumnField)
+_TYPE_BYTES = 8 * len(TypeField)
+_TYPE_STATE_BYTES = 8 * len(TypeState)
+_SUM_BYTES = 8 * LIMBS
+_ENTRY_BYTES = 8 * ENTRY_WORDS
+
+
+@inlined
+def before(time: int, duration: int) -> int:
+    """Give ``time - duration``, or the beginning of time where that does not fit."""
+    return _INT_MIN if time < _INT_MIN + duration else time - duration
+
+
+@inlined
+def mix(digest: np.uint64, stirred: int) -> np.uint64:
+    """Stir a word into a hash (one step of splitmix64)."""
+    digest = (digest ^ np.uint64(stirred)) + np.uint64(0x9E3779B97F4A7C15)
+    digest = (digest ^ (digest >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    digest = (digest ^ (digest >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return digest ^ (digest >> np.uint64(31))
+
+
+@inlined
+def entry_at(context: int, at: int) -> int:
+    """Give the address of an entry."""
+    return fixed(context, At.ENTRIES) + _ENTRY_BYTES * at
+
+
+@inlined
+def value_at(context: int, at: int) -> int:
+    """Give the address of the value of an entry."""
+    return fixed(context, At.VALUES) + 8 * at
+
+
+@inlined
+def entry_time(context: int, at: int) -> int:
+    """Give the time of an entry."""
+    return peek(entry_at(context, at), EntryField.TIME)
+
+
+@inlined
+def entry_row(context: int, at: int) -> int:
+    """Give the row of an entry."""
+    return peek(entry_at(context, at), EntryField.ROW)
+
+
+@inlined
+def lane_at(context: int, lane: int) -> int:
+    """Give the address of a lane."""
+    return fixed(context, At.LANES) + _LANE_BYTES * lane
+
+
+@inlined
+def last_place(lane: int) -> int:
+    """Give the place of the row of the latest event of the lane at an address."""
+    return peek(lane, LaneState.LAST_PLACE) >> 1
+
+
+@inlined
+def column_at(context: int, column: int) -> int:
+    """Give the address of a column's row."""
+    return fixed(context, At.COLUMNS) + _COLUMN_BYTES * column
+
+
+@inlined
+def type_at(context: int, kind: int) -> int:
+    """Give the address of a type's row."""
+    return fixed(context, At.TYPES) + _TYPE_BYTES * kind
+
+
+@inlined
+def type_state_at(context: int, kind: int) -> int:
+    """Give the address of a type's state."""
+    return fixed(context, At.TYPE_STATE) + _TYPE_STATE_BYTES * kind
+
+
+@inlined
+def _hash(column: int, key: int, count: int) -> int:
+    """Give the hash of a key, the words at an address, within a column."""
+    digest = np.uint64(column)
+    for k in range(count):
+        digest = (digest ^ np.uint64(peek(key, k))) * np.uint64(0x9E3779B97F4A7C15)
+        digest ^= digest >> np.uint64(29)
+    return signed(digest >> np.uint64(1))
+
+
+@inlined
+def find_lane(context: int, column: int, key: int) -> int:
+    """Give the lane of a key, the words at an address, in a column; -1 if there is none."""
+    count = fixed(column_at(context, column), ColumnField.KEYS)
+    return word(context, At.COLUMN_LANE, column) if count == 0 else find_keyed_lane(context, column, key, count)
+
+
+@inlined
+def find_keyed_lane(context: int, column: int, key: int, count: int) -> int:
+    """Give the lane of a key of so many words in a column; -1 if there is none."""
+    hashed = _hash(column, key, count)
+    mask = fixed(context, At.HASH_SIZE) - 1
+    at = hashed & mask
+    while True:
+        lane = word(context, At.HASH, at)
+        if lane < 0:
+            return -1
+        row = lane_at(context, lane)
+        if peek(row, LaneState.KEY_0) == peek(key, 0) and peek(row, LaneState.COLUMN) == column:
+            same = True
+            for k in range(1, count):
+                same = same and peek(row, LaneState.KEY_0 + k) == peek(key, k)
+            if same:
+                return lane
+        at = (at + 1) & mask
+
+
+@compiled
+def _enter_lane(context: int, lane: int) -> None:
+    """Put a lane into the hash table."""
+    mask = fixed(context, At.HASH_SIZE) - 1
+    at = peek(lane_at(context, lane), LaneState.HASH) & mask
+    while word(context, At.HASH, at) >= 0:
+        at = (at + 1) & mask
+    put(context, At.HASH, at, lane)
+
+
+@compiled
+def _take_block(context: int, power: int) -> int:
+    """Get a block of ``2**power`` entries: a freed one or fresh space; -1 if there is none."""
+    offset = word(context, At.FREE, power)
+    if offset >= 0:
+        put(context, At.FREE, power, entry_row(context, offset))
+        return offset
+    used = peek(context, At.ENTRIES_USED)
+    if used + (1 << power) > fixed(context, At.ENTRIES_SIZE):
+        return -1
+    poke(context, At.ENTRIES_USED, used + (1 << power))
+    return used
+
+
+@compiled
+def _free_block(context: int, offset: int, power: int) -> None:
+    """Give a block back."""
+    poke(entry_at(context, offset), EntryField.ROW, word(context, At.FREE, power))
+    put(context, At.FREE, power, offset)
+
+
+@compiled
+def _power(size: int) -> int:
+    power = 0
+    while (1 << power) < size:
+        power += 1
+    return power
+
+
+@compiled
+def slide_sum(context: int, lane: int, first: int, end: int, subtract: bool) -> None:
+    """Add the values of entries to (or take them from) the running sum of their lane."""
+    row = lane_at(context, lane)
+    kind = fixed(column_at(context, peek(row, LaneState.COLUMN)), ColumnField.SUM_KIND)
+    offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
+    limbs = fixed(context, At.SUMS) + _SUM_BYTES * lane
+    values = value_at(context, offset)
+    inexact = 0
+    if kind == ValueKind.FLOAT:
+        inexact = add_floats(limbs, values, first, end, mask, subtract)
+    elif kind == ValueKind.INT:
+        for entry in range(first, end):
+            add_integer(limbs, peek(values, entry & mask), subtract)
+    poke(row, LaneState.INEXACT, peek(row, LaneState.INEXACT) + (-inexact if subtract else inexact))
+
+
+@compiled
+def _forget_entries(context: int, lane: int, horizon: int) -> None:
+    """Drop the entries of a lane that lie before the horizon."""
+    row = lane_at(context, lane)
+    offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
+    first, end = peek(row, LaneState.FIRST), peek(row, LaneState.NEXT)
+    while first < end and entry_time(context, offset + (first & mask)) < horizon:
+        first += 1
+    poke(row, LaneState.FIRST, first)
+    sum_first, sum_next = peek(row, LaneState.SUM_FIRST), peek(row, LaneState.SUM_NEXT)
+    if sum_first < first:
+        slide_sum(context, lane, sum_first, min(sum_next, first), True)
+        poke(row, LaneState.SUM_FIRST, first)
+        poke(row, LaneState.SUM_NEXT, max(sum_next, first))
+
+
+@compiled
+def _new_lane(context: int, column: int, key: int) -> int:
+    """Make a lane; minus a status if there is no room."""
+    lane = peek(context, At.LANE_COUNT)
+    if lane >= fixed(context, At.LANES_SIZE):
+        return -LANES_FULL
+    offset = _take_block(context, SMALLEST_LANE)
+    if offset < 0:
+        return -ENTRIES_FULL
+    row = lane_at(context, lane)
+    for k in range(LANE_WORDS):
+        poke(row, k, 0)
+    poke(row, LaneState.OFFSET, offset)
+    poke(row, LaneState.MASK, (1 << SMALLEST_LANE) - 1)
+    poke(row, LaneState.COLUMN, column)
+    clear(fixed(context, At.SUMS) + _SUM_BYTES * lane)
+    poke(context, At.LANE_COUNT, lane + 1)
+    count = fixed(column_at(context, column), ColumnField.KEYS)
+    if count == 0:
+        put(context, At.COLUMN_LANE, column, lane)
+        return lane
+    for k in range(count):
+        poke(row, LaneState.KEY_0 + k, peek(key, k))
+    poke(row, LaneState.HASH, _hash(column, key, count))
+    _enter_lane(context, lane)
+    return lane
+
+
+@inlined
+def reserve_lane(context: int, column: int, key: int, now: int) -> int:
+    """Give the lane of a key with room for one more entry, made if need be; minus a status if space must grow."""
+    lane = find_lane(context, column, key)
+    if lane < 0:
+        return _new_lane(context, column, key)
+    row = lane_at(context, lane)
+    size = peek(row, LaneState.MASK) + 1
+    if peek(row, LaneState.NEXT) - peek(row, LaneState.FIRST) == size:
+        _forget_entries(context, lane, before(now, fixed(column_at(context, column), ColumnField.REACH)))
+        live = peek(row, LaneState.NEXT) - peek(row, LaneState.FIRST)
+        if 4 * live > 3 * size and not _grow_lane(context, lane):
+            return -ENTRIES_FULL
+    return lane
+
+
+@compiled
+def _grow_lane(context: int, lane: int) -> bool:
+    row = lane_at(context, lane)
+    offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
+    first, end = peek(row, LaneState.FIRST), peek(row, LaneState.NEXT)
+    power = _power(mask + 1)
+    larger = _take_block(context, power + 1)
+    if larger < 0:
+        return end - first <= mask
+    for entry in range(first, end):
+        source, target = offset + (entry & mask), larger + (entry & (2 * mask + 1))
+        for k in range(ENTRY_WORDS):
+            poke(entry_at(context, target), k, peek(entry_at(context, source), k))
+        if fixed(context, At.HAS_VALUES):
+            put(context, At.VALUES, target, word(context, At.VALUES, source))
+    _free_block(context, offset, power)
+    poke(row, LaneState.OFFSET, larger)
+    poke(row, LaneState.MASK, 2 * mask + 1)
+    return True
+
+
+@inlined
+def place_row(context: int, kind: int, now: int) -> int:
+    """Give the place in the store where the next row of a type goes; -1 if the store must grow first.
+
+    The row does not count before ``append_row``. A type that nothing stores has its only row at the beginning.
+    """
+    if not fixed(type_at(context, kind), TypeField.STORED):
+        return 0
+    row = type_state_at(context, kind)
+    if peek(row, TypeState.NEXT) - peek(row, TypeState.FIRST) > peek(row, TypeState.MASK) and not _make_room(
+        context, kind, now
+    ):
+        return -1
+    return row_offset(context, kind, peek(row, TypeState.NEXT))
+
+
+@compiled
+def _make_room(context: int, kind: int, now: int) -> bool:
+    """Free rows that no window can reach, or move to a ring twice as large; False if the store is too small."""
+    row = type_state_at(context, kind)
+    offset, mask = peek(row, TypeState.OFFSET), peek(row, TypeState.MASK)
+    first, end = peek(row, TypeState.FIRST), peek(row, TypeState.NEXT)
+    width = fixed(type_at(context, kind), TypeField.WIDTH)
+    horizon = before(now, fixed(type_at(context, kind), TypeField.REACH))
+    while first < end and word(context, At.STORE, offset + (first & mask) * width + SLOT_TIME) < horizon:
+        first += 1
+    poke(row, TypeState.FIRST, first)
+    size = mask + 1
+    if size > 0 and 4 * (end - first) <= 3 * size:
+        return True
+    larger = max(4, 2 * size)
+    used = peek(context, At.STORE_USED)
+    if used + larger * width > fixed(context, At.STORE_SIZE):
+        return end - first <= mask
+    for entry in range(first, end):
+        source = offset + (entry & mask) * width
+        target = used + (entry & (larger - 1)) * width
+        for k in range(width):
+            put(context, At.STORE, target + k, word(context, At.STORE, source + k))
+    _point_lanes(context, kind, used, larger - 1)
+    poke(context, At.STORE_USED, used + larger * width)
+    poke(row, TypeState.OFFSET, used)
+    poke(row, TypeState.MASK, larger - 1)
+    return True
+
+
+@compiled
+def _point_lanes(context: int, kind: int, new_offset: int, new_mask: int) -> None:
+    """Tell the lanes of a type where the row of their latest event will be, while the type's ring is still the old."""
+    row = type_state_at(context, kind)
+    offset, mask, width = peek(row, TypeState.OFFSET), peek(row, TypeState.MASK), peek(row, TypeState.WIDTH)
+    last = peek(row, TypeState.NEXT) - 1
+    for at in range(peek(context, At.LANE_COUNT)):
+        lane = lane_at(context, at)
+        if fixed(column_at(context, peek(lane, LaneState.COLUMN)), ColumnField.TYPE) != kind:
+            continue
+        place = (last_place(lane) - offset) // width
+        if place < 0 or place > mask:  # it had none yet
+            continue
+        number = last - ((last - place) & mask)
+        moved = new_offset + (number & new_mask) * width
+        poke(lane, LaneState.LAST_PLACE, 2 * moved + (peek(lane, LaneState.LAST_PLACE) & 1))
+
+
+@inlined
+def append_row(context: int, kind: int) -> int:
+    """Make the row that was placed last count, and give its number."""
+    row = type_state_at(context, kind)
+    entry = peek(row, TypeState.NEXT)
+    poke(row, TypeState.NEXT, entry + 1)
+    return entry
+
+
+@inlined
+def append_entry(context: int, lane: int, base: int, time: int, row_number: int) -> None:
+    """Put the event at ``base`` at the end of a lane; room was reserved."""
+    row = lane_at(context, lane)
+    entry = peek(row, LaneState.NEXT)
+    at = peek(row, LaneState.OFFSET) + (entry & peek(row, LaneState.MASK))
+    place = entry_at(context, at)
+    poke(place, EntryField.TIME, time)
+    poke(place, EntryField.ROW, row_number)
+    column = column_at(context, peek(row, LaneState.COLUMN))
+    if fixed(column, ColumnField.SUM_KIND) != ValueKind.NONE:
+        put(context, At.VALUES, at, word(context, At.STORE, base + fixed(column, ColumnField.SUM_SLOT)))
+    tied = entry > peek(row, LaneState.FIRST) and peek(row, LaneState.LAST_TIME) == time
+    poke(row, LaneState.NEXT, entry + 1)
+    poke(row, LaneState.LAST_TIME, time)
+    poke(row, LaneState.LAST_PLACE, 2 * base + tied)
+
+
+@inlined
+def first_not_before(context: int, lane: int, time: int) -> int:
+    """Give the first entry of a lane whose time is not before ``time``."""
+    row = lane_at(context, lane)
+    low, high = peek(row, LaneState.FIRST), peek(row, LaneState.NEXT)
+    if low < high and peek(row, LaneState.LAST_TIME) < time:
+        return high
+    return _search(context, row, time, low, high)
+
+
+@inlined
+def end_before(context: int, lane: int, time: int) -> int:
+    """Give the first entry of a lane not before ``time``, looked for from the end, which as a rule is near."""
+    row = lane_at(context, lane)
+    low, high = peek(row, LaneState.FIRST), peek(row, LaneState.NEXT)
+    if low == high or peek(row, LaneState.LAST_TIME) < time:
+        return high
+    offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
+    high -= 1
+    step = 1
+    while high - step >= low and entry_time(context, offset + ((high - step) & mask)) >= time:
+        high -= step
+        step *= 2
+    return _search(context, row, time, max(low, high - step), high)
+
+
+@inlined
+def _search(context: int, row: int, time: int, low: int, high: int) -> int:
+    """Give the first entry from ``low`` on whose time is not before ``time``; ``high`` if there is none before it."""
+    offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
+    while low < high:
+        middle = (low + high) >> 1
+        if entry_time(context, offset + (middle & mask)) < time:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inlined
+def row_offset(context: int, kind: int, row_number: int) -> int:
+    """Give the place of a row in the store."""
+    row = type_state_at(context, kind)
+    return peek(row, TypeState.OFFSET) + (row_number & peek(row, TypeState.MASK)) * peek(row, TypeState.WIDTH)
+
+
+@compiled
+def rebuild_hash(context: int) -> None:
+    """Enter all lanes into an emptied hash table."""
+    for at in range(fixed(context, At.HASH_SIZE)):
+        put(context, At.HASH, at, -1)
+    for lane in range(peek(context, At.LANE_COUNT)):
+        if peek(column_at(context, peek(lane_at(context, lane), LaneState.COLUMN)), ColumnField.KEYS) > 0:
+            _enter_lane(context, lane)
+
+
+@compiled
+def sweep(context: int, now: int, dropped: int) -> None:
+    """Forget all that is out of reach; give back lanes that are empty then, or whose column is dropped.
+
+    ``dropped`` is the address of a word per column, 1 if that column is no longer in use.
+    """
+    kept = 0
+    for lane in range(peek(context, At.LANE_COUNT)):
+        row = lane_at(context, lane)
+        column = peek(row, LaneState.COLUMN)
+        keyed = fixed(column_at(context, column), ColumnField.KEYS) > 0
+        gone = peek(dropped, column) != 0
+        if not gone:
+            _forget_entries(context, lane, before(now, fixed(column_at(context, column), ColumnField.REACH)))
+            gone = keyed and peek(row, LaneState.FIRST) == peek(row, LaneState.NEXT)
+        if gone:
+            _free_block(context, peek(row, LaneState.OFFSET), _power(peek(row, LaneState.MASK) + 1))
+            if not keyed:
+                put(context, At.COLUMN_LANE, column, -1)
+            continue
+        if kept != lane:
+            target = lane_at(context, kept)
+            for k in range(LANE_WORDS):
+                poke(target, k, peek(row, k))
+            for k in range(LIMBS):
+                put(context, At.SUMS, LIMBS * kept + k, word(context, At.SUMS, LIMBS * lane + k))
+            if not keyed:
+                put(context, At.COLUMN_LANE, column, kept)
+        kept += 1
+    poke(context, At.LANE_COUNT, kept)
+    rebuild_hash(context)

@@ -1,0 +1,111 @@
+"""The loop that every kernel of columns is: the queue of composite events first, then one event of the input at a time.
+
+What is done with an event is a part that each kernel has of its own: ``process(context, kind, base, now)`` takes the
+event at ``base`` and gives a status. Nothing may have changed if that is not DONE: the caller grows what is full, and
+the same event is taken again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from cepheus.kernel.compiled import compiled, inlined
+from cepheus.kernel.emit import trace
+from cepheus.kernel.lanes import place_row, type_at
+from cepheus.kernel.memory import At, fixed, peek, peek_half, poke, put, table
+from cepheus.kernel.parts import with_parts
+from cepheus.kernel.program import HEADER, SLOT_ID, SLOT_START, SLOT_TIME, TypeField
+from cepheus.kernel.state import DONE, STORE_FULL
+
+Process = Callable[[int, int, int, int], int]
+
+
+def loop_over(process: Process) -> Callable[[int], int]:
+    """Give the loop of a kernel, compiled: it works on a context and gives the status it stopped with."""
+    process_queue = compiled(with_parts(_process_queue, process=process))
+    loop: Callable[[int], int] = compiled(with_parts(_run, process=process, _process_queue=process_queue))
+    return loop
+
+
+def process(context: int, kind: int, base: int, now: int) -> int:
+    """Stand for what a kernel does with an event."""
+    raise NotImplementedError
+
+
+def _run(context: int) -> int:
+    """Process the queue of composite events and then the input, from where the last call left it."""
+    count = fixed(context, At.INPUT_SIZE)
+    rows = fixed(context, At.ROWS)
+    next_row = peek(context, At.INPUT_NEXT)
+    status = _process_queue(context)
+    at = -1
+    while status == DONE and next_row < count:
+        at = next_row if rows == 0 else peek(rows, next_row)
+        kind = table(context, At.KINDS, peek_half(fixed(context, At.CODES), at))
+        if kind >= 0:
+            events = peek(context, At.OUTPUT_EVENTS)
+            base = _load_input(context, kind, at)
+            status = STORE_FULL
+            if base >= 0:
+                status = process(context, kind, base, peek(fixed(context, At.TIMES), at))
+            if status != DONE:
+                break
+            trace(context, events, at)
+            if peek(context, At.QUEUE_NEXT) > 0:
+                status = _process_queue(context)
+        next_row += 1
+    poke(context, At.INPUT_NEXT, next_row)
+    if at >= 0:
+        poke(context, At.TIME, peek(fixed(context, At.TIMES), at))
+    return status
+
+
+def _process_queue(context: int) -> int:
+    """Process the composite events that rules listen to, and those that they complete in turn."""
+    at = peek(context, At.QUEUE_FIRST)
+    while at < peek(context, At.QUEUE_NEXT):
+        record = fixed(context, At.QUEUE) + 8 * at
+        base = _load_queued(context, record)
+        status = STORE_FULL
+        events = peek(context, At.OUTPUT_EVENTS)
+        if base >= 0:
+            status = process(context, peek(record, 0), base, peek(record, 1 + SLOT_TIME))
+        if status != DONE:
+            poke(context, At.QUEUE_FIRST, at)
+            return status
+        trace(context, events, ~peek(record, fixed(context, At.RECORD_WIDTH) - 1))
+        at += fixed(context, At.RECORD_WIDTH)
+    poke(context, At.QUEUE_FIRST, 0)
+    poke(context, At.QUEUE_NEXT, 0)
+    return DONE
+
+
+@inlined
+def _load_input(context: int, kind: int, at: int) -> int:
+    """Load an input event into the place where its row would be stored; give the place, -1 if the store must grow."""
+    time = peek(fixed(context, At.TIMES), at)
+    base = place_row(context, kind, time)
+    if base < 0:
+        return base
+    row = fixed(context, At.STORE) + 8 * base
+    ids = fixed(context, At.IDS)
+    poke(row, SLOT_ID, fixed(context, At.FIRST_ID) + at if ids == 0 else peek(ids, at))
+    poke(row, SLOT_TIME, time)
+    poke(row, SLOT_START, peek(fixed(context, At.STARTS), at))
+    layout = type_at(context, kind)
+    inputs = fixed(layout, TypeField.INPUTS)
+    for slot in range(HEADER, fixed(layout, TypeField.WIDTH)):
+        column = table(context, At.SLOTS, inputs + slot)
+        poke(row, slot, 0 if column < 0 else peek(table(context, At.ADDRESSES, column), at))
+    return base
+
+
+@inlined
+def _load_queued(context: int, record: int) -> int:
+    """Load a composite event of the queue into the place where its row would be stored; -1 if the store must grow."""
+    kind = peek(record, 0)
+    base = place_row(context, kind, peek(record, 1 + SLOT_TIME))
+    if base >= 0:
+        for k in range(fixed(type_at(context, kind), TypeField.WIDTH)):
+            put(context, At.STORE, base + k, peek(record, 1 + k))
+    return base

@@ -1,0 +1,60 @@
+"""Lowering: from resolved rules to columns, listeners and steps, which ``flatten`` writes as the flat program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+
+from cepheus.core.errors import OptionError, UnsupportedError
+from cepheus.core.schema import Schema
+from cepheus.kernel.program import (
+    ConstraintKind,
+)
+from cepheus.kernel.strings import StringTable
+from cepheus.plan.pattern.code import LoweredConstraint
+from cepheus.plan.pattern.columns import SharedColumns
+from cepheus.plan.pattern.layouts import TypeLayout
+from cepheus.plan.pattern.lower_rule import lower_rule
+from cepheus.plan.pattern.lowered import LoweredRule
+from cepheus.rules.resolve import ResolvedRule
+
+_FEW = 4
+
+
+class Lowering(SharedColumns):
+    """All rules of an engine, lowered; rules come and go while columns that others share stay."""
+
+    def __init__(
+        self,
+        strings: StringTable,
+        uncertain: Mapping[str, Set[str]] | None = None,
+        doubted: Set[str] = frozenset(),
+    ) -> None:
+        super().__init__(strings, uncertain, doubted)
+        self.rules: dict[str, LoweredRule] = {}
+
+    def add(self, rule: ResolvedRule, schema: Schema, fed: Mapping[str, int]) -> LoweredRule:
+        """Lower one more rule; ``fed`` tells for each event type how many rows were stored before."""
+        if rule.name in self.rules:
+            raise OptionError.of("deploy", f"a rule named '{rule.name}' is already deployed", hint="withdraw it first")
+        try:
+            lowered = lower_rule(self, rule, schema, fed)
+        except UnsupportedError:
+            self.release(rule.name)
+            raise
+        self.rules[rule.name] = lowered
+        return lowered
+
+    def remove(self, name: str) -> list[int]:
+        """Take a rule out and give the columns that nothing uses any more; their numbers may be used again."""
+        if name not in self.rules:
+            raise OptionError.of("withdraw", f"no rule named '{name}' is deployed")
+        del self.rules[name]
+        return self.release(name)
+
+    def simple_filters(self, layout: TypeLayout) -> list[list[LoweredConstraint]] | None:
+        """Give, for each listener of a type, its comparisons with constants; None if too many or one has none."""
+        listeners = [rule.filters for rule in self.rules.values() if rule.type == layout.index]
+        listeners += [column.filters for column in self.columns.values() if column.key.type == layout.index]
+        simple = (ConstraintKind.INT_CONSTANT, ConstraintKind.FLOAT_CONSTANT)
+        choices = [[constraint for constraint in filters if constraint.kind in simple] for filters in listeners]
+        return None if len(choices) > _FEW or not all(choices) else choices

@@ -1,0 +1,101 @@
+"""Rules on their way to the flat program: what will be rows of its tables, still with names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cepheus.core.time import MAX_TIME
+from cepheus.core.values import ValueType
+from cepheus.kernel.program import (
+    FunctionCode,
+    PolicyCode,
+    StepKind,
+    ValueKind,
+)
+from cepheus.plan.pattern.bands import (
+    LoweredBand,
+    LoweredTerm,
+)
+from cepheus.plan.pattern.code import Instruction, LoweredConstraint
+from cepheus.rules.resolve import ResolvedRule
+
+UNLIMITED = MAX_TIME
+"""How many events a selection takes that takes all."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredStep:
+    """A step of a rule, ready to be written as a row.
+
+    The members of an aggregate are ``weighed`` where some may not belong to it, or where its function asks for the
+    errors of them all; it is ``needed`` where the rule does not fire without it.
+    """
+
+    kind: StepKind
+    position: int = 0
+    column: int = -1
+    policy: PolicyCode = PolicyCode.EACH
+    count: int = UNLIMITED
+    window: int = 0
+    reference: int = 0
+    other_reference: int = -1
+    constraints: tuple[LoweredConstraint, ...] = ()
+    keys: tuple[tuple[int, int], ...] = ()
+    since: int = 0
+    consumed: tuple[int, int] = (-1, 0)
+    function: FunctionCode = FunctionCode.COUNT
+    value_kind: ValueKind = ValueKind.NONE
+    value_slot: int = -1
+    value_code: tuple[Instruction, ...] = ()
+    result: int = 0
+    incremental: bool = False
+    type: int = 0
+    bands: tuple[LoweredBand, ...] = ()
+    value_error_slot: int = -1
+    weighed: bool = False
+    needed: bool = False
+
+    @property
+    def single(self) -> bool:
+        """Whether it takes just the last event."""
+        return self.policy is PolicyCode.LAST and self.count == 1
+
+    @property
+    def plain(self) -> bool:
+        """Whether every event of the window will do, without a look at the event."""
+        return not self.constraints and self.since == 0 and self.consumed[0] < 0
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredOutput:
+    """An assignment: a copy of a slot, or code."""
+
+    attribute: str
+    type: ValueType
+    optional: bool
+    position: int = 0
+    slot: int = 0
+    code: tuple[Instruction, ...] | None = None
+    error_terms: tuple[LoweredTerm, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredRule:
+    """A rule as rows to be."""
+
+    name: str
+    resolved: ResolvedRule
+    type: int
+    filters: tuple[LoweredConstraint, ...]
+    steps: tuple[LoweredStep, ...]
+    absences: tuple[LoweredStep, ...]
+    outputs: tuple[LoweredOutput, ...]
+    consuming: tuple[tuple[int, int, int], ...]
+    marks: tuple[tuple[str, int, int], ...]
+    seed: int
+    bands: tuple[LoweredBand, ...] = ()
+
+    @property
+    def stride(self) -> int:
+        """Words that one composite event takes in the output."""
+        return len(self.resolved.positions) + sum(2 if output.optional else 1 for output in self.outputs)

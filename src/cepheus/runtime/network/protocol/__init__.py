@@ -1,0 +1,1 @@
+"""What processors say to one another: messages, their bytes, links that lose nothing."""

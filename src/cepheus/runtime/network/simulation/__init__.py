@@ -1,0 +1,1 @@
+"""Networks in virtual time: scenarios, faults, traffic, on the same processors that run for real."""
