@@ -23,11 +23,11 @@ from cepheus.kernel.parts import with_parts
 
 PACKAGE = Path(cepheus.__file__).parent
 KERNELS = (
-    "core.formats.short_texts",
+    "formats.short_texts",
     "engine.columns.kernel",
     "engine.columns.replay",
     "engine.automata.kernel",
-    "engine.probable.kernel",
+    "engine.uncertain.kernel",
     "engine.parallel.route",
     "engine.goals.kernel",
 )
@@ -47,12 +47,12 @@ def key(folder: Path, module: str) -> str:
 @pytest.mark.parametrize(
     ("kernel", "file", "before", "after"),
     [
-        pytest.param("engine.probable.kernel", "core/error_column.py", "NORMAL = 1", "NORMAL = 7", id="enum value"),
+        pytest.param("engine.uncertain.kernel", "core/error_column.py", "NORMAL = 1", "NORMAL = 7", id="enum value"),
         pytest.param("engine.columns.kernel", "kernel/program.py", "MAX_STACK = ", "MAX_STACK = 1 + ", id="constant"),
         pytest.param("engine.automata.kernel", "kernel/lanes.py", "return ", "return  ", id="helper"),
         pytest.param("engine.goals.kernel", "kernel/sums.py", "LIMBS = ", "LIMBS = 1 * ", id="borrowed"),
-        pytest.param("engine.probable.kernel", "uncertainty/closed_forms.py", "0.5", "0.25", id="plain function"),
-        pytest.param("core.formats.short_texts", "kernel/compiled.py", "nogil=True", "nogil=False", id="compiling"),
+        pytest.param("engine.uncertain.kernel", "uncertainty/closed_forms.py", "0.5", "0.25", id="plain function"),
+        pytest.param("formats.short_texts", "kernel/compiled.py", "nogil=True", "nogil=False", id="compiling"),
     ],
 )
 def test_a_change_to_what_a_kernel_sees_is_another_key(

@@ -20,7 +20,7 @@ _NO_PERIOD = read_period("00:00", "12:00")
 class BeliefBuilder(ExpressionBuilder):
     """Builds networks of one source at a time."""
 
-    def belief(self, children: Children) -> Belief:
+    def network(self, children: Children) -> Belief:
         """``network Fire { node .. observe .. }``; the span is the rule's name."""
         _, name, items, _, _ = children
         nodes = tuple(item for item in items if isinstance(item, Node))
