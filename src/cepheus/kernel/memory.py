@@ -8,7 +8,6 @@ addresses of all arrays: the context. Python owns the arrays and writes the cont
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import IntEnum
 from typing import Any, cast
 
 import numpy as np
@@ -16,7 +15,24 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from cepheus.core.time import MIN_TIME
 from cepheus.kernel.compiled import inlined
+from cepheus.kernel.program import (
+    ColumnField,
+    ConstraintField,
+    ConsumedField,
+    IndexField,
+    InstructionField,
+    KeyField,
+    ListenerField,
+    OutputField,
+    RuleField,
+    SpanField,
+    StepField,
+    TypeField,
+)
+from cepheus.kernel.state import Cursor, EntryField, LaneState, MarkField, OutputHeader, TypeState
+from cepheus.kernel.tables import Fields, cell, rows_of, size_of, words_at
 
 _WORD = ir.IntType(64)
 _HALF = ir.IntType(32)
@@ -132,100 +148,96 @@ float_of_bits: Callable[[int], float] = cast(Callable[[int], float], intrinsic(_
 """Give the float that a word's bits stand for."""
 
 
-class At(IntEnum):
+class At(Fields):
     """Places in the context: addresses of arrays, and single numbers that the kernel reads or changes."""
 
     # the program
-    TYPES = 0
-    LISTENERS = 1
-    CONSTRAINTS = 2
-    CODE = 3
-    COLUMNS = 4
-    RULES = 5
-    STEPS = 6
-    KEYS = 7
-    OUTPUTS = 8
-    CONSUMING = 9
-    TABLES = 10
-    TABLE_WIDTH = 11
-    INDEXES = 12
-    POINTS = 13
-    NODES = 14
-    MEMBERS = 15
-    RECORD_WIDTH = 16
-    MEMORY = 17  # the address of a table of its own that an engine may have
+    TYPES = rows_of(TypeField)
+    LISTENERS = rows_of(ListenerField)
+    CONSTRAINTS = rows_of(ConstraintField)
+    CODE = rows_of(InstructionField)
+    COLUMNS = rows_of(ColumnField)
+    RULES = rows_of(RuleField)
+    STEPS = rows_of(StepField)
+    KEYS = rows_of(KeyField)
+    OUTPUTS = rows_of(OutputField)
+    CONSUMING = rows_of(ConsumedField)
+    INDEXES = rows_of(IndexField)
+    POINTS = words_at()
+    NODES = rows_of(SpanField)
+    MEMBERS = words_at()
+    RECORD_WIDTH = cell(0)
+    TABLES = words_at()
+    TABLE_WIDTH = cell(0)
+    MEMORY = cell(0)  # the address of a table of its own that an engine may have
     # the state
-    STORE = 20
-    TYPE_STATE = 21
-    LANES = 22
-    SUMS = 23
-    ENTRIES = 24
-    VALUES = 25  # of entries: what their columns sum, if any does
-    HAS_VALUES = 26
-    HASH = 27
-    COLUMN_LANE = 28
-    FREE = 29
-    QUEUE = 30
+    STORE = words_at()
+    STORE_SIZE = size_of(STORE)
+    STORE_USED = cell(0)
+    TYPE_STATE = rows_of(TypeState)
+    LANES = rows_of(LaneState)
+    LANES_SIZE = size_of(LANES)
+    LANE_COUNT = cell(0)
+    SUMS = words_at()
+    ENTRIES = rows_of(EntryField)
+    ENTRIES_SIZE = size_of(ENTRIES)
+    ENTRIES_USED = cell(0)
+    VALUES = words_at()  # of entries: what their columns sum, if any does
+    HAS_VALUES = size_of(VALUES)
+    HASH = words_at()
+    HASH_SIZE = size_of(HASH)
+    COLUMN_LANE = words_at()
+    FREE = words_at()
+    QUEUE = words_at()
+    QUEUE_SIZE = size_of(QUEUE)
+    QUEUE_FIRST = cell(0)
+    QUEUE_NEXT = cell(0)
+    TIME = cell(MIN_TIME)
     # working space
-    BOUND = 40
-    CURSORS = 41
-    RESULTS = 42
-    RESULTS_DEFINED = 43
-    STACK = 44
-    STACK_DEFINED = 45
-    ACCEPTED_RULES = 46
-    ACCEPTED_COLUMNS = 47
-    ACCEPTED_LANES = 48
-    MARKS = 49
-    SCAN_SUM = 58
-    # input and output
-    CODES = 50
-    KINDS = 51
-    TIMES = 52
-    IDS = 53  # 0 if they are consecutive numbers
-    FIRST_ID = 86
-    ADDRESSES = 54
-    SLOTS = 55
-    ID_DIGESTS = 56
-    OUTPUT = 57
-    ROWS = 59
-    STARTS = 85
-    LINEAGE = 69
-    # sizes
-    STORE_SIZE = 60
-    ENTRIES_SIZE = 61
-    LANES_SIZE = 62
-    HASH_SIZE = 63
-    QUEUE_SIZE = 64
-    MARKS_SIZE = 65
-    OUTPUT_SIZE = 66
-    INPUT_SIZE = 67
-    LIMIT = 68
-    # numbers that change
-    INPUT_NEXT = 70
-    STORE_USED = 71
-    ENTRIES_USED = 72
-    LANE_COUNT = 73
-    QUEUE_FIRST = 74
-    QUEUE_NEXT = 75
-    OUTPUT_EVENTS = 76
-    CULPRIT = 78
-    TIME = 79
-    MARK_COUNT = 80
-    FOUND_EVENTS = 81
-    NEEDED_TABLE = 83
-    NEEDED_CODE = 84
+    BOUND = words_at()
+    CURSORS = rows_of(Cursor)
+    RESULTS = words_at()
+    RESULTS_DEFINED = words_at()
+    STACK = words_at()
+    STACK_DEFINED = words_at()
+    ACCEPTED_RULES = words_at()
+    ACCEPTED_COLUMNS = words_at()
+    ACCEPTED_LANES = words_at()
+    MARKS = rows_of(MarkField)
+    MARKS_SIZE = size_of(MARKS)
+    MARK_COUNT = cell(0)
+    SCAN_SUM = words_at()
+    NEEDED_TABLE = cell(-1)
+    NEEDED_CODE = cell(0)
+    # input
+    CODES = words_at()  # half words
+    KINDS = words_at()
+    TIMES = words_at()
+    STARTS = words_at()
+    IDS = words_at()  # 0 if they are consecutive numbers
+    FIRST_ID = cell(0)
+    ADDRESSES = words_at()
+    SLOTS = words_at()
+    ID_DIGESTS = words_at()
+    ROWS = words_at()
+    INPUT_SIZE = cell(0)
+    INPUT_NEXT = cell(0)
+    # output
+    OUTPUT = words_at(OutputHeader)
+    OUTPUT_SIZE = cell(0)
+    OUTPUT_EVENTS = cell(0)
+    FOUND_EVENTS = cell(0)
+    LINEAGE = cell(0)
+    LIMIT = cell(0)
+    CULPRIT = cell(0)
     # simultaneous events: what was counted, and for the current event, which may have to be taken again
-    TIES_DECIDED = 87
-    TIES_PASSED = 88
-    TIES_BOUNDED = 89
-    NEW_DECIDED = 90
-    NEW_PASSED = 91
-    NEW_BOUNDED = 92
-    HOMES = 93  # of types: the slot that tells whether an event is at home, -1 for always; 0 if there are none
-
-
-CONTEXT_SIZE = 96
+    TIES_DECIDED = cell(0)
+    TIES_PASSED = cell(0)
+    TIES_BOUNDED = cell(0)
+    NEW_DECIDED = cell(0)
+    NEW_PASSED = cell(0)
+    NEW_BOUNDED = cell(0)
+    HOMES = words_at()  # of types: the slot that tells whether an event is at home, -1 for always; 0 if there are none
 
 
 @inlined
@@ -276,8 +288,11 @@ def table(context: int, array: int, index: int) -> int:
     return fixed(fixed(context, array), index)
 
 
-def address(array: np.ndarray[Any, Any]) -> int:
-    """Give the address of an array's data; whoever keeps it must keep the array."""
+def address(array: np.ndarray[Any, Any], *tables: type[Fields], mixed: bool = False) -> int:
+    """Return the address of an array's data; whoever keeps it must keep the array.
+
+    The checked build knows from then on that the array holds rows of these tables, ``mixed`` with other words or not.
+    """
     return int(array.ctypes.data)
 
 

@@ -26,8 +26,8 @@ from cepheus.kernel.program import PolicyCode, RuleField, StepField, StepKind
 from cepheus.kernel.state import DONE, Cursor
 from cepheus.kernel.windows import compute_aggregate
 
-_STEP_BYTES = 8 * len(StepField)
-_CURSOR_BYTES = 8 * len(Cursor)
+_STEP_BYTES = StepField.row_bytes()
+_CURSOR_BYTES = Cursor.row_bytes()
 _CHOICE_BYTES = 8 * len(ChoiceField)
 
 

@@ -14,7 +14,6 @@ from cepheus.engine.uncertain.vicinity_tables import (
     find_vicinities,
     write_vicinities,
 )
-from cepheus.kernel.lines import in_lines
 from cepheus.kernel.program import (
     OPERATOR_CODES,
     ConstraintKind,
@@ -199,7 +198,8 @@ def flatten_probable(lowering: Lowering, factors: Mapping[str, float]) -> tuple[
     steps: list[tuple[int, ...]] = []
     errors: list[tuple[int, ...]] = []
     shared: dict[LoweredStep, int] = {}
-    rules = in_lines(program.rules)
+    rules = RuleField.zeros(len(program.rules))
+    rules[:] = program.rules
     halves = rules.view(np.int32)
     for number, rule in enumerate(lowering.rules.values()):
         floor, factor = rule.resolved.min_probability, factors.get(rule.name, 1.0)
