@@ -21,7 +21,7 @@ class Addresses(Generic[F]):
 
     def __init__(self, places: type[F]) -> None:
         self.words = np.array(places.row(), np.int64)
-        self.address = address(self.words, places)
+        self.address = address(self.words, places, label=places.__name__)
         self._places = places
         self._cells = words_in(self.words)
         self._sizes = {at: size for at in places for size in places if _tells_size(size.declared, at.declared)}
@@ -38,7 +38,7 @@ class Addresses(Generic[F]):
         declared = at.declared
         tables = declared.points_at
         assert tables is not None, f"{at.name} is no place for an address"
-        self._cells[at] = address(array, *tables, mixed=declared.mixed)
+        self._cells[at] = address(array, *tables, mixed=declared.mixed, label=at)
         size = self._sizes.get(at)
         if size is not None:
             self._cells[size] = array.size if declared.mixed else array.size // tables[0].row_words()

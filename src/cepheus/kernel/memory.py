@@ -16,7 +16,9 @@ from numba import types
 from numba.extending import intrinsic
 
 from cepheus.core.time import MIN_TIME
+from cepheus.kernel.checked import CHECKED, remember
 from cepheus.kernel.compiled import inlined
+from cepheus.kernel.guard import guard
 from cepheus.kernel.program import (
     ColumnField,
     ConstraintField,
@@ -37,13 +39,21 @@ from cepheus.kernel.tables import Fields, cell, rows_of, size_of, words_at
 _WORD = ir.IntType(64)
 _HALF = ir.IntType(32)
 _DOUBLE = ir.DoubleType()
+_BYTES = {_WORD: 8, _HALF: 4, _DOUBLE: 8}
 
 
-def _reader(kind: ir.Type, result: types.Type, *, constant: bool = False) -> Callable[[int, int], Any]:
-    def typing(_context: Any, _address: Any, _index: Any) -> Any:
-        def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            pointer = builder.inttoptr(arguments[0], kind.as_pointer())
-            value = builder.load(builder.gep(pointer, [arguments[1]]))
+def _reader(
+    kind: ir.Type, result: types.Type, *, constant: bool = False, unit: ir.Type | None = None
+) -> Callable[[int, int], Any]:
+    """A reader of one kind of number at an index, which counts units of that kind or of another."""
+    unit = unit or kind
+
+    def typing(_context: Any, _address: Any, index: Any) -> Any:
+        def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            if CHECKED:
+                guard(context, builder, tuple(arguments), index, _BYTES[unit], _BYTES[kind])
+            pointer = builder.gep(builder.inttoptr(arguments[0], unit.as_pointer()), [arguments[1]])
+            value = builder.load(builder.bitcast(pointer, kind.as_pointer()))
             if constant:
                 value.set_metadata("invariant.load", builder.module.add_metadata([]))
             return builder.sext(value, _WORD) if kind is _HALF else value
@@ -54,8 +64,10 @@ def _reader(kind: ir.Type, result: types.Type, *, constant: bool = False) -> Cal
 
 
 def _writer(kind: ir.Type, value_type: types.Type) -> Callable[[int, int, Any], None]:
-    def typing(_context: Any, _address: Any, _index: Any, _value: Any) -> Any:
+    def typing(_context: Any, _address: Any, index: Any, _value: Any) -> Any:
         def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            if CHECKED:
+                guard(context, builder, tuple(arguments[:2]), index, _BYTES[kind], _BYTES[kind])
             pointer = builder.inttoptr(arguments[0], kind.as_pointer())
             builder.store(arguments[2], builder.gep(pointer, [arguments[1]]))
             return context.get_dummy_value()
@@ -79,6 +91,9 @@ peek_half: Callable[[int, int], int] = _reader(_HALF, types.int64)
 
 fixed_half: Callable[[int, int], int] = _reader(_HALF, types.int64, constant=True)
 """Read a 32-bit integer that does not change while the kernel runs."""
+
+fixed_pair: Callable[[int, int], int] = _reader(_WORD, types.int64, constant=True, unit=_HALF)
+"""Read the word that begins at a half word, of those that do not change while the kernel runs."""
 
 peek_float: Callable[[int, int], float] = _reader(_DOUBLE, types.float64)
 """Read the float at an index from an address."""
@@ -117,13 +132,13 @@ def _overflow(instruction: str) -> Callable[[int, int], bool]:
 
 
 add_overflows = _overflow("sadd_with_overflow")
-"""Tell whether the sum of two integers does not fit in 64 bits."""
+"""Whether the sum of two integers does not fit in 64 bits."""
 
 subtract_overflows = _overflow("ssub_with_overflow")
-"""Tell whether the difference of two integers does not fit in 64 bits."""
+"""Whether the difference of two integers does not fit in 64 bits."""
 
 multiply_overflows = _overflow("smul_with_overflow")
-"""Tell whether the product of two integers does not fit in 64 bits."""
+"""Whether the product of two integers does not fit in 64 bits."""
 
 
 def _leading_zeros(_context: Any, _value: Any) -> Any:
@@ -145,7 +160,7 @@ def _float_of_bits(_context: Any, _bits: Any) -> Any:
 
 
 float_of_bits: Callable[[int], float] = cast(Callable[[int], float], intrinsic(_float_of_bits))
-"""Give the float that a word's bits stand for."""
+"""The float that a word's bits stand for."""
 
 
 class At(Fields):
@@ -242,20 +257,14 @@ class At(Fields):
 
 @inlined
 def signed(unsigned: np.uint64) -> int:
-    """Give the bits of an unsigned word as a signed one."""
+    """The bits of an unsigned word as a signed one."""
     return int(np.int64(unsigned))
 
 
 @inlined
 def whole(value: float) -> int:
-    """Give a float that is a whole number as an integer; it must fit."""
+    """A float that is a whole number, as an integer; it must fit."""
     return int(np.int64(value))
-
-
-@inlined
-def fixed_pair(address: int, half: int) -> int:
-    """Read the word that begins at a half word, of those that do not change while the kernel runs."""
-    return fixed(address, half >> 1)
 
 
 @inlined
@@ -288,14 +297,17 @@ def table(context: int, array: int, index: int) -> int:
     return fixed(fixed(context, array), index)
 
 
-def address(array: np.ndarray[Any, Any], *tables: type[Fields], mixed: bool = False) -> int:
+def address(array: np.ndarray[Any, Any], *tables: type[Fields], mixed: bool = False, label: str | Fields = "") -> int:
     """Return the address of an array's data; whoever keeps it must keep the array.
 
-    The checked build knows from then on that the array holds rows of these tables, ``mixed`` with other words or not.
+    The checked build learns what the array is called and that it holds rows of a table (or of several, ``mixed`` with
+    other words); without any it holds plain words.
     """
+    if CHECKED:
+        remember(array, label, tables, mixed)
     return int(array.ctypes.data)
 
 
 def words_in(array: np.ndarray[Any, np.dtype[np.int64]]) -> memoryview[int]:
-    """Give the words of an array for reading and writing one at a time, which arrays themselves are slow at."""
+    """The words of an array for reading and writing one at a time, which arrays themselves are slow at."""
     return memoryview(cast(Any, array))
