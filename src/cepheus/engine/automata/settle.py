@@ -28,7 +28,7 @@ from cepheus.kernel.windows import compute_aggregate
 
 _STEP_BYTES = StepField.row_bytes()
 _CURSOR_BYTES = Cursor.row_bytes()
-_CHOICE_BYTES = 8 * len(ChoiceField)
+_CHOICE_BYTES = ChoiceField.row_bytes()
 
 
 @compiled

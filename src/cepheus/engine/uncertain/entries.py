@@ -14,7 +14,7 @@ from cepheus.kernel.program import StepField
 from cepheus.kernel.ties import counting_by, first_at, is_at
 
 _STEP_BYTES = StepField.row_bytes()
-_STEP_WORTH_BYTES = 8 * len(StepWorthField)
+_STEP_WORTH_BYTES = StepWorthField.row_bytes()
 
 
 @inlined

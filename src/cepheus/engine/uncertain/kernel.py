@@ -40,8 +40,8 @@ from cepheus.kernel.ties import begin_ties, commit_ties
 
 _STEP_BYTES = StepField.row_bytes()
 _CURSOR_BYTES = Cursor.row_bytes()
-_RULE_WORTH_BYTES = 8 * len(WorthField)
-_STEP_WORTH_BYTES = 8 * len(StepWorthField)
+_RULE_WORTH_BYTES = WorthField.row_bytes()
+_STEP_WORTH_BYTES = StepWorthField.row_bytes()
 
 
 @compiled

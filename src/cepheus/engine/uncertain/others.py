@@ -101,7 +101,7 @@ class OtherErrors:
     def _rewrite(self) -> None:
         """Write the components of all distributions anew."""
         self._free = [number for number, error in enumerate(self._listed) if error is None]
-        self.rows: Words = np.zeros((64, len(SpreadField)), np.int64)
+        self.rows: Words = SpreadField.zeros(64)
         self.ranges: Words = np.zeros((max(64, 2 * len(self._listed)), 2), np.int64)
         self._used = 0
         for error, number in self._numbers.items():
