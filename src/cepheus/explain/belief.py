@@ -7,7 +7,7 @@ from itertools import accumulate
 
 from cepheus.explain.layout import spread
 from cepheus.explain.svg import LINE_HEIGHT, Canvas, document, text_width
-from cepheus.language.tesla.print_beliefs import format_bands, format_value
+from cepheus.language.tesla.print import format_bands, format_value
 from cepheus.rules.belief.model import Node, Row
 from cepheus.rules.belief.periods import format_period
 from cepheus.uncertainty.belief.belief import RuleBelief

@@ -9,11 +9,8 @@ from lark import Token
 
 from cepheus.core.errors import Diagnostic
 from cepheus.core.source import Source, Span
-from cepheus.language.tesla.scan import Lexeme, span_of
+from cepheus.language.common.tokens import MAX_NESTING, Lexeme, span_of, stray_character, unfinished
 from cepheus.rules.functions import AGGREGATES, FUNCTIONS
-
-MAX_NESTING = 100
-"""How deep parentheses may nest, so that no pass over the model runs out of stack."""
 
 RELATIONS = {
     "par": "PAR",
@@ -195,15 +192,8 @@ def _nesting(statement: list[Token], source: Source) -> list[Diagnostic]:
 
 
 def _lexical_error(kind: str, span: Span) -> Diagnostic:
-    if kind == "unfinished_comment":
-        start = Span(span.source, span.start, span.start + 2)
-        return Diagnostic("comment", "this comment never ends", start, "write */")
-    if kind == "unfinished_string":
-        stripped = Span(span.source, span.start, span.start + len(span.text.rstrip()))
-        hint = f"close it with {span.text[0]}, or write \\n for a new line"
-        return Diagnostic("string", "this string is not closed on its line", stripped, hint)
-    character = span.text
-    shown = f"'{character}'" if character.isprintable() else f"U+{ord(character):04X}"
+    if kind != "stray":
+        return unfinished(kind, span)
     hints = {
         "$": "variables begin with a capital letter, without a dollar sign",
         "!": "write NOT before a condition, != for 'not equal'",
@@ -216,4 +206,4 @@ def _lexical_error(kind: str, span: Span) -> Diagnostic:
         "\u2260": "write !=",
         ";": "statements end with a full stop",
     }
-    return Diagnostic("character", f"{shown} has no meaning here", span, hints.get(character))
+    return stray_character(span, hints.get(span.text))

@@ -15,6 +15,7 @@ from cepheus.core.errors import Diagnostic, did_you_mean
 from cepheus.core.lists import list_value
 from cepheus.core.source import Span
 from cepheus.core.values import ValueType
+from cepheus.language.common.literals import LiteralError, read_duration
 from cepheus.rules.expressions import Arithmetic, Call, Comparison, Constant, Expression, Negative, Parameter
 from cepheus.rules.functions import AGGREGATES, FUNCTIONS, LIST_BEFORE, LIST_OF
 from cepheus.rules.interval.model import (
@@ -311,3 +312,29 @@ class TermReader:
             self._error("aggregate", f"{function} takes {'only an event' if value else 'a value'}", term.span, hint)
         read = self.expression(value[0]) if value else None
         return Aggregated(variable, function, read, self.atom(atom), term.window, term.span)
+
+
+_UNITS = ("us", "s")  # the shortest and the longest unit that a command may give to such a number
+
+
+class BareDuration(int):
+    """``20`` in ``(p).20``: a number of microseconds that remembers how it was written.
+
+    What it is worth is said elsewhere, by the command that reads the file, so that a text that is laid out anew must
+    leave it as it is.
+
+    >>> read_bare_duration("0.5").written
+    '0.5'
+    """
+
+    written: str
+
+
+def read_bare_duration(number: str) -> BareDuration:
+    """Read a number without a unit, which must be a length of time in some unit that a command may give to it."""
+    try:
+        bare = BareDuration(read_duration(number, _UNITS[0]))
+    except LiteralError:
+        bare = BareDuration(read_duration(number, _UNITS[1]))
+    bare.written = number
+    return bare

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 
+from cepheus.rules.check.intervals.graph import components
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.check.wording import find_name
 from cepheus.rules.model import Rule, RuleSet
@@ -25,7 +25,7 @@ def cycles(rules: RuleSet, findings: Findings) -> None:
         for name, made in by_type.items()
     }
     position = {name: place for place, name in enumerate(edges)}
-    for component in _components(edges):
+    for component in components(edges):
         start = min(component, key=position.__getitem__)
         if len(component) > 1 or start in edges[start]:
             _report(_shortest(start, set(component), edges), by_type, findings)
@@ -65,47 +65,3 @@ def _shortest(start: str, members: set[str], edges: dict[str, list[str]]) -> lis
                 came_from[successor] = name
                 queue.append(successor)
     raise AssertionError("every type of a component lies on a cycle")
-
-
-def _components(edges: dict[str, list[str]]) -> list[list[str]]:
-    """Give the strongly connected components (Tarjan's algorithm, without recursion)."""
-    order: dict[str, int] = {}
-    lowest: dict[str, int] = {}
-    waiting: list[str] = []
-    finished: set[str] = set()
-    components: list[list[str]] = []
-    work: list[tuple[str, Iterator[str]]] = []
-
-    def enter(name: str) -> None:
-        order[name] = lowest[name] = len(order)
-        waiting.append(name)
-        work.append((name, iter(edges[name])))
-
-    for root in edges:
-        if root not in order:
-            enter(root)
-        while work:
-            name, successors = work[-1]
-            for successor in successors:
-                if successor not in order:
-                    enter(successor)
-                    break
-                if successor not in finished:
-                    lowest[name] = min(lowest[name], order[successor])
-            else:
-                work.pop()
-                if work:
-                    parent = work[-1][0]
-                    lowest[parent] = min(lowest[parent], lowest[name])
-                if lowest[name] == order[name]:
-                    components.append(_cut(waiting, name))
-                    finished.update(components[-1])
-    return components
-
-
-def _cut(waiting: list[str], name: str) -> list[str]:
-    """Take everything from ``name`` on off the end of the list."""
-    taken = [waiting.pop()]
-    while taken[-1] != name:
-        taken.append(waiting.pop())
-    return taken

@@ -7,10 +7,9 @@ from lark.exceptions import UnexpectedToken
 
 from cepheus.core.errors import Diagnostic, did_you_mean
 from cepheus.core.source import Source, Span
-from cepheus.language.tesla.expected import expected
-from cepheus.language.tesla.habits import NO_CHOICE, habit
-from cepheus.language.tesla.scan import span_of
-from cepheus.language.tesla.situation import Situation, situation_of
+from cepheus.language.common.tokens import span_of
+from cepheus.language.tesla.other_languages import NO_CHOICE, hint_from_other_language
+from cepheus.language.tesla.parser_stop import ParserStop, expected, parser_stop
 from cepheus.rules.functions import AGGREGATES, FUNCTIONS
 
 _CLAUSES = frozenset({"WHERE", "CONSUMING", "MIN", "$END", "SEMICOLON", "_AND", "COMMA", "RPAR"})
@@ -34,40 +33,40 @@ _AFTER_NAMES = frozenset({"LPAR", "EQUALS", "COMPARATOR", "COLON", "DOT"})
 
 def explain(source: Source, tokens: list[Token], error: UnexpectedToken) -> Diagnostic:
     """Say what is wrong at the token at which the parser stopped."""
-    situation = situation_of(source, tokens, error)
-    if situation.kind == "LPAR" and situation.previous == "NAME" and not _is_plain_name(situation):
-        return _unknown_call(situation, source)
-    if situation.kind == "RPAR" and not situation.open:
-        return Diagnostic("syntax", "this ')' closes nothing", span_of(source, situation.token))
-    if situation.kind == "$END":
+    stop = parser_stop(source, tokens, error)
+    if stop.kind == "LPAR" and stop.previous == "NAME" and not _is_plain_name(stop):
+        return _unknown_call(stop, source)
+    if stop.kind == "RPAR" and not stop.open:
+        return Diagnostic("syntax", "this ')' closes nothing", span_of(source, stop.token))
+    if stop.kind == "$END":
         end = tokens[-1].end_pos if tokens else len(source.text)
         assert end is not None
         span = Span(source, end, end)
     else:
-        span = span_of(source, situation.token)
-    message = f"found {_found(situation.token)}, expected {expected(situation.accepts, situation.before)}"
-    return Diagnostic("syntax", message, span, _hint(situation, source))
+        span = span_of(source, stop.token)
+    message = f"found {_found(stop.token)}, expected {expected(stop.accepts, stop.before)}"
+    return Diagnostic("syntax", message, span, _hint(stop, source))
 
 
-def _is_plain_name(situation: Situation) -> bool:
+def _is_plain_name(stop: ParserStop) -> bool:
     """Tell whether the name before the token is a type of an attribute, or refers to an event of the pattern."""
-    kinds = [token.type for token in situation.before[-4:]]
+    kinds = [token.type for token in stop.before[-4:]]
     in_interval = len(kinds) == 4 and kinds[0] == "BETWEEN"
     return in_interval or kinds[-2:-1] in (["FROM"], ["BETWEEN"], ["COLON"], ["CONSUMING"], ["AS"])
 
 
-def _unknown_call(situation: Situation, source: Source) -> Diagnostic:
+def _unknown_call(stop: ParserStop, source: Source) -> Diagnostic:
     """A name with parentheses where a value should be: an event without a selection, or a function there is not."""
-    name = situation.before[-1]
+    name = stop.before[-1]
     span = span_of(source, name)
-    if (situation.open or situation.in_where) and (elsewhere := _from_elsewhere(situation)):
+    if (stop.open or stop.in_where) and (elsewhere := _from_elsewhere(stop)):
         return Diagnostic("function", f"there is no function '{name}'", span, elsewhere)
-    if situation.open:
+    if stop.open:
         close = did_you_mean(name, [*FUNCTIONS, *AGGREGATES.values()])
         return Diagnostic(
             "function", f"there is no function '{name}'", span, close or f"there are {', '.join(FUNCTIONS)}"
         )
-    if any(token.type == "WHERE" for token in situation.before):
+    if any(token.type == "WHERE" for token in stop.before):
         return Diagnostic("function", f"there is no function '{name}'", span, did_you_mean(name, FUNCTIONS))
     hint = f"say which to take: each {name}(..), last {name}(..), first {name}(..), or not {name}(..)"
     return Diagnostic("syntax", f"the event '{name}' stands here without a selection", span, hint)
@@ -86,13 +85,13 @@ _ELSEWHERE = (
 """Functions of other languages, and what is written here instead."""
 
 
-def _from_elsewhere(situation: Situation) -> str | None:
+def _from_elsewhere(stop: ParserStop) -> str | None:
     """Say what to write for a function, or a method, of another language."""
-    name = situation.before[-1].lower()
-    if len(situation.before) > 2 and situation.before[-2].type == "DOT":
+    name = stop.before[-1].lower()
+    if len(stop.before) > 2 and stop.before[-2].type == "DOT":
         close = did_you_mean(name, FUNCTIONS)
         known = close.split("'")[1] if close else name if name in FUNCTIONS else None
-        return f"functions have no dot before them: {known}({situation.before[-3]}, ..)" if known else None
+        return f"functions have no dot before them: {known}({stop.before[-3]}, ..)" if known else None
     return _ELSEWHERE.get(name)
 
 
@@ -111,85 +110,83 @@ def _found(token: Token) -> str:
             return f"'{text}'"
 
 
-def _hint(situation: Situation, source: Source) -> str | None:
-    if situation.before and situation.before[0].type == "NETWORK":
-        return _hint_in_belief(situation)
-    if situation.open and situation.kind == "NAME" and situation.previous in _POLICIES:
-        return _unclosed(situation, source)  # the pattern goes on although the event before has not ended
+def _hint(stop: ParserStop, source: Source) -> str | None:
+    if stop.before and stop.before[0].type == "NETWORK":
+        return _hint_in_belief(stop)
+    if stop.open and stop.kind == "NAME" and stop.previous in _POLICIES:
+        return _unclosed(stop, source)  # the pattern goes on although the event before has not ended
     return (
-        habit(situation)
-        or _hint_on_word(situation)
-        or _hint_on_place(situation)
-        or _hint_on_parenthesis(situation, source)
+        hint_from_other_language(stop)
+        or _hint_on_word(stop)
+        or _hint_on_place(stop)
+        or _hint_on_parenthesis(stop, source)
     )
 
 
-def _hint_in_belief(situation: Situation) -> str | None:
-    kind, accepts = situation.kind, situation.accepts
+def _hint_in_belief(stop: ParserStop) -> str | None:
+    kind, accepts = stop.kind, stop.accepts
     if "LBRACE" in accepts and "GIVEN" not in accepts and kind in ("INTEGER", "FLOAT"):
         return "say how likely each state is: YES: {YES: 0.9, NO: 0.1}"
     if kind == "NAME" and "NODE" in accepts:
-        return did_you_mean(situation.token.lower(), ["node", "observe", "from"]) or "nodes are written node NAME .."
+        return did_you_mean(stop.token.lower(), ["node", "observe", "from"]) or "nodes are written node NAME .."
     if kind == "$END" and "RBRACE" in accepts:
         return "a '{' is not closed"
     return None
 
 
-def _hint_on_word(situation: Situation) -> str | None:
+def _hint_on_word(stop: ParserStop) -> str | None:
     """Recognise a mistake by the word itself."""
-    kind, accepts, text = situation.kind, situation.accepts, situation.token.lower()
+    kind, accepts, text = stop.kind, stop.accepts, stop.token.lower()
     if text == "or" and kind == "NAME":
         return "there is no 'or': write two rules"
-    if text in ("select", "when", "if") and not situation.before:
+    if text in ("select", "when", "if") and not stop.before:
         return "a rule is written define .. from .."
-    if text == "network" and not situation.before:
+    if text == "network" and not stop.before:
         return "a network is written network Fire { node .. }"
-    if kind in ("LBRACE", "RBRACE") and (situation.open or "LPAR" in accepts):
+    if kind in ("LBRACE", "RBRACE") and (stop.open or "LPAR" in accepts):
         return "write ( )"
     if kind == "BETWEEN" and "WITHIN" in accepts:
         return "a selection takes a window; only 'not' and aggregates take an interval"
-    if kind in _POLICIES and situation.previous == "FROM" and "NAME" in accepts:
+    if kind in _POLICIES and stop.previous == "FROM" and "NAME" in accepts:
         return "the first event is the terminator: every one counts, so it takes no selection"
-    if kind == "DEFINE" and situation.previous == "RULE":
+    if kind == "DEFINE" and stop.previous == "RULE":
         return "name the rule, or leave out 'rule'"
-    named = situation.previous in _BEFORE_NAMES or (
-        situation.after is not None and situation.after.type in _AFTER_NAMES
-    )
-    if situation.is_word and named and "NAME" in accepts:
-        return f"'{situation.token}' is a word of the language; choose another name"
+    named = stop.previous in _BEFORE_NAMES or (stop.after is not None and stop.after.type in _AFTER_NAMES)
+    if stop.is_word and named and "NAME" in accepts:
+        return f"'{stop.token}' is a word of the language; choose another name"
     if kind == "NAME" and "NAME" not in accepts:
         return did_you_mean(text, [terminal.strip("_").lower() for terminal in accepts - _SIGNS - {"$END"}])
     return None
 
 
-def _hint_on_place(situation: Situation) -> str | None:
+def _hint_on_place(stop: ParserStop) -> str | None:
     """Recognise a mistake by what is missing before the token."""
-    kind, accepts = situation.kind, situation.accepts
-    begins = kind != "NAME" or (situation.after is not None and situation.after.type in _GOES_ON)
+    kind, accepts = stop.kind, stop.accepts
+    begins = kind != "NAME" or (stop.after is not None and stop.after.type in _GOES_ON)
     if "_AND" in accepts and kind in _STARTS_OPERAND and begins:
         return "'and' is missing before it"
     if "WITHIN" in accepts and kind in ("INTEGER", "FLOAT"):
         return "'within' is missing before it"
-    if kind == "FROM" and situation.previous in ("INTEGER", "FLOAT"):
-        return f"write the unit, such as {situation.before[-1]} min or {situation.before[-1]} s"
+    if kind == "FROM" and stop.previous in ("INTEGER", "FLOAT"):
+        return f"write the unit, such as {stop.before[-1]} min or {stop.before[-1]} s"
     if kind == "_AND" and "COMMA" in accepts:
         return "separate the names with commas"
-    if kind == "LPAR" and _is_plain_name(situation) and situation.before[-2].type in ("FROM", "BETWEEN", "_AND"):
-        return f"refer to the event by its name alone: {situation.before[-1]}"
+    if kind == "LPAR" and _is_plain_name(stop) and stop.before[-2].type in ("FROM", "BETWEEN", "_AND"):
+        return f"refer to the event by its name alone: {stop.before[-1]}"
     if "COLON" in accepts:
         return "write the attribute's type, such as value: double"
-    if not situation.before:
-        return did_you_mean(situation.token.lower(), ["define", "event", "rule", "network"])
+    if not stop.before:
+        return did_you_mean(stop.token.lower(), ["define", "event", "rule", "network"])
     return None
 
 
-def _hint_on_parenthesis(situation: Situation, source: Source) -> str | None:
+def _hint_on_parenthesis(stop: ParserStop, source: Source) -> str | None:
     """Point at a parenthesis that is still open, where the text ends or a clause begins."""
-    if situation.open and "RPAR" in situation.accepts and situation.kind in _CLAUSES | {"WITHIN", "FROM", "BETWEEN"}:
-        return _unclosed(situation, source)
+    if stop.open and "RPAR" in stop.accepts and stop.kind in _CLAUSES | {"WITHIN", "FROM", "BETWEEN"}:
+        return _unclosed(stop, source)
     return None
 
 
-def _unclosed(situation: Situation, source: Source) -> str:
-    span = span_of(source, situation.open[-1])
+def _unclosed(stop: ParserStop, source: Source) -> str:
+    span = span_of(source, stop.open[-1])
     return f"the '(' in line {span.line}, column {span.column} is not closed"

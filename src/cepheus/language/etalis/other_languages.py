@@ -1,11 +1,11 @@
-"""Habits from other languages, SQL, Python and Prolog above all: what is written in ETALIS instead."""
+"""What people write from other languages, SQL, Python and Prolog above all, and what is written in ETALIS instead."""
 
 from __future__ import annotations
 
 from lark import Token
 
 from cepheus.core.time import UNITS
-from cepheus.language.tesla.literals import LiteralError, read_duration
+from cepheus.language.common.literals import LiteralError, read_duration
 from cepheus.rules.check.intervals.variables import NO_NULL
 
 _VALUES_END = frozenset({"NAME", "STRING", "NUMBER", "RPAR", "RSQB", "TRUE", "FALSE"})
@@ -20,8 +20,8 @@ _CALLS = (
 )
 
 
-def habit(tokens: list[Token], place: int, accepts: frozenset[str]) -> str | None:
-    """Give what to write instead of a habit, if one can be recognised at the token where the parser stopped."""
+def hint_from_other_language(tokens: list[Token], place: int, accepts: frozenset[str]) -> str | None:
+    """What to write instead of something from another language, if that can be recognised where the parser stopped."""
     token = tokens[min(place, len(tokens) - 1)]
     previous = tokens[place - 1] if place else None
     rest = tokens[place + 1 :]

@@ -1,4 +1,4 @@
-"""What the literals of rule text are worth: numbers, strings, times and durations, each within its limits."""
+"""The literals of rule text: what numbers, strings, times and durations are worth, and how a string is written."""
 
 from __future__ import annotations
 
@@ -132,3 +132,20 @@ def read_duration(number: str, unit: str) -> int:
 
 def _short(text: str) -> str:
     return text if len(text) <= _MAX_DIGITS else f"{text[:12]}..{text[-4:]}"
+
+
+_WRITTEN = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def quoted(text: str) -> str:
+    """Write a string as a literal, with escapes where they are needed."""
+    return f"'{''.join(map(_escape, text))}'"
+
+
+def _escape(character: str) -> str:
+    if character in _WRITTEN:
+        return _WRITTEN[character]
+    if character.isprintable():
+        return character
+    code = ord(character)
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"

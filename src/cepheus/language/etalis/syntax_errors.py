@@ -7,9 +7,9 @@ from lark.exceptions import UnexpectedToken
 
 from cepheus.core.errors import Diagnostic, did_you_mean
 from cepheus.core.source import Source
-from cepheus.language.etalis.habits import habit
+from cepheus.language.common.tokens import either, span_of
+from cepheus.language.etalis.other_languages import hint_from_other_language
 from cepheus.language.etalis.scan import RELATIONS
-from cepheus.language.tesla.scan import span_of
 
 _OPERATORS = ("SEQ", "AND", "OR", *RELATIONS.values())
 _WINDOW_HINT = "a window is written (p).20 s, a negation NOT(p).[q, r]"
@@ -92,14 +92,13 @@ def _expected(accepts: frozenset[str]) -> str:
         if terminals <= left:
             phrases.append(phrase)
             left -= terminals
-    *head, last = phrases or ["something else"]
-    return f"{', '.join(head)} or {last}" if head else last
+    return either(phrases)
 
 
 def _hint(tokens: list[Token], place: int, accepts: frozenset[str]) -> str | None:
     token = tokens[min(place, len(tokens) - 1)]
     previous = tokens[place - 1] if place else None
-    if found := habit(tokens, place, accepts):
+    if found := hint_from_other_language(tokens, place, accepts):
         return found
     if token.type == "NAME" and "SEQ" in accepts:
         return did_you_mean(token.upper(), _OPERATORS) or "an operator is missing before it"
