@@ -437,7 +437,7 @@ class Builder(NodeBuilder):
 
 
 def _depth(pattern: IntervalPattern) -> int:
-    """Give the number of levels of a pattern; each operator of a chain is one. What is too deep allows no recursion."""
+    """Count the levels of a pattern, each operator of a chain one; without recursion, which could overflow."""
     deepest = 0
     stack: list[tuple[IntervalPattern, int]] = [(pattern, 1)]
     while stack:

@@ -6,7 +6,7 @@ from lark import Token
 
 from cepheus.core.time import UNITS
 from cepheus.language.common.literals import LiteralError, read_duration
-from cepheus.rules.check.intervals.variables import NO_NULL
+from cepheus.rules.check.interval.variables import NO_NULL
 
 _VALUES_END = frozenset({"NAME", "STRING", "NUMBER", "RPAR", "RSQB", "TRUE", "FALSE"})
 _KEYWORDS = frozenset({"SEQ", "AND", "OR", "CNOT", "NOT", "WHERE", "RELATION", "TIMESTAMP", "IS", "IN", "WITHIN"})

@@ -33,7 +33,7 @@ class Grammar:
 
 @cache
 def grammar() -> Grammar:
-    """Give the grammar of the ETALIS language; the first call takes about a tenth of a second."""
+    """The grammar of the ETALIS language; the first call takes about a tenth of a second."""
     return Grammar(files(__package__).joinpath("grammar.lark").read_text("utf-8"))
 
 
@@ -123,7 +123,7 @@ def _read(source: Source, tokens: list[Token], lexical: list[Diagnostic]) -> Sta
 
 
 def _unit(scanned: Scan) -> str | None:
-    """Give the unit of a text, which holds for all of it, wherever it is said."""
+    """The unit of a text, which holds for all of it, wherever it is said."""
     for tokens in scanned.statements:
         if tokens[0].type == "UNIT" and len(tokens) > 1:
             return str(tokens[1])

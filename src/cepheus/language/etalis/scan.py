@@ -121,7 +121,7 @@ def _statements(tokens: list[Token]) -> list[list[Token]]:
 
 
 def _classify(statement: list[Token]) -> None:
-    """Tell keywords, operators and aggregates from names, and an arrow from a comparison with a negative number."""
+    """Distinguish keywords, operators and aggregates from names, and an arrow from ``<`` before a negative number."""
     arrow = False
     for index, token in enumerate(statement):
         following = statement[index + 1].type if index + 1 < len(statement) else ""
@@ -158,7 +158,7 @@ def _kind_of_name(name: str, index: int, previous: str, before_sign: bool, state
 
 
 def _has_window(statement: list[Token], opening: int) -> bool:
-    """Tell whether WITHIN stands directly in the parentheses that open there."""
+    """Whether WITHIN stands directly in the parentheses that open there."""
     depth = 0
     for token in statement[opening:]:
         depth += (token == "(") - (token == ")")

@@ -58,7 +58,7 @@ def explain(source: Source, tokens: list[Token], error: UnexpectedToken) -> Diag
 
 
 def _full_stop(tokens: list[Token], place: int, accepts: frozenset[str]) -> Token | None:
-    """Give the dot that was meant to end a statement: a word stands directly behind it, and no window."""
+    """The dot that was meant to end a statement: a word stands directly behind it, and no window."""
     for dot, possible in ((place, "END" in accepts), (place - 1, "NUMBER" in accepts)):
         if possible and 0 <= dot < len(tokens) - 1 and tokens[dot].type == "DOT":
             following = tokens[dot + 1]
@@ -67,7 +67,7 @@ def _full_stop(tokens: list[Token], place: int, accepts: frozenset[str]) -> Toke
 
 
 def _is_part(tokens: list[Token], stop: Token) -> bool:
-    """Tell whether a dot stands between two names of which the second is compared, as in ``host.id = X``."""
+    """Whether a dot stands between two names of which the second is compared, as in ``host.id = X``."""
     place = next(index for index, token in enumerate(tokens) if token is stop)
     around = [token.type for token in tokens[max(place - 1, 0) : place + 3]]
     return len(around) == 4 and around[0] == "NAME" and around[2] == "NAME" and around[3] in ("EQUALS", "COMPARATOR")
@@ -121,7 +121,7 @@ def _hint(tokens: list[Token], place: int, accepts: frozenset[str]) -> str | Non
 
 
 def _missing(token: Token, previous: Token | None, accepts: frozenset[str]) -> str | None:
-    """Tell what was left out before a token."""
+    """What was left out before a token."""
     if previous is None:
         if token.type in ("ARROW", "IF"):
             return f"what the rule defines stands before it, as in alarm(X) {token} .."

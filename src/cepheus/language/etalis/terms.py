@@ -79,19 +79,19 @@ _UNDEFINED = Constant(0, ValueType.INT)
 
 
 def is_variable(name: str) -> bool:
-    """Tell whether a name is that of a variable: it begins with a capital letter or an underscore."""
+    """Whether a name is that of a variable: it begins with a capital letter or an underscore."""
     return name[0] == "_" or name[0].isupper()
 
 
 def _is_pattern(term: Term) -> bool:
-    """Tell whether a term is a list that nothing needs to be computed for."""
+    """Whether a term is a list that nothing needs to be computed for."""
     if term.kind not in (Kind.LIST, Kind.LIST_BEFORE):
         return False
     return all(each.kind in (Kind.CONSTANT, Kind.NAME) or _is_pattern(each) for each in term.below)
 
 
 def _constant_list(parts: Sequence[Argument | Expression], span: Span) -> Constant | None:
-    """Give the list of some constants as a constant; None if not all of them are, or if it is too large."""
+    """The list of some constants as a constant; None if not all of them are, or if it is too large."""
     constants = tuple(part for part in parts if isinstance(part, Constant))
     value = list_value(part.value for part in constants) if len(constants) == len(parts) else None
     return None if value is None else Constant(value, ValueType.LIST, span, constants)
@@ -226,7 +226,7 @@ class TermReader:
         return tuple(condition for term in terms for condition in self._with_aggregates(term))
 
     def _with_aggregates(self, term: Term) -> Iterator[Condition]:
-        """Give the conditions of a term, those that compute the aggregates in it first."""
+        """The conditions of a term, those that compute the aggregates in it first."""
         if term.kind is Kind.BOTH:
             for each in term.below:
                 yield from self._with_aggregates(each)

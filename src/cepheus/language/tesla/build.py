@@ -380,7 +380,7 @@ class Builder(BeliefBuilder):
 
 
 def _bound_name(operand: Expression) -> str | None:
-    """Give the name that an aggregate is bound to by ``name =``: a parameter, with or without its dollar sign."""
+    """The name that an aggregate is bound to by ``name =``: a parameter, with or without its dollar sign."""
     match operand:
         case Parameter(name=name) | AttributeRef(event=None, name=name):
             return name

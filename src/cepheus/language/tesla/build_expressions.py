@@ -242,7 +242,7 @@ class ExpressionBuilder(NodeBuilder):
 
 
 def _depth(node: Expression) -> int:
-    """Give the number of levels of a tree without recursion, which could overflow on what is too deep."""
+    """Count the levels of a tree, without recursion, which could overflow on what is too deep."""
     deepest = 0
     stack: list[tuple[Any, int]] = [(node, 1)]
     while stack:

@@ -159,7 +159,7 @@ def _number(stop: ParserStop) -> str | None:
 
 
 def _constraint(stop: ParserStop) -> list[Token]:
-    """Give the tokens of the constraint before the token at hand."""
+    """The tokens of the constraint before the token at hand."""
     start = len(stop.before)
     while start and stop.before[start - 1].type not in ("_AND", "COMMA", "LPAR", "WHERE"):
         start -= 1

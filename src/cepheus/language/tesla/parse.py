@@ -47,7 +47,7 @@ class Grammar:
 
 @cache
 def grammar() -> Grammar:
-    """Give the TESLA grammar; the first call takes about a tenth of a second."""
+    """The TESLA grammar; the first call takes about a tenth of a second."""
     return Grammar(files(__package__).joinpath("grammar.lark").read_text("utf-8"))
 
 
@@ -145,7 +145,7 @@ class _Reading:
             return None
 
     def _reported(self, tokens: list[Token]) -> bool:
-        """Tell whether a character was left out of these tokens: a syntax error is then only its consequence."""
+        """Whether a character was left out of these tokens: a syntax error is then only its consequence."""
         start, end = (tokens[0].start_pos, tokens[-1].end_pos) if tokens else (0, len(self.source.text))
         assert start is not None
         assert end is not None

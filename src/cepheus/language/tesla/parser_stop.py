@@ -79,11 +79,11 @@ class ParserStop:
         return self.written(self.before[start], self.before[-1]) if self.before else "x"
 
     def written(self, first: Token, last: Token) -> str:
-        """Give the text from one token to another."""
+        """The text from one token to another."""
         return self.source.text[first.start_pos : last.end_pos]
 
     def touches(self) -> bool:
-        """Tell whether nothing stands between the token and the one before."""
+        """Whether nothing stands between the token and the one before."""
         return bool(self.before) and self.before[-1].end_pos == self.token.start_pos
 
 
@@ -288,7 +288,7 @@ def _operators(left: set[str], before: list[Token]) -> list[str]:
 
 
 def _is_compared(before: list[Token]) -> bool:
-    """Tell whether the constraint that the tokens end in has a comparison already."""
+    """Whether the constraint that the tokens end in has a comparison already."""
     for token in reversed(before):
         if token.type in ("EQUALS", "COMPARATOR"):
             return True

@@ -96,7 +96,7 @@ def _belief(belief: Belief, statement: list[Token], comments: list[Token], text:
 
 
 def _is_inside(comment: Token, statement: list[Token]) -> bool:
-    """Tell whether a comment stands between the braces of a network."""
+    """Whether a comment stands between the braces of a network."""
     braces = [token for token in statement if token.type in ("LBRACE", "RBRACE")]
     return start_of(braces[0]) < start_of(comment) < start_of(braces[-1])
 

@@ -86,7 +86,7 @@ class Scanner:
 
 
 def _classify_calls(tokens: list[Token]) -> None:
-    """Tell functions and aggregates from other names: they stand before a parenthesis."""
+    """Distinguish functions and aggregates from other names: they stand before a parenthesis."""
     for index in range(len(tokens) - 1):
         if tokens[index + 1].type != "LPAR":
             continue
@@ -99,7 +99,7 @@ def _classify_calls(tokens: list[Token]) -> None:
 
 
 def _classify_errors(tokens: list[Token]) -> None:
-    """Tell declarations of errors from whatever else is called ``error``: an attribute and a tilde follow.
+    """Distinguish declarations of errors from whatever else is called ``error``: an attribute and a tilde follow.
 
     At the beginning of a statement one of the two is enough, so that a slip in the other is noticed as such.
     """
@@ -113,7 +113,7 @@ def _classify_errors(tokens: list[Token]) -> None:
 
 
 def _has_scope(tokens: list[Token], opening: int) -> bool:
-    """Tell whether a window or interval stands directly in the parentheses or behind them."""
+    """Whether a window or interval stands directly in the parentheses or behind them."""
     depth = 0
     for index in range(opening, len(tokens)):
         kind = tokens[index].type

@@ -49,7 +49,7 @@ def explain(source: Source, tokens: list[Token], error: UnexpectedToken) -> Diag
 
 
 def _is_plain_name(stop: ParserStop) -> bool:
-    """Tell whether the name before the token is a type of an attribute, or refers to an event of the pattern."""
+    """Whether the name before the token is a type of an attribute, or refers to an event of the pattern."""
     kinds = [token.type for token in stop.before[-4:]]
     in_interval = len(kinds) == 4 and kinds[0] == "BETWEEN"
     return in_interval or kinds[-2:-1] in (["FROM"], ["BETWEEN"], ["COLON"], ["CONSUMING"], ["AS"])

@@ -1,17 +1,19 @@
-"""Are the errors that a rule file declares errors of something, and what follows from them?"""
+"""Are the errors of measurement that a rule file declares errors of something, and who may read what has them?"""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from cepheus.core.distribution import Discrete, Distribution, Mixture, Samples, Sum
 from cepheus.core.schema import EventType, Schema
-from cepheus.rules.check.findings import Findings
-from cepheus.rules.check.known import KnownTypes
+from cepheus.rules.check.event_types import KnownTypes
+from cepheus.rules.check.findings import Findings, line_of, text_of
+from cepheus.rules.check.interval.check import CheckedIntervals
 from cepheus.rules.check.scope import RuleScope, Site
 from cepheus.rules.check.types import InferredTypes
-from cepheus.rules.check.wording import line_of, text_of
 from cepheus.rules.expressions import AttributeRef, Comparison, Expression, Parameter
+from cepheus.rules.interval.model import Anything, Atom
 from cepheus.rules.model import ErrorDeclaration, RuleSet
 from cepheus.rules.walk import walk
 
@@ -63,7 +65,7 @@ def _exists(declaration: ErrorDeclaration, known: KnownTypes, inferred: Inferred
 
 
 def with_errors(schema: Schema, declared: Errors) -> Schema:
-    """Give event types with the errors that are declared for their attributes."""
+    """Return event types with the errors that are declared for their attributes."""
     if not declared:
         return schema
 
@@ -99,7 +101,7 @@ def equalities(scope: RuleScope, schema: Schema, findings: Findings) -> None:
 
 
 def _resolved(operand: Expression, site: Site, scope: RuleScope) -> object:
-    """Give what identifies an operand: a parameter stands for the attribute that binds it."""
+    """What identifies an operand: a parameter stands for the attribute that binds it."""
     if isinstance(operand, Parameter):
         return scope.binders.get(operand.name) or operand
     if isinstance(operand, AttributeRef) and operand.event is None and site.own is not None:
@@ -120,7 +122,7 @@ def _is_continuous(operand: Expression, site: Site, scope: RuleScope, schema: Sc
 
 
 def _has_density(error: Distribution) -> bool:
-    """Tell whether no single value has a probability of its own."""
+    """Whether no single value has a probability of its own."""
     match error:
         case Discrete() | Samples():
             return False
@@ -130,3 +132,22 @@ def _has_density(error: Distribution) -> bool:
             return any(map(_has_density, parts))
         case _:
             return True
+
+
+def refuse_declared_errors(
+    intervals: CheckedIntervals, errors: Collection[tuple[str, str]], findings: Findings
+) -> None:
+    """Report every argument that a rule reads although it has a declared error; ``errors`` are types with attributes.
+
+    ``error Temp.value ~ N(0, 1)`` goes with ``hot(A) <- Temp(A, _)``, but not with ``hot(V) <- Temp(_, V)``.
+    """
+    for rule in intervals.rules:
+        for atom in walk(rule.pattern):
+            if not isinstance(atom, Atom) or atom.type not in intervals.reads:
+                continue
+            for argument, attribute in zip(atom.arguments, intervals.reads[atom.type].attributes, strict=False):
+                if (atom.type, attribute.name) in errors and not isinstance(argument, Anything):
+                    name = f"{atom.type}.{attribute.name}"
+                    message = f"rules of ETALIS take events as certain, but {name} has a declared error"
+                    hint = "let a rule of TESLA read it: what that makes counts as certain, and may feed this rule"
+                    findings.error("uncertain-argument", message, argument.span or atom.span, hint)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from cepheus.rules.check.cycles import components
 from cepheus.rules.check.findings import Findings
-from cepheus.rules.check.intervals.graph import components
 from cepheus.rules.interval.model import (
     Absence,
     Aggregated,
@@ -25,7 +25,7 @@ from cepheus.rules.walk import walk
 
 
 def stratify(rules: Sequence[IntervalRule], intervals: Iterable[str], findings: Findings) -> list[IntervalRule]:
-    """Give the rules with ``decided_late`` set; ``intervals`` are types from elsewhere that last for some time.
+    """Return the rules with ``decided_late`` set; ``intervals`` are types from elsewhere that last for some time.
 
     A rule that depends on itself through what it must see all of, an aggregate or a second delimiter of NOT, is an
     error.
@@ -65,7 +65,7 @@ def stratify(rules: Sequence[IntervalRule], intervals: Iterable[str], findings: 
 
 
 def _lasting(rules: Sequence[IntervalRule], lasting: set[str]) -> set[str]:
-    """Give the types of events that may last, those that rules make included: the least set that holds all it must."""
+    """The types of events that may last, those that rules make included: the least set that holds all it must."""
     reading: dict[str, list[IntervalRule]] = {}
     for rule in rules:
         for used in set(_types(rule.pattern)):
@@ -96,7 +96,7 @@ def _types(pattern: IntervalPattern) -> list[str]:
 
 
 def _strict(rule: IntervalRule, lasting: set[str]) -> dict[str, Aggregated | Absence]:
-    """Give the types of which the rule must see all that ends when its match does, each with what looks at it."""
+    """The types of which the rule must see all that ends when its match does, each with what looks at it."""
     found: dict[str, Aggregated | Absence] = {}
     unrestricted = rule.policy is None or rule.policy.choice is Choice.UNRESTRICTED
     for node in walk(rule.pattern):
@@ -109,7 +109,7 @@ def _strict(rule: IntervalRule, lasting: set[str]) -> dict[str, Aggregated | Abs
 
 
 def _may_last(pattern: IntervalPattern, lasting: set[str]) -> bool:
-    """Tell whether a pattern may have matches that are more than a point."""
+    """Whether a pattern may have matches that are more than a point."""
     match pattern:
         case Atom(type=name):
             return name in lasting

@@ -1,5 +1,5 @@
 """Checks on interval rules, and what they find out about them."""
 
-from cepheus.rules.check.intervals.check import CheckedIntervals, check_intervals
+from cepheus.rules.check.interval.check import CheckedIntervals, check_intervals
 
 __all__ = ["CheckedIntervals", "check_intervals"]

@@ -1,17 +1,68 @@
-"""The event types that a rule set knows, and the mistakes in how it declares and defines them."""
+"""The event types that a rule set knows, names that look like theirs, and mistakes in how it declares them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 
+from cepheus.core.errors import did_you_mean
 from cepheus.core.schema import ID_FIELD, RESERVED, SPARE_ID_FIELD, TIME_ATTRIBUTE, Attribute, EventType, Schema
 from cepheus.core.source import Span
 from cepheus.core.values import ValueType
-from cepheus.rules.check.findings import Findings
-from cepheus.rules.check.similar import SimilarNames
-from cepheus.rules.check.slots import FAMILY, Family
-from cepheus.rules.check.wording import find_name, line_of
+from cepheus.rules.check.findings import Findings, find_name, line_of
+from cepheus.rules.check.type_slots import FAMILY, Family
 from cepheus.rules.model import RuleSet
+
+_FEW = 64
+_LONG = 64
+_DIGITS = re.compile(r"\d+")
+
+
+class SimilarNames:
+    """Finds the known name that a wrong one was probably meant to be.
+
+    Among few names the closest is searched; among many only those one slip away (a letter more, less, other, or two
+    letters swapped) and those that differ in case, by an index that is built when first needed.
+
+    >>> SimilarNames(["Temp", "Smoke"]).hint("Tmep")
+    "did you mean 'Temp'?"
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = list(dict.fromkeys(names))
+        self._index: dict[str, list[str]] = {}
+
+    def hint(self, name: str) -> str | None:
+        """Return a hint that names a similar known name, if there is one."""
+        candidates = self._names if len(self._names) <= _FEW else self._one_slip_away(name)
+        return did_you_mean(name, candidates)
+
+    def mistaken_for(self, name: str) -> str | None:
+        """The known name that this one is a likely slip of, if any; names that differ in numbers are not."""
+        bare = _DIGITS.sub("0", name)
+        for candidate in self._one_slip_away(name):
+            if candidate != name and _DIGITS.sub("0", candidate) != bare:
+                return candidate
+        return None
+
+    def _one_slip_away(self, name: str) -> list[str]:
+        if not self._index:
+            for known in self._names:
+                for key in _shortened(known):
+                    self._index.setdefault(key, []).append(known)
+        found = (known for key in _shortened(name) for known in self._index.get(key, ()))
+        return list(dict.fromkeys(found))
+
+
+def _shortened(name: str) -> Iterator[str]:
+    """The name in lower case, whole and with each one of its letters left out."""
+    folded = name.lower()
+    yield folded
+    if len(folded) > _LONG:  # so that absurd names cost no more than sensible ones
+        return
+    for position in range(len(folded)):
+        yield folded[:position] + folded[position + 1 :]
+
 
 _TIME = Attribute(TIME_ATTRIBUTE, ValueType.TIMESTAMP)
 
@@ -41,18 +92,18 @@ class KnownTypes:
         self._attributes: dict[str, dict[str, Attribute] | None] = {}
 
     def with_composites(self, composites: Mapping[str, EventType]) -> KnownTypes:
-        """Give these types and more that rules define."""
+        """Return these types and more that rules define."""
         if not composites:
             return self
         together = {**self.composites, **composites}
         return KnownTypes(self.declared, together, self.data, closed=self.closed, conflicting=self.conflicting)
 
     def get(self, name: str) -> EventType | None:
-        """Give a known type; what the rules say goes before what the data says."""
+        """Return a known type; what the rules say goes before what the data says."""
         return self.declared.get(name) or self.composites.get(name) or self.data.get(name)
 
     def attributes(self, type_name: str) -> dict[str, Attribute] | None:
-        """Give the attributes of a type by name, the event's time included.
+        """The attributes of a type by name, the event's time included.
 
         None if they are not known: of a type that nothing declares, or that two places declare differently.
         """
@@ -65,7 +116,7 @@ class KnownTypes:
         return self._attributes[type_name]
 
     def is_unknown(self, type_name: str) -> bool:
-        """Tell whether a type is a mistake: not known although all types are."""
+        """Whether a type is a mistake: not known although all types are."""
         return self.closed and self.get(type_name) is None
 
     def origin(self, type_name: str) -> str:
@@ -137,7 +188,7 @@ def _same(one: EventType, other: EventType) -> bool:
 
 
 def _alike(one: EventType, other: EventType) -> bool:
-    """Tell whether types have the same attributes as far as data shows: an int may stand for a double there."""
+    """Whether types have the same attributes as far as data shows: an int may stand for a double there."""
     return _families(one) == _families(other)
 
 

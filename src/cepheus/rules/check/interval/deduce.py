@@ -90,7 +90,7 @@ class Store:
             index.setdefault(key(row), []).append(row)
 
     def index(self, places: tuple[int, ...]) -> dict[Cell, list[Cells]]:
-        """Give the rows by their values at some places; further rows show up there."""
+        """The rows by their values at some places; further rows show up there."""
         if places not in self._by_places:
             key, index = itemgetter(*places), dict[Cell, list[Cells]]()
             for row in self.rows:
@@ -100,7 +100,7 @@ class Store:
         return self._by_places[places]
 
     def values(self) -> tuple[tuple[Value, ...], ...]:
-        """Give all rows as values, in the order in which they were found."""
+        """All rows as values, in the order in which they were found."""
         return tuple(tuple(map(_value, row)) for row in self.rows)
 
 
@@ -156,7 +156,7 @@ def _elements(cells: Cells) -> int:
 
 
 def _plain(body: Sequence[Condition]) -> Iterator[Condition]:
-    """Give the conditions of a body, of which none looks for a list with variables in a relation.
+    """The conditions of a body, of which none looks for a list with variables in a relation.
 
     Before: ``known([H|T])``. After: ``known(L), L = [H|T]``.
     """
@@ -173,7 +173,7 @@ def _plain(body: Sequence[Condition]) -> Iterator[Condition]:
 
 
 def run(rule: Deduction, stores: Mapping[str, Store], found: Callable[[Cells], None]) -> None:
-    """Give every row that a rule derives from what is there."""
+    """Report every row that a rule derives from what is there."""
     plan = _Plan(rule, stores)
     steps = plan.steps(rule.body)
     plan.connect(steps, found)(plan.slots)
@@ -182,7 +182,7 @@ def run(rule: Deduction, stores: Mapping[str, Store], found: Callable[[Cells], N
 def _filled(
     rule: Deduction, position: int, stores: Mapping[str, Store], found: Callable[[Cells], None]
 ) -> Callable[[Cells], None]:
-    """Give what brings a row to one place of a rule's body.
+    """What brings a row to one place of a rule's body.
 
     It comes first, so that all others are looked up by it, unless it would then give a value to a variable of an
     alternative or a negation that stands before it, where that means any value.
@@ -214,7 +214,7 @@ def _grouped(conditions: Sequence[Condition]) -> Iterator[object]:
 
 
 def _hidden(rule: Deduction) -> Iterator[str]:
-    """Give the relations that a rule looks at inside of alternatives and negations."""
+    """The relations that a rule looks at inside of alternatives and negations."""
     return (node.relation for node in _grouped(rule.body) if isinstance(node, Known | Unknown))
 
 
@@ -258,18 +258,18 @@ class _Plan:
         )
 
     def connect(self, steps: Sequence[Step], found: Callable[[Cells], None]) -> Follow:
-        """Give what runs the steps one inside the other, and gives each row of the head."""
+        """What runs the steps one inside the other, and gives each row of the head."""
         follow = self._head(found)
         for step in reversed(steps):
             follow = step(follow)
         return follow
 
     def steps(self, conditions: Sequence[Condition]) -> list[Step]:
-        """Give the steps of conditions, taken in this order."""
+        """The steps of conditions, taken in this order."""
         return [self._step(condition) for condition in conditions]
 
     def given(self, condition: Known) -> _Given:
-        """Give the step of a condition that a given row is to fill."""
+        """The step of a condition that a given row is to fill."""
         keys, binds, repeats = self._arguments(condition.arguments)
         return _Given([*keys, *repeats], binds)
 
@@ -280,7 +280,7 @@ class _Plan:
     def _arguments(
         self, arguments: Sequence[Argument]
     ) -> tuple[list[tuple[int, int]], list[tuple[int, int]], list[tuple[int, int]]]:
-        """Give places with their slots: those that have a value, those that get one, those that repeat the latter."""
+        """Sort places with their slots: those that have a value, those that get one, those that repeat the latter."""
         keys: list[tuple[int, int]] = []
         binds: list[tuple[int, int]] = []
         repeats: list[tuple[int, int]] = []
@@ -310,7 +310,7 @@ class _Plan:
                 return self._any(condition)
 
     def _rows(self, name: str, keys: Sequence[tuple[int, int]]) -> Callable[[Slots], Iterable[Cells]]:
-        """Give what gives the rows of a relation with the values of some slots at some places."""
+        """What gives the rows of a relation with the values of some slots at some places."""
         store = self._stores[name]
         if not keys:
             return lambda _: list(store.rows)
@@ -320,7 +320,7 @@ class _Plan:
         return lambda slots: index.get(key(slots), nothing)
 
     def _any(self, condition: Condition) -> Step:
-        """Give the step of a condition that is no look into a relation."""
+        """The step of a condition that is no look into a relation."""
         bound = list(self._names.items())
         fresh = [name for name in _given(condition) if name not in self._names]
         slots = {name: self._slot() for name in fresh}
@@ -369,7 +369,7 @@ class _Plan:
 
 
 def _given(condition: Condition) -> list[str]:
-    """Give the variables that a condition, which is no look into a relation, may give values."""
+    """The variables that a condition, which is no look into a relation, may give values."""
     match condition:
         case Bind(variable=variable):
             return [variable]
@@ -387,7 +387,7 @@ def _given(condition: Condition) -> list[str]:
 def _looked_up(
     rows: Callable[[Slots], Iterable[Cells]], binds: Sequence[tuple[int, int]], repeats: Sequence[tuple[int, int]]
 ) -> Step:
-    """Give the step that goes on with each row that fits."""
+    """The step that goes on with each row that fits."""
     only = binds[0] if len(binds) == 1 and not repeats else None
 
     def connected(follow: Follow) -> Follow:
@@ -411,7 +411,7 @@ def _looked_up(
 
 
 def _computed(expression: Expression, target: int, bound: Sequence[tuple[str, int]], conditions: Conditions) -> Step:
-    """Give the step that gives a variable the value of an expression and goes on if it has one."""
+    """The step that gives a variable the value of an expression and goes on if it has one."""
 
     def connected(follow: Follow) -> Follow:
         def step(slots: Slots) -> None:
@@ -426,7 +426,7 @@ def _computed(expression: Expression, target: int, bound: Sequence[tuple[str, in
 
 
 def _absent(rows: Callable[[Slots], Iterable[Cells]]) -> Step:
-    """Give the step that goes on if no row fits."""
+    """The step that goes on if no row fits."""
 
     def connected(follow: Follow) -> Follow:
         def step(slots: Slots) -> None:

@@ -27,7 +27,7 @@ class PatternFault:
 
 
 def fits(text: str, pattern: str) -> bool | None:
-    r"""Tell whether a whole text fits a regular expression; None if that is none.
+    r"""Whether a whole text fits a regular expression; None if that is none.
 
     >>> fits("A12", "[A-Z]\\d+"), fits("A12 ", "[A-Z]\\d+"), fits("A12", "(")
     (True, False, None)
@@ -53,7 +53,7 @@ def fault_in(pattern: str) -> PatternFault | None:
 
 @lru_cache(maxsize=1024)
 def _compiled(pattern: str) -> Callable[[bytes], object] | None:
-    """Give what matches whole texts, each pattern read only once; None if it is no regular expression."""
+    """What matches whole texts, each pattern read only once; None if it is no regular expression."""
     try:
         full_match: Callable[[bytes], object] = _read(pattern).fullmatch
     except re2.error:
@@ -69,7 +69,7 @@ def _read(pattern: str) -> Any:
 
 
 def _bytes(text: str) -> bytes:
-    """Give a text as RE2 takes it; of texts, it would only make the same, and offsets besides."""
+    """Return a text as RE2 takes it; of texts, it would only make the same, and offsets besides."""
     return text.encode("utf-8", "surrogatepass")
 
 

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 
 from cepheus.core.schema import EventType
 from cepheus.core.values import ValueType
-from cepheus.rules.check.calls import check_call
-from cepheus.rules.check.findings import Findings
-from cepheus.rules.check.intervals.kinds import Kinds, kind_of, member_kinds, pattern_kinds
-from cepheus.rules.check.wording import IN_WORDS, line_of, text_of
+from cepheus.rules.check.findings import IN_WORDS, Findings, line_of, text_of
+from cepheus.rules.check.interval.types import Kinds, kind_of, member_kinds, pattern_kinds
+from cepheus.rules.check.names import check_call
 from cepheus.rules.expressions import (
     Arithmetic,
     Call,

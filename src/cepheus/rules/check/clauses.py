@@ -1,15 +1,67 @@
-"""Does a rule say what each attribute of its composite event is, and can it consume what it names?"""
+"""Do the clauses of a rule make sense: windows, counts, ``where``, ``consuming``, the least probability?"""
 
 from __future__ import annotations
 
 from cepheus.core.errors import did_you_mean
 from cepheus.core.schema import ID_FIELD, RESERVED
-from cepheus.rules.check.findings import Findings
+from cepheus.rules.check.findings import Findings, find_name, listed
 from cepheus.rules.check.scope import RuleScope
-from cepheus.rules.check.wording import find_name, listed
-from cepheus.rules.expressions import EventPattern
-from cepheus.rules.model import Rule
+from cepheus.rules.expressions import Between, EventPattern, Scope, Within
+from cepheus.rules.model import Negation, Rule, Selection
 from cepheus.rules.walk import walk
+
+
+def windows(scope: RuleScope, findings: Findings) -> None:
+    """Check the numbers of a rule.
+
+    Found here: windows in which nothing lies, intervals between an event and itself, choices of no event at all, and
+    a minimum probability that is none.
+    """
+    for item in scope.rule.pattern.items:
+        match item:
+            case Selection(window=window, count=count, policy=policy):
+                _interval(window, findings)
+                if count is not None and count < 1:
+                    findings.error(
+                        "count",
+                        f"'{count} {policy.value}' chooses nothing",
+                        item.span,
+                        f"choose at least one event, or write 'not {item.event.type}(..)' if there must be none",
+                    )
+            case Negation(scope=interval):
+                _interval(interval, findings)
+            case _:
+                pass
+    for aggregate, _ in scope.aggregates:
+        _interval(aggregate.scope, findings)
+    probability = scope.rule.min_probability
+    if probability is not None and not 0.0 <= probability <= 1.0:
+        findings.error(
+            "probability",
+            f"a probability lies between 0 and 1, found {probability:g}",
+            scope.rule.span,
+            "write 'min probability 0.5' for one in two",
+        )
+
+
+def _interval(interval: Scope, findings: Findings) -> None:
+    match interval:
+        case Within(duration=duration, reference=reference) if duration <= 0:
+            findings.warning(
+                "empty-window",
+                f"nothing lies within no time from '{reference}': a window ends just before the event it starts from",
+                interval.span,
+                "write a duration above zero, such as 'within 5 min'",
+            )
+        case Between(first=first, second=second) if first == second:
+            findings.error(
+                "empty-interval",
+                f"nothing lies between '{first}' and itself",
+                interval.span,
+                "name two different events",
+            )
+        case _:
+            pass
 
 
 def assignments(scope: RuleScope, findings: Findings) -> None:
@@ -87,7 +139,7 @@ def _consumed(scope: RuleScope, findings: Findings) -> None:
 
 
 def _met_again(rule: Rule) -> bool:
-    """Tell whether the terminator's type stands elsewhere in the pattern, where a consumed one is missed."""
+    """Whether the terminator's type stands elsewhere in the pattern, where a consumed one is missed."""
     terminator = rule.pattern.terminator
     patterns = [node for node in walk(rule) if isinstance(node, EventPattern)]
     return sum(pattern.type == terminator.type for pattern in patterns) > 1

@@ -1,13 +1,15 @@
-"""Is every variable bound where its value is needed?"""
+"""Is every variable bound where its value is needed, elements of lists included?"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import assert_never
 
 from cepheus.core.source import Span
 from cepheus.rules.check.findings import Findings
-from cepheus.rules.expressions import Constraint, Expression, Parameter
+from cepheus.rules.expressions import Call, Constraint, Expression, Parameter
+from cepheus.rules.functions import LIST_OF
 from cepheus.rules.interval.model import (
     Absence,
     Aggregated,
@@ -34,7 +36,7 @@ from cepheus.rules.interval.model import (
     Unknown,
     Where,
 )
-from cepheus.rules.walk import walk
+from cepheus.rules.walk import transform, walk
 
 NO_NULL = "a null is no value: an event matches only if the arguments that the rule reads have one"
 """For whoever asks for a missing value."""
@@ -67,12 +69,12 @@ def check_deduction(rule: Deduction, findings: Findings) -> None:
 
 
 def bound_variables(pattern: IntervalPattern) -> frozenset[str]:
-    """Give the variables that every match of a pattern binds."""
+    """The variables that every match of a pattern binds."""
     return _pattern(pattern, Findings())
 
 
 def bound_after(condition: Condition, bound: frozenset[str]) -> frozenset[str]:
-    """Give the variables that have a value after a condition, if ``bound`` had one before."""
+    """The variables that have a value after a condition, if ``bound`` had one before."""
     return _conditions((condition,), bound, Findings())
 
 
@@ -200,7 +202,7 @@ def _need(
 
 
 def mentioned_variables(pattern: IntervalPattern) -> frozenset[str]:
-    """Give the variables that some match of a pattern may bind."""
+    """The variables that some match of a pattern may bind."""
     match pattern:
         case Either(left=left, right=right):
             return mentioned_variables(left) | mentioned_variables(right)
@@ -221,3 +223,43 @@ def _variables(*nodes: Constraint | IntervalPattern | Argument) -> Iterator[tupl
         for child in walk(node):
             if isinstance(child, Parameter):
                 yield child.name, child.span
+
+
+def with_elements(rule: IntervalRule) -> IntervalRule:
+    """Return a rule in which ``X in [Y, 2]`` gives X each element of a list, where X has no value before.
+
+    Before: a ``Member``, which compares X with Y and with 2. After: an ``Element`` of the list of both.
+    """
+
+    def change(node: object) -> object:
+        if isinstance(node, Where):
+            return replace(node, conditions=_changed(node.conditions, bound_variables(node.pattern)))
+        return node
+
+    pattern: IntervalPattern = transform(rule.pattern, change)
+    return replace(rule, pattern=pattern)
+
+
+def with_elements_in_body(rule: Deduction) -> Deduction:
+    """Return a rule of the background knowledge that is changed in the same way."""
+    return replace(rule, body=_changed(rule.body, frozenset()))
+
+
+def _changed(conditions: Sequence[Condition], bound: frozenset[str]) -> tuple[Condition, ...]:
+    found: list[Condition] = []
+    for condition in conditions:
+        changed: Condition = condition
+        match condition:
+            case Member(value=Parameter(name=name) as value, options=options, span=span):
+                if condition.gives is None and name not in bound:
+                    changed = Element(value, Call(LIST_OF, options, span), span)
+            case AnyOf(alternatives=alternatives):
+                ways = (replace(each, conditions=_changed(each.conditions, bound)) for each in alternatives)
+                changed = replace(condition, alternatives=tuple(ways))
+            case NoneOf(conditions=inner):
+                changed = replace(condition, conditions=_changed(inner, bound))
+            case _:
+                pass
+        found.append(changed)
+        bound = bound_after(changed, bound)
+    return tuple(found)

@@ -1,13 +1,17 @@
-"""Types of attributes, as far as rules tell them."""
+"""How many arguments event types have, what they are called, and their types, as far as rules tell them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from cepheus.core.schema import EventType
+from cepheus.core.schema import Attribute, EventType
+from cepheus.core.source import Span
 from cepheus.core.values import Value, ValueType, type_of
+from cepheus.formats.intervals import argument_name
+from cepheus.rules.check.event_types import KnownTypes
+from cepheus.rules.check.findings import Findings, line_of
 from cepheus.rules.expressions import Arithmetic, Call, Constant, Expression, Negative, Parameter
 from cepheus.rules.functions import FUNCTIONS, TERMS, function_of
 from cepheus.rules.interval.model import (
@@ -31,11 +35,73 @@ from cepheus.rules.interval.model import (
 )
 from cepheus.rules.walk import walk
 
+
+class Signatures:
+    """The attributes of every event type that interval rules mention, in the order of arguments.
+
+    A type has the attributes that a declaration, a rule of another family or the data's schema gives it. Any other has
+    as many as where it is first mentioned, called arg1, arg2 and so on.
+    """
+
+    def __init__(self, rules: Sequence[IntervalRule], known: KnownTypes, findings: Findings) -> None:
+        self.types: dict[str, EventType] = {}
+        places: dict[str, Span | None] = {}
+        for name, arity, span in _mentions(rules):
+            given = known.get(name)
+            if given is not None:
+                self.types.setdefault(name, given)
+            elif name not in self.types:
+                attributes = tuple(Attribute(argument_name(place), None) for place in range(1, arity + 1))
+                self.types[name] = EventType(name, attributes)
+                places[name] = span
+            expected = len(self.types[name].attributes)
+            if arity != expected:
+                self._clash(name, arity, span, given, places.get(name), findings)
+
+    def _clash(
+        self,
+        name: str,
+        arity: int,
+        span: Span | None,
+        given: EventType | None,
+        first: Span | None,
+        findings: Findings,
+    ) -> None:
+        known = self.types[name]
+        if given is None:
+            where = line_of(first, span)
+            message = f"'{name}' has {arity} arguments here and {len(known.attributes)}" + (
+                f" {where}" if where else " elsewhere"
+            )
+            hint = "write _ for arguments that do not matter"
+        else:
+            message = f"'{name}' has {len(known.attributes)} arguments, not {arity}: {known}"
+            hint = "write one argument for each attribute, _ where it does not matter"
+        findings.error("arity", message, span, hint)
+
+    def named(self, rule: IntervalRule) -> IntervalRule:
+        """Return a rule whose head has the attributes of its type."""
+        known = self.types[rule.head.name]
+        if len(known.attributes) != len(rule.values):
+            return rule
+        return replace(rule, head=replace(rule.head, attributes=known.attributes))
+
+
+def _mentions(rules: Sequence[IntervalRule]) -> Iterator[tuple[str, int, Span | None]]:
+    """Yield every mention of an event type; those of heads first, which are definitions."""
+    for rule in rules:
+        yield rule.head.name, len(rule.values), rule.head.span
+    for rule in rules:
+        for node in walk(rule.pattern):
+            if isinstance(node, Atom):
+                yield node.type, len(node.arguments), node.span
+
+
 Kinds = dict[str, ValueType]
 
 
 def with_types(rules: Sequence[IntervalRule], types: Mapping[str, EventType]) -> list[IntervalRule]:
-    """Give the rules with the types of their heads' attributes, where constants, declarations and arithmetic tell.
+    """Return the rules with the types of their heads' attributes, where constants, declarations and arithmetic tell.
 
     A type that different rules give differently stays open, unless both are numbers. A rule that feeds itself counts on
     the type that the other rules give, if what it makes then has that type, too.
@@ -156,12 +222,12 @@ def _common(kinds: Told) -> ValueType | None:
 
 
 def variable_kinds(rule: IntervalRule, known: Mapping[str, EventType]) -> Kinds:
-    """Give the types of the variables of a rule's matches, as far as events and background knowledge tell them."""
+    """The types of the variables of a rule's matches, as far as events and background knowledge tell them."""
     return pattern_kinds(rule.pattern, {relation.name: relation for relation in rule.relations}, known)
 
 
 def pattern_kinds(pattern: IntervalPattern, relations: Mapping[str, Relation], known: Mapping[str, EventType]) -> Kinds:
-    """Give the types of the variables of a pattern's matches; of an OR, those in which both operands agree."""
+    """The types of the variables of a pattern's matches; of an OR, those in which both operands agree."""
     match pattern:
         case Atom():
             return _of_atom(pattern, known)
@@ -223,7 +289,7 @@ def _narrowed(
 
 
 def member_kinds(atom: Atom, given: Kinds, known: Mapping[str, EventType]) -> Kinds:
-    """Give the types of variables inside an aggregate over an atom; those of its own mean nothing outside."""
+    """The types of variables inside an aggregate over an atom; those of its own mean nothing outside."""
     return {**_of_atom(atom, known), **given}
 
 
@@ -253,7 +319,7 @@ def _of_column(relation: Relation, place: int) -> ValueType | None:
 
 
 def kind_of(expression: Expression, found: Kinds) -> ValueType | None:
-    """Give the type of an expression over variables, None if it is not known."""
+    """The type of an expression over variables, None if it is not known."""
     match expression:
         case Constant(type=kind):
             return kind

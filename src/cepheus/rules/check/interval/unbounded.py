@@ -1,21 +1,26 @@
-"""Rules that feed themselves: what they make is made again from itself, without any further event."""
+"""Rules without bound: those whose memory grows for ever, and those that feed themselves without any further event."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from cepheus.core.time import MAX_TIME
+from cepheus.rules.check.cycles import components
 from cepheus.rules.check.findings import Findings
-from cepheus.rules.check.intervals.graph import components
-from cepheus.rules.check.intervals.variables import bound_variables
+from cepheus.rules.check.interval.variables import bound_variables, mentioned_variables
 from cepheus.rules.expressions import Arithmetic, Call, Constant, Expression, Parameter
 from cepheus.rules.functions import LIST_BEFORE, LIST_OF
 from cepheus.rules.interval.model import (
+    Absence,
     AnyOf,
     Argument,
     Atom,
     Bind,
+    Choice,
     Combined,
     Condition,
+    ConsumptionPolicy,
     Either,
     Element,
     Fits,
@@ -27,11 +32,121 @@ from cepheus.rules.interval.model import (
     Member,
     NoneOf,
     Operator,
+    Preference,
+    TimePoint,
     Unknown,
     Where,
 )
-from cepheus.rules.interval.reach import effective_policy
+from cepheus.rules.interval.reach import END_TOGETHER, LEFT_ENDS_FIRST, effective_policy, reach_below
 from cepheus.rules.walk import Node, walk
+
+_RECENT = ConsumptionPolicy(Choice.RECENT)
+_WINDOW = "write a window around the pattern, (p).20 min"
+
+
+def warn_of_unbounded_state(rule: IntervalRule, findings: Findings) -> None:
+    """Warn of a rule that must remember events for ever: no window limits it, and nothing takes their place."""
+    policy = effective_policy(rule)
+    unlimited = list(_unlimited(rule.pattern, policy))
+    if not unlimited:
+        return
+    if not window_missing(rule):
+        findings.warning(
+            "unbounded-state",
+            f"rule '{rule.name}' remembers what it would otherwise forget: its policy is onesided",
+            rule.head.span,
+            "leave out onesided, unless the rule must do what the ETALIS system does",
+        )
+        return
+    recent = policy.choice is not Choice.RECENT and not list(_unlimited(rule.pattern, _RECENT))
+    findings.warning(
+        "unbounded-state",
+        f"rule '{rule.name}' remembers {_kept(policy)}: no window is around its {_words(unlimited)}",
+        rule.head.span,
+        f"{_WINDOW}, or choose POLICY recent" if recent else _WINDOW,
+    )
+
+
+def window_missing(rule: IntervalRule) -> bool:
+    """Whether more and more waits at some operator of a rule because no window is around it."""
+    return bool(list(_unlimited(rule.pattern, replace(effective_policy(rule), onesided=False))))
+
+
+def _kept(policy: ConsumptionPolicy) -> str:
+    if policy.choice is Choice.UNRESTRICTED:
+        return "all its events for ever, as its policy is unrestricted"
+    if policy.once:
+        return "for ever each event that finds no partner"
+    return "events for ever, as a later partner may need an older one"
+
+
+def _words(nodes: list[Combined | Absence]) -> str:
+    names = ["NOT" if isinstance(node, Absence) else node.operator.value for node in nodes]
+    return " and ".join(dict.fromkeys(names))
+
+
+def _unlimited(
+    pattern: IntervalPattern, policy: ConsumptionPolicy, reach: int = MAX_TIME, filtered: bool = False
+) -> Iterator[Combined | Absence]:
+    """Find the operators at which more and more may wait.
+
+    ``reach`` is what the windows around the pattern say, ``filtered`` whether conditions stand directly around it.
+    """
+    match pattern:
+        case Lasting(pattern=inner, duration=duration):
+            yield from _unlimited(inner, policy, min(reach, duration), filtered)
+        case Where(pattern=inner):
+            yield from _unlimited(inner, policy, reach, True)
+        case Either(left=left, right=right):
+            yield from _unlimited(left, policy, reach)
+            yield from _unlimited(right, policy, reach)
+        case Combined(operator=operator, left=left, right=right):
+            reach = reach_below(operator, policy, reach)
+            if reach == MAX_TIME and not _bounded(pattern, policy, filtered):
+                yield pattern
+            yield from _unlimited(left, policy, reach)
+            yield from _unlimited(right, policy, reach)
+        case Absence(negated=negated, first=first, second=second):
+            # What must be absent waits, too, as long as a first delimiter does.
+            if reach == MAX_TIME and not (_is_finite(first) and _is_finite(negated)):
+                yield pattern
+            for inner in (first, second, negated):
+                yield from _unlimited(inner, policy, reach)
+        case _:
+            return
+
+
+def _bounded(node: Combined, policy: ConsumptionPolicy, filtered: bool) -> bool:
+    """Whether what waits at an operator without a window has a bound: as many as there are different values."""
+    if node.operator in END_TOGETHER or policy.renewing:
+        return True
+    # At MEETS the right operand waits for no longer than an instant.
+    left_alone = (*LEFT_ENDS_FIRST, Operator.MEETS)
+    if _is_finite(node.left) and (node.operator in left_alone or _is_finite(node.right)):
+        return True
+    takes_over = policy.choice is Choice.RECENT and not (policy.once or policy.onesided)
+    takes_over = takes_over and policy.preference is Preference.ARRIVAL and not filtered
+    return takes_over and node.operator in (Operator.AND, Operator.PAR) and not _shares_unsurely(node)
+
+
+def _shares_unsurely(node: Combined) -> bool:
+    """Whether the operands share a variable that one side of an OR does not bind."""
+    shared = mentioned_variables(node.left) & mentioned_variables(node.right)
+    return not shared <= bound_variables(node.left) & bound_variables(node.right)
+
+
+def _is_finite(pattern: IntervalPattern) -> bool:
+    """Whether a pattern has few matches, however long the stream is: it is made of points in time."""
+    match pattern:
+        case TimePoint():
+            return True
+        case Lasting(pattern=inner) | Where(pattern=inner):
+            return _is_finite(inner)
+        case Combined(left=left, right=right) | Either(left=left, right=right) | Absence(first=left, second=right):
+            return _is_finite(left) and _is_finite(right)
+        case _:
+            return False
+
 
 _GROWING_CALLS = (LIST_OF, LIST_BEFORE, "concat")
 _EITHER_MAY_COVER = (Operator.AND, Operator.PAR, Operator.EQUALS, Operator.MEETS)
@@ -50,7 +165,7 @@ def warn_of_endless_rules(rules: Sequence[IntervalRule], findings: Findings) -> 
 
 
 def endless(rules: Sequence[IntervalRule]) -> list[IntervalRule]:
-    """Give the rules that compute new values from what they make themselves, with no condition that could end it.
+    """Find the rules that compute new values from what they make themselves, with no condition that could end it.
 
     ``e(X + 1) <- e(X).`` is such a rule. ``e(X + 1) <- e(X) SEQ a.`` is not: every step needs an ``a`` of its own.
     """
@@ -58,7 +173,7 @@ def endless(rules: Sequence[IntervalRule]) -> list[IntervalRule]:
 
 
 def feeds_itself(rule: IntervalRule, rules: Sequence[IntervalRule]) -> bool:
-    """Tell whether a rule makes new values from what it makes itself, whether or not a condition may end that."""
+    """Whether a rule makes new values from what it makes itself, whether or not a condition may end that."""
     return any(rule.name == other.name for other in _computing(rules))
 
 
@@ -85,7 +200,7 @@ def _computing(rules: Sequence[IntervalRule]) -> list[IntervalRule]:
 
 
 def _covering(pattern: IntervalPattern, once: bool) -> list[Atom]:
-    """Give the atoms whose event may last as long as the whole match does.
+    """Find the atoms whose event may last as long as the whole match does.
 
     Only these can go on for ever: matches of the others are longer than the event, and there are only so many events to
     be longer by. A partner that is used up is another event each time, so that ``once`` comes to an end, unless an
@@ -109,7 +224,7 @@ def _covering(pattern: IntervalPattern, once: bool) -> list[Atom]:
 
 
 def _may_fit(atom: Atom, maker: IntervalRule) -> bool:
-    """Tell whether what a rule makes may fit an atom; constants that differ rule it out."""
+    """Whether what a rule makes may fit an atom; constants that differ rule it out."""
     pairs = zip(atom.arguments, maker.values, strict=False)
     return not any(
         isinstance(one, Constant) and isinstance(other, Constant) and one.value != other.value for one, other in pairs
@@ -117,13 +232,13 @@ def _may_fit(atom: Atom, maker: IntervalRule) -> bool:
 
 
 def _computes(rule: IntervalRule, made: set[str]) -> bool:
-    """Tell whether an argument of the head is computed from an argument of events of the types ``made``."""
+    """Whether an argument of the head is computed from an argument of events of the types ``made``."""
     derived, grown = _flow(rule, made)
     return any(_names(value) & grown or (_grows(value) and _names(value) & derived) for value in rule.values)
 
 
 def _flow(rule: IntervalRule, made: set[str] | None) -> tuple[set[str], set[str]]:
-    """Give the variables that depend on events of some types (None: all), and of these the ones that are computed."""
+    """The variables that depend on events of some types (None: all), and of these the ones that are computed."""
     atoms = (node for node in walk(rule.pattern) if isinstance(node, Atom) and (made is None or node.type in made))
     derived = {name for atom in atoms for name in _names(*atom.arguments)}
     grown: set[str] = set()
@@ -149,7 +264,7 @@ def _flow(rule: IntervalRule, made: set[str] | None) -> tuple[set[str], set[str]
 
 
 def _is_guarded(rule: IntervalRule) -> bool:
-    """Tell whether a condition may end a recursion: it asks something of a value that the head depends on."""
+    """Whether a condition may end a recursion: it asks something of a value that the head depends on."""
     derived, _ = _flow(rule, None)
     needed = set(_names(*rule.values))
     binds = [condition for condition in _conditions(rule) if isinstance(condition, Bind | Fits)]
@@ -167,7 +282,7 @@ def _conditions(rule: IntervalRule) -> Iterator[Condition]:
 
 
 def _grows(expression: Expression) -> bool:
-    """Tell whether an expression can give ever new values."""
+    """Whether an expression can give ever new values."""
     return any(
         isinstance(node, Arithmetic) or (isinstance(node, Call) and node.function in _GROWING_CALLS)
         for node in walk(expression)

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cepheus.core.schema import EventType
+from cepheus.core.time import MILLISECOND, format_duration
+from cepheus.rules.check.event_types import KnownTypes
 from cepheus.rules.check.findings import Findings
-from cepheus.rules.check.intervals.elements import with_elements
-from cepheus.rules.check.intervals.expressions import check_expressions
-from cepheus.rules.check.intervals.guards import with_guards
-from cepheus.rules.check.intervals.kinds import with_types
-from cepheus.rules.check.intervals.knowledge import arities_of, check_uses, relations, used_relations
-from cepheus.rules.check.intervals.recursion import warn_of_endless_rules
-from cepheus.rules.check.intervals.signatures import Signatures
-from cepheus.rules.check.intervals.state import warn_of_unbounded_state
-from cepheus.rules.check.intervals.strata import stratify
-from cepheus.rules.check.intervals.units import warn_of_bare_durations
-from cepheus.rules.check.intervals.variables import check_variables
-from cepheus.rules.check.known import KnownTypes
-from cepheus.rules.interval.model import Atom, Condition, IntervalRule, Relation, Where
+from cepheus.rules.check.interval.expressions import check_expressions
+from cepheus.rules.check.interval.knowledge import arities_of, check_uses, relations, used_relations
+from cepheus.rules.check.interval.strata import stratify
+from cepheus.rules.check.interval.types import Signatures, with_types
+from cepheus.rules.check.interval.unbounded import warn_of_endless_rules, warn_of_unbounded_state
+from cepheus.rules.check.interval.variables import check_variables, with_elements
+from cepheus.rules.interval.model import (
+    Aggregated,
+    Atom,
+    Combined,
+    Condition,
+    IntervalPattern,
+    IntervalRule,
+    Known,
+    Lasting,
+    Operator,
+    Relation,
+    Where,
+)
 from cepheus.rules.model import RuleSet
-from cepheus.rules.walk import walk
+from cepheus.rules.walk import transform, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +105,50 @@ def _unknown_types(rules: Sequence[IntervalRule], known: KnownTypes, findings: F
             if atom.type not in heads and known.is_unknown(atom.type):
                 hint = known.similar.hint(atom.type) or f"declare it with 'event {atom.type}(..).'"
                 findings.error("unknown-type", f"there is no event type '{atom.type}'", atom.span, hint)
+
+
+_BARE = re.compile(r"\.=?\d+(?:\.\d+)?\)*$")
+
+
+def warn_of_bare_durations(rule: IntervalRule, findings: Findings) -> None:
+    """Warn of a window that was written without a unit and is shorter than a millisecond: seconds were meant."""
+    for node in walk(rule.pattern):
+        if isinstance(node, Lasting) and node.span is not None and 0 < node.duration < MILLISECOND:
+            written = _BARE.search(node.span.text)
+            if written is not None:
+                findings.warning(
+                    "bare-duration",
+                    f"a window of rule '{rule.name}' is only {format_duration(node.duration)} long",
+                    node.span,
+                    "write its unit, as in (p).20 s, or say 'unit s.' for the file",
+                )
+
+
+def with_guards(rule: IntervalRule, relations: Collection[str], findings: Findings) -> IntervalRule:
+    """Return a rule in which ``p AND known(..)`` has become ``p WHERE known(..)``.
+
+    Before: ``alarm(X) <- temp(X, V) AND located(X, hall).``
+    After: ``alarm(X) <- temp(X, V) WHERE located(X, hall).``
+    """
+
+    def change(node: object) -> object:
+        if isinstance(node, Combined) and node.operator is Operator.AND:
+            for guard, pattern in ((node.right, node.left), (node.left, node.right)):
+                if _is_guard(guard, relations) and not _is_guard(pattern, relations):
+                    assert isinstance(guard, Atom)
+                    return Where(pattern, (Known(guard.type, guard.arguments, guard.span),), node.span)
+        return node
+
+    pattern: IntervalPattern = transform(rule.pattern, change)
+    aggregated = {id(node.atom) for node in walk(pattern) if isinstance(node, Aggregated)}
+    for node in walk(pattern):
+        if isinstance(node, Atom) and _is_guard(node, relations):
+            hint = "join it to an event with AND, or ask for it in WHERE"
+            if id(node) in aggregated:
+                hint = "an aggregate is taken over events; if that is an event, give one of the two another name"
+            findings.error("guard", f"'{node.type}' is background knowledge, which has no time", node.span, hint)
+    return replace(rule, pattern=pattern)
+
+
+def _is_guard(pattern: IntervalPattern, relations: Collection[str]) -> bool:
+    return isinstance(pattern, Atom) and pattern.type in relations

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cepheus.rules.patterns import fault_in, fits
+from cepheus.rules.regular_expressions import fault_in, fits
 
 LETTERS = ("a", "b", "A", "7", " ", "_", "é", "É", "ß", "٣", "名", "😀", "\n", "\0", "-")
 

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from cepheus.core.source import Span
 from cepheus.core.values import Value
+from cepheus.rules.check.cycles import components
 from cepheus.rules.check.findings import Findings
-from cepheus.rules.check.intervals.deduce import Store, TooManyFactsError, complete
-from cepheus.rules.check.intervals.elements import with_elements_in_body
-from cepheus.rules.check.intervals.expressions import check_body
-from cepheus.rules.check.intervals.graph import components
-from cepheus.rules.check.intervals.variables import check_deduction
+from cepheus.rules.check.interval.deduce import Store, TooManyFactsError, complete
+from cepheus.rules.check.interval.expressions import check_body
+from cepheus.rules.check.interval.variables import check_deduction, with_elements_in_body
 from cepheus.rules.functions import FUNCTIONS
 from cepheus.rules.interval.model import (
     DEFAULT_MOST_FACTS,
@@ -27,7 +26,7 @@ from cepheus.rules.interval.model import (
 
 
 def relations(knowledge: Knowledge, arities: Arities, findings: Findings) -> dict[str, Relation]:
-    """Give every relation with all its rows; none if something is wrong with the knowledge."""
+    """Compute every relation with all its rows; none if something is wrong with the knowledge."""
     deductions = list(map(with_elements_in_body, knowledge.deductions))
     for deduction in deductions:
         check_deduction(deduction, findings)
@@ -67,7 +66,7 @@ def _too_many(rule: Deduction, limit: int, findings: Findings) -> None:
 
 
 def used_relations(conditions: Sequence[Condition]) -> Iterator[tuple[str, int, bool, Span | None]]:
-    """Give the relations that conditions look at: name, number of arguments, whether under a negation, place."""
+    """The relations that conditions look at: name, number of arguments, whether under a negation, place."""
     for condition in conditions:
         match condition:
             case Known(relation=name, arguments=arguments, span=span):
@@ -89,12 +88,12 @@ Arities = dict[str, int | None]
 
 
 def _is_open(table: Relation) -> bool:
-    """Tell whether a table has neither rows nor columns, so that nothing tells how many arguments it has."""
+    """Whether a table has neither rows nor columns, so that nothing tells how many arguments it has."""
     return not table.rows and table.arity == 0
 
 
 def arities_of(knowledge: Knowledge, findings: Findings) -> Arities:
-    """Give the number of arguments of each relation; what gives it another number is an error."""
+    """The number of arguments of each relation; what gives it another number is an error."""
     given: list[tuple[str, int, Span | None]] = []
     given += [(table.name, table.arity, None) for table in knowledge.tables if not _is_open(table)]
     given += [(fact.relation, len(fact.values), fact.span) for fact in knowledge.facts]
