@@ -54,6 +54,8 @@ class Connection:
     _notes: list[bytes] = field(default_factory=list)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     closed: asyncio.Event = field(default_factory=asyncio.Event)
+    leaving: bool = False
+    """Whether the other side has said goodbye."""
 
     def __post_init__(self) -> None:
         self._written = self.link.log[0][0] - 1 if self.link.log else self.link.sent

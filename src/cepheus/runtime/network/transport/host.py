@@ -31,6 +31,7 @@ from cepheus.runtime.network.transport.beside import Beside
 from cepheus.runtime.network.transport.config import NodeConfig
 from cepheus.runtime.network.transport.congestion import Congestion, Note
 from cepheus.runtime.network.transport.connection import Connection
+from cepheus.runtime.network.transport.hello import GOODBYE
 from cepheus.runtime.network.transport.journal import DiskJournal, JournalBrokenError
 from cepheus.runtime.network.transport.known import TypeBook
 from cepheus.runtime.network.transport.security import Principal, RefusedError
@@ -190,9 +191,12 @@ class NodeHost:
         return events
 
     def _hear(self, peer: str, principal: Principal | None, body: bytes) -> None:
-        """Take a note from another host, and pass it on if it is new."""
+        """Take a client's goodbye, or a note from another host, and pass that on if it is new."""
         if principal is not None:
-            raise RefusedError("clients have no queues to speak of")
+            if body != GOODBYE:
+                raise RefusedError("clients have no queues to speak of")
+            self.connections[peer].leaving = True
+            return
         note = Note.decode(body)
         if self.congestion.hear(note, time.monotonic()):
             self._note(note, besides=peer)

@@ -216,18 +216,20 @@ class NodeServer:
             host.disconnect(peer, connection, for_good=ended)
 
     async def _read(self, peer: str, principal: Principal | None, connection: Connection) -> bool:
-        """Read until the other side says that it is done; True if it did."""
+        """Read until there is no more; True if the other side has said goodbye."""
         pace = Pace(self.config.limits.events_per_second, time.monotonic())
         while True:
             data = await connection.stream.read()
             if data is None:
                 connection.reader.end()
-                return True
+                return False
             if self.host.connections.get(peer) is not connection:
                 return False
             connection.bytes_in += len(data)
             connection.heard = time.monotonic()
             events = self.host.handle(peer, principal, connection.reader.take(data))
+            if connection.leaving:
+                return True
             if principal is not None:
                 await self.host.room()
                 if pause := pace.take(events, time.monotonic()):
