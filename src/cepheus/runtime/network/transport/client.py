@@ -91,6 +91,7 @@ class AsyncClient:
         self._confirmed = None if session is None else session.received
         self._dialler = access.dialler()
         self._connection: Connection | None = None
+        self._leaving = False
         self._changed = asyncio.Condition()
         self._failure: CepheusError | None = None
         self._admitted: dict[str, asyncio.Future[int]] = {}
@@ -204,6 +205,7 @@ class AsyncClient:
         try:
             await self.drained()
             if self._connection is not None:
+                self._leaving = True
                 self._connection.note(GOODBYE)
                 await asyncio.wait([self._task], timeout=2.0)
         finally:
@@ -302,7 +304,7 @@ class AsyncClient:
             while (data := await stream.read()) is not None:
                 await self._take(connection.reader.take(data))
                 connection.wake()
-            return not self._link.log
+            return self._leaving
         finally:
             if writer is not None:
                 writer.cancel()

@@ -57,6 +57,10 @@ _SAY_AGAIN = 60.0
 """Seconds after which what is wrong with a connection is said again, if nothing has changed."""
 
 
+class _SessionOverError(Exception):
+    """A client's connection was closed, and it must not come back to its session."""
+
+
 class NodeServer:
     """A node that serves until it is stopped."""
 
@@ -134,6 +138,8 @@ class NodeServer:
         except RefusedError as error:
             self.host.counts.refused += 1
             log.warning("refused %s: %s", context.peer(), error)
+            await context.abort(codes.PERMISSION_DENIED, str(error))
+        except _SessionOverError as error:
             await context.abort(codes.PERMISSION_DENIED, str(error))
         except TimeoutError:
             await context.abort(codes.DEADLINE_EXCEEDED, "nobody said who they are")
@@ -214,6 +220,8 @@ class NodeServer:
                 task.cancel()
             await asyncio.gather(writer, reader, closed, return_exceptions=True)
             host.disconnect(peer, connection, for_good=ended)
+        if connection.why:
+            raise _SessionOverError(connection.why)
 
     async def _read(self, peer: str, principal: Principal | None, connection: Connection) -> bool:
         """Read until there is no more; True if the other side has said goodbye."""
