@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from cepheus.kernel.functions import FUNCTION_ADDRESSES
+from cepheus.kernel.instructions import MAX_STACK
 from cepheus.kernel.lines import zeros_in_lines
 from cepheus.kernel.memory import CONTEXT_SIZE, At, address, words_in
 from cepheus.kernel.output import Output
-from cepheus.kernel.program import MAX_POSITIONS, MAX_STACK, Program, Words
+from cepheus.kernel.program import MAX_POSITIONS, Program, Words
 from cepheus.kernel.state import ENTRY_WORDS, FREE_LISTS, LANE_WORDS, Cursor, TypeState
 from cepheus.kernel.strings import StringTable
 from cepheus.kernel.sums import LIMBS
@@ -95,6 +97,7 @@ class Context:
         self.words = np.zeros(CONTEXT_SIZE, np.int64)
         self.words[At.TIME] = np.iinfo(np.int64).min
         self.words[At.NEEDED_TABLE] = -1
+        self.words[At.FUNCTIONS] = address(FUNCTION_ADDRESSES.rows)
         self.address = address(self.words)
         self._cells = words_in(self.words)
         self._given: Input | None = None

@@ -153,6 +153,7 @@ class At(IntEnum):
     NODES = 14
     MEMBERS = 15
     RECORD_WIDTH = 16
+    FUNCTIONS = 18  # compiled functions of expressions
     MEMORY = 17  # the address of a table of its own that an engine may have
     # the state
     STORE = 20

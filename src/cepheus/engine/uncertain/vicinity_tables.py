@@ -18,7 +18,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from cepheus.kernel.program import OPERATOR_CODES, ConstraintKind, IndexField, Words
+from cepheus.kernel.instructions import OPERATOR_CODES
+from cepheus.kernel.program import ConstraintKind, IndexField, Words
 from cepheus.plan.pattern.bands import LoweredBand
 from cepheus.plan.pattern.code import LoweredConstraint, float_bits
 from cepheus.plan.pattern.content_index import WORTH_AN_INDEX, Group, Indexes, Listener

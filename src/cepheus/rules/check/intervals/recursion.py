@@ -8,7 +8,7 @@ from cepheus.rules.check.findings import Findings
 from cepheus.rules.check.intervals.graph import components
 from cepheus.rules.check.intervals.variables import bound_variables
 from cepheus.rules.expressions import Arithmetic, Call, Constant, Expression, Parameter
-from cepheus.rules.functions import LIST_BEFORE, LIST_OF
+from cepheus.rules.functions import grows
 from cepheus.rules.interval.model import (
     AnyOf,
     Argument,
@@ -33,7 +33,6 @@ from cepheus.rules.interval.model import (
 from cepheus.rules.interval.reach import effective_policy
 from cepheus.rules.walk import Node, walk
 
-_GROWING_CALLS = (LIST_OF, LIST_BEFORE, "concat")
 _EITHER_MAY_COVER = (Operator.AND, Operator.PAR, Operator.EQUALS, Operator.MEETS)
 _RIGHT_COVERS = (Operator.DURING, Operator.STARTS, Operator.FINISHES)
 
@@ -169,8 +168,7 @@ def _conditions(rule: IntervalRule) -> Iterator[Condition]:
 def _grows(expression: Expression) -> bool:
     """Tell whether an expression can give ever new values."""
     return any(
-        isinstance(node, Arithmetic) or (isinstance(node, Call) and node.function in _GROWING_CALLS)
-        for node in walk(expression)
+        isinstance(node, Arithmetic) or (isinstance(node, Call) and grows(node.function)) for node in walk(expression)
     )
 
 
