@@ -16,7 +16,8 @@ from numba.core.errors import NumbaError
 
 from cepheus.kernel.compiled import entry_point, inlined
 from cepheus.kernel.fingerprint import OWN
-from cepheus.kernel.functions import Gives, NumberFunction
+from cepheus.kernel.functions import NumberFunction
+from cepheus.kernel.instructions import Gives
 from cepheus.kernel.memory import peek, peek_float, poke, poke_float
 from cepheus.kernel.parts import with_parts
 

@@ -8,39 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import IntEnum
 from threading import Lock
 from typing import Any
 
-import numpy as np
-
 from cepheus.core.values import ValueType
-from cepheus.kernel.program import Words
+from cepheus.kernel.instructions import FunctionField, Gives
+from cepheus.kernel.tables import Words
 
 MOST_ARGUMENTS = 4
 _MOST_FUNCTIONS = 1024
-
-
-class FunctionField(IntEnum):
-    """Of a function: where its code for doubles and for integers is, what it gives, which arguments are times.
-
-    A function without code for integers takes them as doubles. ``TIMES`` has a bit for each argument, from the first
-    on. What it gives is 0 for a number like its arguments.
-    """
-
-    OF_FLOATS = 0
-    OF_INTEGERS = 1
-    GIVES = 2
-    TIMES = 3
-
-
-class Gives(IntEnum):
-    """What a compiled function gives."""
-
-    AS_ARGUMENTS = 0
-    BOOL = 1
-    INT = 2
-    FLOAT = 3
 
 
 _GIVES = {ValueType.BOOL: Gives.BOOL, ValueType.INT: Gives.INT, ValueType.TIMESTAMP: Gives.INT}
@@ -71,7 +47,7 @@ class FunctionAddresses:
     """The table of compiled functions, one for all engines of a process: its place in memory never changes."""
 
     def __init__(self) -> None:
-        self.rows: Words = np.zeros((_MOST_FUNCTIONS, len(FunctionField)), np.int64)
+        self.rows: Words = FunctionField.zeros(_MOST_FUNCTIONS)
         self._numbers: dict[NumberFunction, int | None] = {}
         self._kept: list[object] = []
         self._lock = Lock()

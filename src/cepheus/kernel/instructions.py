@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from cepheus.kernel.tables import Fields, cell
+
 MAX_STACK = 64
 """How many values an expression may hold at once, and one more."""
 
@@ -80,3 +82,25 @@ class DatePart(IntEnum):
     HOUR = 4
     MINUTE = 5
     SECOND = 6
+
+
+class FunctionField(Fields):
+    """Of a function: where its code for doubles and for integers is, what it gives, which arguments are times.
+
+    A function without code for integers takes them as doubles. ``TIMES`` has a bit for each argument, from the first
+    on. What it gives is 0 for a number like its arguments.
+    """
+
+    OF_FLOATS = cell()
+    OF_INTEGERS = cell()
+    GIVES = cell()
+    TIMES = cell()
+
+
+class Gives(IntEnum):
+    """What a compiled function gives."""
+
+    AS_ARGUMENTS = 0
+    BOOL = 1
+    INT = 2
+    FLOAT = 3

@@ -19,7 +19,7 @@ from typing import Any, assert_never
 from cepheus.core.lists import ListValue, distinct, list_value
 from cepheus.core.values import Value, ValueType, representable
 from cepheus.kernel.instructions import DatePart, Op
-from cepheus.rules.patterns import fits
+from cepheus.rules.regular_expressions import fits
 
 
 class Kind(Enum):

@@ -18,8 +18,7 @@ from numba.extending import intrinsic
 
 from cepheus.kernel.calls import call_1, call_2
 from cepheus.kernel.compiled import compiled, inlined
-from cepheus.kernel.functions import FunctionField, Gives
-from cepheus.kernel.instructions import Op
+from cepheus.kernel.instructions import FunctionField, Gives, Op
 from cepheus.kernel.machine import compare_floats, compare_ints
 from cepheus.kernel.memory import (
     add_overflows,
@@ -35,7 +34,7 @@ from cepheus.plan.interval.layout import ANSWER_WORDS, AnswerField, At, Need, Ta
 
 _BOOL, _INT, _FLOAT, _STRING, _LIST = (int(tag) for tag in (Tag.BOOL, Tag.INT, Tag.FLOAT, Tag.STRING, Tag.LIST))
 _ANSWER_BYTES = 8 * ANSWER_WORDS
-_FUNCTION_BYTES = 8 * len(FunctionField)
+_FUNCTION_BYTES = FunctionField.row_bytes()
 _TWO_TO_63 = 9223372036854775808.0
 
 

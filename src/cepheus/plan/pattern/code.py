@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from cepheus.core.values import Value, ValueType, as_float, as_int
-from cepheus.kernel.functions import FunctionField
-from cepheus.kernel.instructions import OPERATOR_CODES, Code, Op
+from cepheus.kernel.instructions import OPERATOR_CODES, Code, FunctionField, Op
 from cepheus.kernel.program import SLOT_TIME, ConstraintKind
 from cepheus.kernel.strings import StringTable
 from cepheus.plan.emit import Emitter, Type, compiled_function
@@ -321,5 +320,5 @@ def _by_address(emitter: Emitter, function: Function, call: Call) -> Type:
         if floating and value_type is not ValueType.FLOAT and function.kind(position) is Kind.NUMBER:
             emitter.add(Op.TO_FLOAT, 0, 0)
     field = FunctionField.OF_FLOATS if floating else FunctionField.OF_INTEGERS
-    emitter.add(Op.CALL, 1 - count, len(FunctionField) * number + field, count)
+    emitter.add(Op.CALL, 1 - count, FunctionField.row_words() * number + field, count)
     return function.result or (ValueType.FLOAT if floating else ValueType.INT)
