@@ -25,7 +25,6 @@ PACKAGE = Path(cepheus.__file__).parent
 KERNELS = (
     "formats.short_texts",
     "engine.columns.kernel",
-    "engine.columns.replay",
     "engine.automata.kernel",
     "engine.uncertain.kernel",
     "engine.parallel.route",

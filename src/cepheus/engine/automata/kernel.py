@@ -12,13 +12,36 @@ from cepheus.engine.automata.advance import advance
 from cepheus.engine.automata.instances import add_instance, take_back
 from cepheus.engine.automata.settle import settle
 from cepheus.engine.automata.state import In
-from cepheus.engine.columns.kernel import accept, reserve
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.emit import commit_output, enqueue
-from cepheus.kernel.lanes import append_entry, append_row, type_state_at
+from cepheus.kernel.lanes import append_row, type_state_at
 from cepheus.kernel.loop import loop_over
 from cepheus.kernel.memory import At, fixed, peek, poke, put, word
+from cepheus.kernel.process import accept, reserve, store_entry
+from cepheus.kernel.search import search_all_with
 from cepheus.kernel.state import DONE, STRING_NEEDED, TypeState
+
+
+@inlined
+def _columns_first(context: int, memory: int, accepted: int) -> int:
+    """Put the columns among what was accepted before the entrances, and give how many there are."""
+    columns = 0
+    for k in range(accepted):
+        number = word(context, At.ACCEPTED_COLUMNS, k)
+        if number < fixed(memory, In.COLUMN_COUNT):
+            put(context, At.ACCEPTED_COLUMNS, k, word(context, At.ACCEPTED_COLUMNS, columns))
+            put(context, At.ACCEPTED_COLUMNS, columns, number)
+            columns += 1
+    return columns
+
+
+@inlined
+def _queue_later(_context: int) -> int:
+    """Leave composite events where they are until the sequences have advanced: these may still run out of room."""
+    return DONE
+
+
+_settle_all = search_all_with(settle, _queue_later, inlined)
 
 
 @compiled
@@ -35,7 +58,7 @@ def _process(context: int, kind: int, base: int, now: int) -> int:
     row_number = peek(type_state_at(context, kind), TypeState.NEXT)
     status = reserve(context, base, columns, now)
     if status == DONE:
-        status = _settle_all(context, memory, rules, now)
+        status = _settle_all(context, rules)
     poke(memory, In.MADE_COUNT, 0)
     for k in range(columns, accepted):
         if status == DONE:
@@ -53,33 +76,7 @@ def _process(context: int, kind: int, base: int, now: int) -> int:
     if accepted > 0:
         append_row(context, kind)
         for k in range(columns):
-            append_entry(context, word(context, At.ACCEPTED_LANES, k), base, now, row_number)
-    return DONE
-
-
-@inlined
-def _columns_first(context: int, memory: int, accepted: int) -> int:
-    """Put the columns among what was accepted before the entrances, and give how many there are."""
-    columns = 0
-    for k in range(accepted):
-        number = word(context, At.ACCEPTED_COLUMNS, k)
-        if number < fixed(memory, In.COLUMN_COUNT):
-            put(context, At.ACCEPTED_COLUMNS, k, word(context, At.ACCEPTED_COLUMNS, columns))
-            put(context, At.ACCEPTED_COLUMNS, columns, number)
-            columns += 1
-    return columns
-
-
-@inlined
-def _settle_all(context: int, memory: int, rules: int, now: int) -> int:
-    """Settle the accepted rules; what they find stays provisional until it is committed."""
-    events = peek(context, At.OUTPUT_EVENTS)
-    poke(context, At.FOUND_EVENTS, events)
-    poke(context, At.MARK_COUNT, 0)
-    for k in range(rules):
-        status = settle(context, memory, word(context, At.ACCEPTED_RULES, k), now, events)
-        if status != DONE:
-            return status
+            store_entry(context, k, base, now, row_number)
     return DONE
 
 

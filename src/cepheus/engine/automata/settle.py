@@ -18,48 +18,46 @@ from cepheus.engine.automata.instances import (
 from cepheus.engine.automata.state import In, InstanceLane
 from cepheus.engine.automata.tables import ChoiceField, StateField
 from cepheus.kernel.compiled import compiled, inlined
-from cepheus.kernel.emit import emit, rule_at
+from cepheus.kernel.emit import emit
 from cepheus.kernel.lanes import row_offset
 from cepheus.kernel.machine import all_hold
-from cepheus.kernel.memory import At, fixed, fixed_half, peek, poke, put, table, word
-from cepheus.kernel.program import PolicyCode, RuleField, StepField, StepKind
-from cepheus.kernel.state import DONE, Cursor
+from cepheus.kernel.memory import At, fixed, peek, poke, put, table, word
+from cepheus.kernel.program import SLOT_TIME, PolicyCode, StepField
+from cepheus.kernel.search import Steps, constraints_hold, keep_all, search_with
+from cepheus.kernel.state import Cursor
 from cepheus.kernel.windows import compute_aggregate
 
-_STEP_BYTES = 8 * len(StepField)
-_CURSOR_BYTES = 8 * len(Cursor)
 _CHOICE_BYTES = 8 * len(ChoiceField)
 
 
-@compiled
-def settle(context: int, memory: int, rule_number: int, now: int, events_before: int) -> int:
-    """Find every combination of choices for the current terminator, depth first, in order of the stream."""
-    rule = rule_at(context, rule_number)
-    begin, end = fixed_half(rule, RuleField.STEPS), fixed_half(rule, RuleField.ABSENCES)
-    at = begin
-    forward = True
-    while at >= begin:
-        if at == end:
-            status = emit(context, rule, rule_number, events_before)
-            if status != DONE:
-                return status
-            forward = False
-            at -= 1
-            continue
-        step = fixed(context, At.STEPS) + _STEP_BYTES * at
-        kind = fixed(step, StepField.KIND)
-        if kind == StepKind.CHOOSE:
-            cursor = fixed(context, At.CURSORS) + _CURSOR_BYTES * (at - begin)
-            choice = fixed(memory, In.CHOICES) + _CHOICE_BYTES * at
-            if forward:
-                _open(context, memory, step, choice, cursor, now)
-            forward = _next(context, memory, step, choice, cursor)
-        elif forward and kind == StepKind.COMPUTE:
-            compute_aggregate(context, step)
-        elif forward:
-            forward = all_hold(context, fixed(step, StepField.CONSTRAINTS), fixed(step, StepField.CONSTRAINTS_END))
-        at += 1 if forward else -1
-    return DONE
+@inlined
+def _choose(
+    context: int, at: int, step: int, cursor: int, forward: bool, _rule_number: int, _events_before: int
+) -> bool:
+    """Bind an event that a selection takes, among those of the instances that lead on from what is bound."""
+    memory = fixed(context, At.MEMORY)
+    choice = fixed(memory, In.CHOICES) + _CHOICE_BYTES * at
+    if forward:
+        now = word(context, At.STORE, word(context, At.BOUND, 0) + SLOT_TIME)
+        _open(context, memory, step, choice, cursor, now)
+    return _next(context, memory, step, choice, cursor)
+
+
+@inlined
+def _compute(context: int, _at: int, step: int) -> bool:
+    """Compute an aggregate; what requires it to be defined is a step of its own."""
+    compute_aggregate(context, step)
+    return True
+
+
+@inlined
+def _complete(context: int, rule: int, rule_number: int, events_before: int, _depth: int) -> int:
+    """Make a composite event, unless an event that must be absent is there."""
+    return emit(context, rule, rule_number, events_before)
+
+
+settle = search_with(Steps(_choose, _compute, constraints_hold, keep_all, _complete), compiled)
+"""Find every combination of choices for the current terminator, among the instances that it completes."""
 
 
 @compiled

@@ -17,7 +17,6 @@ from cepheus.engine.base.limits import DEFAULT_LIMIT, too_many_composites
 from cepheus.engine.base.snapshot import restoring
 from cepheus.engine.base.ties import TieCounts
 from cepheus.engine.columns.kernel import run
-from cepheus.engine.columns.replay import replay
 from cepheus.engine.lowered.growth import adapt, grow, sweep_lanes
 from cepheus.engine.lowered.intake import BatchWords, Intake
 from cepheus.engine.lowered.outlet import Found, Outlet, to_batch
@@ -28,6 +27,7 @@ from cepheus.kernel.compiled import announce_compilation
 from cepheus.kernel.context import Context, Input, Scratch, State
 from cepheus.kernel.memory import At, address
 from cepheus.kernel.output import Output
+from cepheus.kernel.process import replay
 from cepheus.kernel.program import HEADER, Program, TypeField, Words
 from cepheus.kernel.state import DONE, LIMIT, OUTPUT_HEADER, Status, TypeState
 from cepheus.kernel.strings import StringTable

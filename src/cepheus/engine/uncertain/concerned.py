@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cepheus.engine.columns.kernel import accept
 from cepheus.engine.uncertain.state import Of
 from cepheus.engine.uncertain.tables import ColumnWorthField, WorthField
 from cepheus.engine.uncertain.vicinity import near_listeners
@@ -23,6 +22,7 @@ from cepheus.kernel.memory import (
     table,
     word,
 )
+from cepheus.kernel.process import accept
 from cepheus.kernel.program import ColumnField
 from cepheus.kernel.state import LaneState
 

@@ -25,7 +25,7 @@ from cepheus.engine.lowered.intake import BatchWords, Intake
 from cepheus.engine.lowered.outlet import Found, to_batch
 from cepheus.engine.lowered.snapshot import Saved, read, require_texts, write
 from cepheus.engine.uncertain.error_plan import ErrorPlan, error_plan
-from cepheus.engine.uncertain.kernel import run
+from cepheus.engine.uncertain.kernel import replay, run
 from cepheus.engine.uncertain.lists import Lists
 from cepheus.engine.uncertain.others import OtherErrors, mark_others
 from cepheus.engine.uncertain.past import past_of, require_errors
@@ -38,7 +38,6 @@ from cepheus.engine.uncertain.profile import (
     require_closed,
     with_composites,
 )
-from cepheus.engine.uncertain.replay import replay
 from cepheus.engine.uncertain.single import UncertainInput
 from cepheus.engine.uncertain.state import Of, WorthTable
 from cepheus.engine.uncertain.tables import Worths, flatten_probable
@@ -233,8 +232,7 @@ class UncertainEngine(ColumnsEngine):
             super()._provide(status)
 
     def _replay(self, kind: int, rows: Words, born: Words) -> Status:
-        table = self._table.address
-        return Status(replay(self._context.address, table, kind, address(rows), len(rows), address(born)))
+        return Status(replay(self._context.address, kind, address(rows), len(rows), address(born)))
 
     # ---- Events ----------------------------------------------------------------------------------------------------
 

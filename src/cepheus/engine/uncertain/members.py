@@ -42,13 +42,13 @@ from cepheus.kernel.memory import (
     word,
 )
 from cepheus.kernel.program import FunctionCode, StepField, ValueKind
-from cepheus.kernel.state import LaneState
+from cepheus.kernel.state import OUTPUT_FULL, LaneState
 from cepheus.kernel.sums import add_integer, clear, read_float, read_integer, sum_floats
 from cepheus.kernel.ties import member_choice_by
 from cepheus.kernel.windows import lane_of, scope
 
-NO_ROOM = -1.0
-"""What comes instead of a probability where the working space is too small."""
+NO_ROOM = -float(OUTPUT_FULL)
+"""What comes instead of a probability where the working space is too small: the search stops with that status."""
 
 _NORMAL = int(ErrorKind.NORMAL)
 _PARTIALS = 64
