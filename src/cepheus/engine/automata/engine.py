@@ -1,7 +1,6 @@
 """The automata engine: rules as sequence models, events advancing their instances, one compiled loop.
 
-Rows of events, expressions, negations, aggregates and composite events are as in the columns engine, from which this
-one inherits whatever surrounds the kernel.
+Rows of events, expressions, negations, aggregates and composite events are those of all lowered rules.
 """
 
 from __future__ import annotations
@@ -36,16 +35,15 @@ from cepheus.engine.automata.tables import flatten_automata
 from cepheus.engine.base.limits import DEFAULT_LIMIT
 from cepheus.engine.base.snapshot import restoring, wrong_content
 from cepheus.engine.base.ties import TieCounts
-from cepheus.engine.columns.engine import ColumnsEngine
+from cepheus.engine.lowered.engine import Flattened, Kernel, LoweredEngine
 from cepheus.engine.lowered.snapshot import DeployedRule
-from cepheus.kernel.compiled import announce_compilation
 from cepheus.kernel.memory import At, address
-from cepheus.kernel.program import Program, Words
+from cepheus.kernel.process import replay
+from cepheus.kernel.program import Words
 from cepheus.kernel.state import Status
-from cepheus.kernel.strings import StringTable
 
 
-class AutomataEngine(ColumnsEngine):
+class AutomataEngine(LoweredEngine):
     """Runs all rules as automata whose instances advance with every event.
 
     ``limit`` is the number of composite events that one event may make, ``room`` the number of 64-bit words that all
@@ -53,13 +51,13 @@ class AutomataEngine(ColumnsEngine):
     """
 
     name: ClassVar[str] = "automata"
+    kernel: ClassVar[Kernel] = Kernel(run, replay)
 
     def __init__(self, limit: int = DEFAULT_LIMIT, room: int = MAX_POOL_WORDS) -> None:
         self._room = room
         super().__init__(limit)
 
-    def _begin(self, strings: StringTable) -> None:
-        super()._begin(strings)
+    def _begin_own(self) -> None:
         self._models: dict[str, AutomatonModel] = {}
         self._tables = flatten_automata(self._lowering, {})[1]
         self._instances = Instances()
@@ -96,8 +94,7 @@ class AutomataEngine(ColumnsEngine):
         del self._models[name]
         drop_states(self._table, self._instances, self._states.pop(name), self._context[At.TIME])
 
-    def _flatten(self) -> Program:
-        announce_compilation(run)
+    def _flatten(self) -> Flattened:
         program, tables = flatten_automata(self._lowering, self._models)
         self._tables = tables  # keeps alive what the table of addresses points at
         self._table.use_tables(tables, self._lowering.column_count)
@@ -105,9 +102,9 @@ class AutomataEngine(ColumnsEngine):
         for name, model in self._models.items():
             first = tables.first_state[name]
             self._states[name] = range(first, first + sum(len(sequence.states) for sequence in model.sequences))
-        return program
+        return Flattened(program)
 
-    def _kernel(self) -> int:
+    def _run_kernel(self) -> int:
         """Run the kernel, with more room for instances as it is needed."""
         swept_at = None
         while True:
@@ -136,13 +133,13 @@ class AutomataEngine(ColumnsEngine):
         return found
 
     def snapshot(self) -> bytes:
-        """Give the rules, the stored events and the sequence instances."""
+        """The rules, the stored events and the sequence instances, as bytes."""
         events = super().snapshot()
         sweep_instances(self._table.address, self._context[At.TIME])
         return write_instances(self.name, events, saved_instances(self._table, self._instances, self._states))
 
     def _born(self) -> Words:
-        """Give the first row that each column may hold; entrances, numbered after the columns, are for new events."""
+        """The first row that each column may hold; entrances, numbered after the columns, are for new events."""
         never = np.full(len(self._tables.entrances), MAX_TIME, np.int64)
         return np.concatenate([super()._born()[: self._lowering.column_count], never])
 

@@ -1,4 +1,4 @@
-"""The engine for uncertain events: as the columns engine, with errors next to values and probabilities on the way."""
+"""The engine for uncertain events: lowered rules with errors next to values and probabilities on the way."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from cepheus.engine.base.factors import no_such_rule, require_factor
 from cepheus.engine.base.limits import DEFAULT_LIMIT
 from cepheus.engine.base.past import Past
 from cepheus.engine.base.snapshot import pack, restoring, unpack
-from cepheus.engine.columns.engine import ColumnsEngine
-from cepheus.engine.lowered.intake import BatchWords, Intake
+from cepheus.engine.lowered.engine import Flattened, Kernel, LoweredEngine
+from cepheus.engine.lowered.intake import BatchWords
 from cepheus.engine.lowered.outlet import Found, to_batch
 from cepheus.engine.lowered.snapshot import Saved, read, require_texts, write
 from cepheus.engine.uncertain.error_plan import ErrorPlan, error_plan
@@ -41,12 +41,10 @@ from cepheus.engine.uncertain.profile import (
 from cepheus.engine.uncertain.single import UncertainInput
 from cepheus.engine.uncertain.state import Of, WorthTable
 from cepheus.engine.uncertain.tables import Worths, flatten_probable
-from cepheus.kernel.compiled import announce_compilation
-from cepheus.kernel.context import Input, Scratch
-from cepheus.kernel.memory import At, address
-from cepheus.kernel.output import Output
-from cepheus.kernel.program import Program, Words
-from cepheus.kernel.state import OUTPUT_HEADER, Status
+from cepheus.kernel.context import Input
+from cepheus.kernel.memory import At
+from cepheus.kernel.program import Words
+from cepheus.kernel.state import Status
 from cepheus.kernel.strings import StringTable
 from cepheus.plan.pattern.lower import Lowering
 from cepheus.rules.json_fields import integer_between
@@ -72,13 +70,14 @@ _HEADER = form.record(
 )
 
 
-class UncertainEngine(ColumnsEngine):
+class UncertainEngine(LoweredEngine):
     """Runs rules over uncertain events by closed forms.
 
     UnsupportedError, with nothing changed, where a rule or an event is beyond these: the reference engine goes on then.
     """
 
     name: ClassVar[str] = "probable"
+    kernel: ClassVar[Kernel] = Kernel(run, replay)
 
     def __init__(self, limit: int = DEFAULT_LIMIT, calculus: Calculus = DEFAULT_CALCULUS) -> None:
         self._calculus = calculus
@@ -90,15 +89,16 @@ class UncertainEngine(ColumnsEngine):
         self._error_plans: dict[tuple[tuple[str, ...], tuple[str, ...], bool], ErrorPlan] = {}
         super().__init__(limit)
 
-    def _begin(self, strings: StringTable) -> None:
-        super()._begin(strings)
-        self._familiar = Familiar(self._reads)
+    def _new_lowering(self, strings: StringTable) -> Lowering:
+        """What rules are lowered by: with slots for the errors and doubts that events are known to have."""
         uncertain: dict[str, set[str]] = {}
         for event_type, attribute in self._profiles:
             uncertain.setdefault(event_type, set()).add(attribute)
         self._lowered_for = frozenset(self._profiles), frozenset(self._doubtful)
-        self._lowering = Lowering(strings, uncertain, frozenset(self._doubtful))
-        self._intake = Intake(self._lowering, ())
+        return Lowering(strings, uncertain, frozenset(self._doubtful))
+
+    def _begin_own(self) -> None:
+        self._familiar = Familiar(self._reads)
         self._table = WorthTable()
         self._context[At.MEMORY] = self._table.address
         self._table[Of.NEGATION_AS_PRINTED] = int(self._calculus.negation == "as-printed")
@@ -188,21 +188,19 @@ class UncertainEngine(ColumnsEngine):
         for rule in self._lowering.rules.values():
             require_closed(rule, self._profiles)
 
-    def _flatten(self) -> Program:
-        program, self._worths = flatten_probable(self._lowering, self._factors)
-        return program
+    def _flatten(self) -> Flattened:
+        program, worths = flatten_probable(self._lowering, self._factors)
+        self._worths = worths
+        near = worths.vicinities
+        return Flattened(
+            program,
+            fields=1 + 3 * worths.most_outputs,
+            members=len(near.members),
+            listening=np.flatnonzero(np.diff(near.types)).tolist(),
+        )
 
-    def _refresh(self) -> None:
-        if not self._stale:
-            return
-        announce_compilation(run)
-        super()._refresh()
+    def _fit_own(self, longest: int, width: int) -> None:
         assert self._worths is not None
-        width = OUTPUT_HEADER + max((rule.stride for rule in self._order), default=0)
-        extra = 1 + 3 * self._worths.most_outputs
-        if self._output.width < width + extra:
-            self._output = Output(width + extra)
-            self._context.use_output(self._output)
         self._table[Of.FIRST_EXTRA] = width
         self._first_extra = width
         self._error_plans = {}
@@ -212,16 +210,7 @@ class UncertainEngine(ColumnsEngine):
                 if output.error_terms:
                     unknown = np.full(len(self._order), -1, np.int64)
                     self._error_places.setdefault(output.attribute, unknown)[number] = width + 1 + 3 * k
-        longest = max((len(rule.steps) + len(rule.absences) for rule in self._order), default=0)
         self._table.use(self._worths, longest)
-        near = self._worths.vicinities
-        for kind in np.flatnonzero(np.diff(near.types)).tolist():
-            self._listening[kind] = True
-        self._scratch = Scratch.for_rules(longest, len(self._program.members) + len(near.members))
-        self._context.use_scratch(self._scratch)
-
-    def _kernel(self) -> int:
-        return run(self._context.address)
 
     def _finish(self) -> None:
         self._lists.begin()
@@ -230,9 +219,6 @@ class UncertainEngine(ColumnsEngine):
     def _provide(self, status: Status) -> None:
         if status is not Status.OUTPUT_FULL or not self._lists.grow():
             super()._provide(status)
-
-    def _replay(self, kind: int, rows: Words, born: Words) -> Status:
-        return Status(replay(self._context.address, kind, address(rows), len(rows), address(born)))
 
     # ---- Events ----------------------------------------------------------------------------------------------------
 
