@@ -30,7 +30,6 @@ from cepheus.kernel.loop import Process
 from cepheus.kernel.memory import At, fixed, fixed_half, fixed_pair, peek, poke, prefetch, put, word
 from cepheus.kernel.parts import with_parts
 from cepheus.kernel.program import (
-    BRIEF_WORDS,
     SLOT_TIME,
     BriefField,
     ColumnField,
@@ -46,8 +45,8 @@ from cepheus.kernel.windows import key_part
 Compile = Callable[[Any], Any]
 Replay = Callable[[int, int, int, int, int], int]
 
-_STEP_BYTES = 8 * len(StepField)
-_BRIEF_BYTES = 8 * BRIEF_WORDS
+_STEP_BYTES = StepField.row_bytes()
+_BRIEF_BYTES = BriefField.row_bytes()
 _FEW = 4
 """Fewer rules and columns than these are looked at without asking for them beforehand."""
 
@@ -112,7 +111,7 @@ def reserve(context: int, base: int, columns: int, now: int) -> int:
         column = word(context, At.ACCEPTED_COLUMNS, k)
         row = column_at(context, column)
         for part in range(fixed(row, ColumnField.KEYS)):
-            value = word(context, At.STORE, base + fixed(row, ColumnField.KEY_0 + part))
+            value = word(context, At.STORE, base + fixed(row, ColumnField.KEY + part))
             poke(key, part, key_part(row, part, value))
         lane = reserve_lane(context, column, key, now)
         if lane < 0:

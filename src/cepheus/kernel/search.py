@@ -26,8 +26,8 @@ from cepheus.kernel.ties import begin_ties
 Compile = Callable[[Any], Any]
 Search = Callable[[int, int, int], int]
 
-STEP_BYTES = 8 * len(StepField)
-_CURSOR_BYTES = 8 * len(Cursor)
+STEP_BYTES = StepField.row_bytes()
+_CURSOR_BYTES = Cursor.row_bytes()
 NOTHING: Any = 0
 """What a step gives that leads nowhere; a kernel of probabilities has its own."""
 

@@ -27,7 +27,7 @@ from cepheus.kernel.search import Steps, constraints_hold, keep_all, search_with
 from cepheus.kernel.state import Cursor
 from cepheus.kernel.windows import compute_aggregate
 
-_CHOICE_BYTES = 8 * len(ChoiceField)
+_CHOICE_BYTES = ChoiceField.row_bytes()
 
 
 @inlined

@@ -35,8 +35,8 @@ from cepheus.kernel.program import RuleField, StepField
 from cepheus.kernel.search import Steps, search_all_with, search_with
 from cepheus.kernel.state import DONE, Cursor
 
-_RULE_WORTH_BYTES = 8 * len(WorthField)
-_STEP_WORTH_BYTES = 8 * len(StepWorthField)
+_RULE_WORTH_BYTES = WorthField.row_bytes()
+_STEP_WORTH_BYTES = StepWorthField.row_bytes()
 
 
 @inlined
