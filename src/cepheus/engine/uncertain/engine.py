@@ -24,10 +24,9 @@ from cepheus.engine.lowered.engine import Flattened, Kernel, LoweredEngine
 from cepheus.engine.lowered.intake import BatchWords
 from cepheus.engine.lowered.outlet import Found, to_batch
 from cepheus.engine.lowered.snapshot import Saved, read, require_texts, write
-from cepheus.engine.uncertain.error_plan import ErrorPlan, error_plan
+from cepheus.engine.uncertain.distributions import ListedErrors, Lists, mark_listed
+from cepheus.engine.uncertain.inputs import ErrorPlan, UncertainInput, error_plan
 from cepheus.engine.uncertain.kernel import replay, run
-from cepheus.engine.uncertain.lists import Lists
-from cepheus.engine.uncertain.others import OtherErrors, mark_others
 from cepheus.engine.uncertain.past import past_of, require_errors
 from cepheus.engine.uncertain.profile import (
     Familiar,
@@ -38,9 +37,8 @@ from cepheus.engine.uncertain.profile import (
     require_closed,
     with_composites,
 )
-from cepheus.engine.uncertain.single import UncertainInput
-from cepheus.engine.uncertain.state import Of, WorthTable
-from cepheus.engine.uncertain.tables import Worths, flatten_probable
+from cepheus.engine.uncertain.state import Of, UncertainAddresses
+from cepheus.engine.uncertain.tables import UncertainTables, flatten_uncertain
 from cepheus.kernel.context import Input
 from cepheus.kernel.memory import At
 from cepheus.kernel.program import Words
@@ -84,7 +82,7 @@ class UncertainEngine(LoweredEngine):
         self._profiles: dict[Key, Profile] = {}
         self._doubtful: set[str] = set()
         self._declared: dict[str, dict[str, Distribution]] = {}
-        self._others = OtherErrors()
+        self._listed = ListedErrors()
         self._factors: dict[str, float] = {}
         self._error_plans: dict[tuple[tuple[str, ...], tuple[str, ...], bool], ErrorPlan] = {}
         super().__init__(limit)
@@ -99,31 +97,31 @@ class UncertainEngine(LoweredEngine):
 
     def _begin_own(self) -> None:
         self._familiar = Familiar(self._reads)
-        self._table = WorthTable()
+        self._table = UncertainAddresses()
         self._context[At.MEMORY] = self._table.address
         self._table[Of.NEGATION_AS_PRINTED] = int(self._calculus.negation == "as-printed")
         self._lists = Lists(self._table, self._calculus)
-        self._worths: Worths | None = None
-        self._list_others()
+        self._uncertain_tables: UncertainTables | None = None
+        self._point_at_listed()
 
-    def _list_others(self) -> None:
+    def _point_at_listed(self) -> None:
         """Point at the components of distributions, which may have been written anew."""
-        self._table.lend(Of.SPREADS, self._others.rows)
-        self._table.lend(Of.RANGES, self._others.ranges)
+        self._table.lend(Of.SPREADS, self._listed.rows)
+        self._table.lend(Of.RANGES, self._listed.ranges)
 
     def _tidy(self) -> None:
         """Free the texts and distributions that nothing needs, now and then."""
         super()._tidy()
-        if self._others.is_due:
+        if self._listed.is_due:
             self._refresh()
-            live = np.zeros(len(self._others.listed), np.bool_)
-            mark_others(live, self._lowering, self._state)
-            for error in self._declared_others():
-                live[self._others[error]] = True
-            self._others.keep(live)
-            self._list_others()
+            live = np.zeros(len(self._listed.listed), np.bool_)
+            mark_listed(live, self._lowering, self._state)
+            for error in self._declared_to_list():
+                live[self._listed[error]] = True
+            self._listed.keep(live)
+            self._point_at_listed()
 
-    def _declared_others(self) -> list[Distribution]:
+    def _declared_to_list(self) -> list[Distribution]:
         declared = (error for errors in self._declared.values() for error in errors.values())
         return [error for error in declared if not isinstance(error, Normal | Uniform)]
 
@@ -154,9 +152,9 @@ class UncertainEngine(LoweredEngine):
             errors = {a.name: a.error for a in event_type.attributes if a.error is not None}
             if errors:
                 self._declared[event_type.name] = errors
-        for error in self._declared_others():
-            self._others.number(error)
-        self._list_others()
+        for error in self._declared_to_list():
+            self._listed.number(error)
+        self._point_at_listed()
 
     def withdraw(self, name: str) -> None:
         """Remove a rule and the columns that only it used."""
@@ -189,18 +187,18 @@ class UncertainEngine(LoweredEngine):
             require_closed(rule, self._profiles)
 
     def _flatten(self) -> Flattened:
-        program, worths = flatten_probable(self._lowering, self._factors)
-        self._worths = worths
-        near = worths.vicinities
+        program, tables = flatten_uncertain(self._lowering, self._factors)
+        self._uncertain_tables = tables
+        near = tables.band_indexes
         return Flattened(
             program,
-            fields=1 + 3 * worths.most_outputs,
+            fields=1 + 3 * tables.most_outputs,
             members=len(near.members),
             listening=np.flatnonzero(np.diff(near.types)).tolist(),
         )
 
     def _fit_own(self, longest: int, width: int) -> None:
-        assert self._worths is not None
+        assert self._uncertain_tables is not None
         self._table[Of.FIRST_EXTRA] = width
         self._first_extra = width
         self._error_plans = {}
@@ -210,7 +208,7 @@ class UncertainEngine(LoweredEngine):
                 if output.error_terms:
                     unknown = np.full(len(self._order), -1, np.int64)
                     self._error_places.setdefault(output.attribute, unknown)[number] = width + 1 + 3 * k
-        self._table.use(self._worths, longest)
+        self._table.use(self._uncertain_tables, longest)
 
     def _finish(self) -> None:
         self._lists.begin()
@@ -244,16 +242,16 @@ class UncertainEngine(LoweredEngine):
         return [] if found is None else self._events_of(found)
 
     def _is_known(self, event: Event) -> bool:
-        """Tell whether errors of the kinds that an event has were seen before, so that there is nothing to learn."""
+        """Whether errors of the kinds that an event has were seen before, so that there is nothing to learn."""
         if event.probability != 1.0 and event.type not in self._doubtful:
             return False
         return self._familiar.has_errors(event)
 
     def _single_input(self) -> UncertainInput:
-        return UncertainInput(self._lowering, self._listening, self._declared, self._others)
+        return UncertainInput(self._lowering, self._listening, self._declared, self._listed)
 
     def _events_of(self, found: Found) -> list[Event]:
-        """Give a few composite events one by one."""
+        """A few composite events one by one."""
         probabilities = found.field(self._first_extra).view(np.float64).tolist()
         errors = {name: list(column) for name, column in self._errors_of(found).items()}
         events = found.events()
@@ -302,7 +300,7 @@ class UncertainEngine(LoweredEngine):
         return layout is not None and key[1] in layout.slots
 
     def prepare(self, words: BatchWords) -> Input:
-        """Give a batch as kernel input, with the errors and doubts of its events."""
+        """A batch as kernel input, with the errors and doubts of its events."""
         batch = words.batch
         if not batch.errors and batch.probabilities is None:
             return super().prepare(words)
@@ -316,18 +314,18 @@ class UncertainEngine(LoweredEngine):
         return self._intake.prepare(words, columns, plan.slots)
 
     def _error_plan(self, batch: EventBatch) -> ErrorPlan:
-        """Tell which errors and doubts of a batch go where; that of batches alike is found out once."""
+        """Which errors and doubts of a batch go where; that of batches alike is found out once."""
         key = (batch.types, tuple(batch.errors), batch.probabilities is None)
         if key not in self._error_plans:
             self._error_plans[key] = error_plan(self._lowering, batch)
         return self._error_plans[key]
 
     def _error_words(self, column: ErrorColumn) -> tuple[np.ndarray[Any, Any], ...]:
-        """Give kinds and parameters as the kernel reads them: of the others, their numbers."""
+        """Kinds and parameters as the kernel reads them: of the others, their numbers."""
         first = column.first
         if column.others:
-            places = np.array([self._others.number(error) for error in column.others], float)
-            self._list_others()
+            places = np.array([self._listed.number(error) for error in column.others], float)
+            self._point_at_listed()
             foreign = column.kinds == ErrorKind.OTHER
             first = first.copy()
             first[foreign] = places[first[foreign].astype(np.int64)]
@@ -339,7 +337,7 @@ class UncertainEngine(LoweredEngine):
         return to_batch(found, None if certain else probabilities, self._errors_of(found))
 
     def _errors_of(self, found: Found) -> dict[str, ErrorColumn]:
-        """Give the errors of attributes; which fields have those of an attribute depends on the rule."""
+        """The errors of attributes; which fields have those of an attribute depends on the rule."""
         errors = {}
         for attribute, by_rule in self._error_places.items():
             kinds, first, second = (
@@ -349,8 +347,8 @@ class UncertainEngine(LoweredEngine):
             column = self._lists.described(
                 found,
                 attribute,
-                self._others.column(kinds, first.view(np.float64), second.view(np.float64)),
-                self._others,
+                self._listed.column(kinds, first.view(np.float64), second.view(np.float64)),
+                self._listed,
             )
             if column.any:
                 errors[attribute] = column
@@ -365,12 +363,12 @@ class UncertainEngine(LoweredEngine):
         super().take_over(saved, strings)
 
     def past(self) -> Past:
-        """Give what is remembered, for the reference engine to go on with."""
-        past = past_of(self.saved(), self._others.listed)
+        """What is remembered, for the reference engine to go on with."""
+        past = past_of(self.saved(), self._listed.listed)
         return replace(past, errors=self._declared, factors=self._factors)
 
     def snapshot(self) -> bytes:
-        """Give the rules, the stored events and what is known of errors."""
+        """The rules, the stored events and what is known of errors."""
         header = {
             "profiles": [
                 [*key, profile.widths, profile.components, profile.normal, profile.listed, profile.made]
@@ -381,7 +379,7 @@ class UncertainEngine(LoweredEngine):
                 event_type: {name: str(error) for name, error in errors.items()}
                 for event_type, errors in self._declared.items()
             },
-            "others": [None if error is None else str(error) for error in self._others.listed],
+            "others": [None if error is None else str(error) for error in self._listed.listed],
             "factors": self._factors,
         }
         return pack(self.name, header, {"events": write(self.name, self.saved())})
@@ -397,7 +395,7 @@ class UncertainEngine(LoweredEngine):
             self._profiles = {(event_type, name): Profile(*profile) for event_type, name, *profile in found["profiles"]}
             self._doubtful = set(found["doubtful"])
             self._declared, self._factors = found["declared"], found["factors"]
-            self._others = OtherErrors(found["others"])
+            self._listed = ListedErrors(found["others"])
             require_errors(saved, found["others"], self._profiles)
             names = {str(deployed.rule.name) for deployed in saved.rules}
             form.require(self._factors.keys() <= names, "$.factors", "there is no such rule")
@@ -406,7 +404,7 @@ class UncertainEngine(LoweredEngine):
 
 
 def _doubts(batch: EventBatch) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Give, for each event, the probability that it did not occur; a composite event counts as certain."""
+    """For each event, the probability that it did not occur; a composite event counts as certain."""
     if batch.probabilities is None:
         return np.zeros(len(batch))
     doubts = 1.0 - batch.probabilities

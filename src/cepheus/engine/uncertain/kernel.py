@@ -7,13 +7,13 @@ given up at once, for nothing that follows can raise it.
 
 from __future__ import annotations
 
+from cepheus.engine.uncertain.accept import accept_uncertain, store_uncertain
+from cepheus.engine.uncertain.aggregates import aggregate
+from cepheus.engine.uncertain.bands import bands_probability
 from cepheus.engine.uncertain.choices import bind_last, bind_next, open_window
-from cepheus.engine.uncertain.concerned import append_worth, concerned
 from cepheus.engine.uncertain.outcome import conclude, queue_errors
 from cepheus.engine.uncertain.state import Of
-from cepheus.engine.uncertain.tables import StepWorthField, WorthField
-from cepheus.engine.uncertain.totals import aggregate
-from cepheus.engine.uncertain.worth import bands_worth
+from cepheus.engine.uncertain.tables import UncertainRuleField, UncertainStepField
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.emit import enqueue, rule_at
 from cepheus.kernel.loop import loop_over
@@ -35,8 +35,8 @@ from cepheus.kernel.program import RuleField, StepField
 from cepheus.kernel.search import Steps, search_all_with, search_with
 from cepheus.kernel.state import DONE, Cursor
 
-_RULE_WORTH_BYTES = WorthField.row_bytes()
-_STEP_WORTH_BYTES = StepWorthField.row_bytes()
+_UNCERTAIN_RULE_BYTES = UncertainRuleField.row_bytes()
+_UNCERTAIN_STEP_BYTES = UncertainStepField.row_bytes()
 
 
 @inlined
@@ -44,9 +44,9 @@ def _choose(
     context: int, at: int, step: int, cursor: int, forward: bool, _rule_number: int, _events_before: int
 ) -> float:
     """Bind an event that a selection takes; return its probability."""
-    step_worth = fixed(fixed(context, At.MEMORY), Of.STEPS) + _STEP_WORTH_BYTES * at
+    uncertain_step = fixed(fixed(context, At.MEMORY), Of.STEPS) + _UNCERTAIN_STEP_BYTES * at
     probability: float
-    if forward and fixed(step_worth, StepWorthField.SINGLE):
+    if forward and fixed(uncertain_step, UncertainStepField.SINGLE):
         poke(cursor, Cursor.END, 0)
         poke(cursor, Cursor.ENTRY, 0)
         probability = bind_last(context, step)
@@ -61,7 +61,7 @@ def _choose(
 def _compute(context: int, at: int, step: int) -> float:
     """Compute an aggregate; return the probability that it is defined, or that there was no room for its members."""
     memory = fixed(context, At.MEMORY)
-    return aggregate(context, memory, step, fixed(memory, Of.STEPS) + _STEP_WORTH_BYTES * at)
+    return aggregate(context, memory, step, fixed(memory, Of.STEPS) + _UNCERTAIN_STEP_BYTES * at)
 
 
 @inlined
@@ -70,9 +70,12 @@ def _require(context: int, at: int, step: int) -> float:
     if not all_hold(context, fixed(step, StepField.CONSTRAINTS), fixed(step, StepField.CONSTRAINTS_END)):
         return 0.0
     memory = fixed(context, At.MEMORY)
-    step_worth = fixed(memory, Of.STEPS) + _STEP_WORTH_BYTES * at
-    bands, bands_end = fixed(step_worth, StepWorthField.BANDS), fixed(step_worth, StepWorthField.BANDS_END)
-    return bands_worth(context, memory, bands, bands_end)
+    uncertain_step = fixed(memory, Of.STEPS) + _UNCERTAIN_STEP_BYTES * at
+    bands, bands_end = (
+        fixed(uncertain_step, UncertainStepField.BANDS),
+        fixed(uncertain_step, UncertainStepField.BANDS_END),
+    )
+    return bands_probability(context, memory, bands, bands_end)
 
 
 @inlined
@@ -105,8 +108,8 @@ def _search(context: int, rule_number: int, events_before: int) -> int:
     if fixed_half(rule, RuleField.STEPS) == fixed_half(rule, RuleField.ABSENCES):
         return conclude(context, memory, rule, rule_number, events_before, opening)
     poke_float(fixed(memory, Of.PRODUCTS), 0, opening)
-    worth = fixed(memory, Of.RULES) + _RULE_WORTH_BYTES * rule_number
-    poke_float(memory, Of.FLOOR, fixed_float(worth, WorthField.FLOOR))
+    uncertain_rule = fixed(memory, Of.RULES) + _UNCERTAIN_RULE_BYTES * rule_number
+    poke_float(memory, Of.FLOOR, fixed_float(uncertain_rule, UncertainRuleField.FLOOR))
     return _search_steps(context, rule_number, events_before)
 
 
@@ -133,28 +136,16 @@ def _search_all(context: int, rules: int) -> int:
 
 
 @inlined
-def _accept(context: int, kind: int) -> tuple[int, int]:
-    """Find the rules that the current event may terminate and the columns it may enter."""
-    return concerned(context, fixed(context, At.MEMORY), kind)
-
-
-@inlined
 def _fetch(context: int, rules: int, columns: int) -> None:
     """Ask for what the rules and columns will look at, and for what is known of the rules' uncertainty."""
     memory = fixed(context, At.MEMORY)
     for k in range(rules):
-        prefetch(fixed(memory, Of.RULES) + _RULE_WORTH_BYTES * word(context, At.ACCEPTED_RULES, k))
+        prefetch(fixed(memory, Of.RULES) + _UNCERTAIN_RULE_BYTES * word(context, At.ACCEPTED_RULES, k))
     fetch(context, rules, columns)
 
 
-@inlined
-def _store_entry(context: int, k: int, base: int, now: int, row_number: int) -> None:
-    """Enter an event into a column, with the probability that it belongs there."""
-    append_worth(context, fixed(context, At.MEMORY), k, base, now, row_number)
-
-
-run = loop_over(process_with(Handling(_accept, _fetch, _search_all, _store_entry), compiled))
+run = loop_over(process_with(Handling(accept_uncertain, _fetch, _search_all, store_uncertain), compiled))
 """Process the queue of composite events and then the input of a context, from where the last call left it."""
 
-replay = replay_with(_accept, _store_entry)
+replay = replay_with(accept_uncertain, store_uncertain)
 """Put the rows of a snapshot back, with the probabilities that they belong to their columns."""

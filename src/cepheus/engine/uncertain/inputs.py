@@ -1,16 +1,48 @@
-"""Kernel input for one uncertain event at a time."""
+"""Errors and doubts on their way in: those of a batch, planned once for all batches alike, and of a single event."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import Distribution, Normal, Uniform
 from cepheus.core.error_column import ErrorKind
 from cepheus.core.event import Event
+from cepheus.engine.lowered.intake import no_slots
 from cepheus.engine.lowered.single import SingleInput
-from cepheus.engine.uncertain.others import OtherErrors
+from cepheus.engine.uncertain.distributions import ListedErrors
+from cepheus.kernel.program import Words
 from cepheus.plan.pattern.layouts import DOUBT, ERROR_MARKS
 from cepheus.plan.pattern.lower import Lowering
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorPlan:
+    """Which errors of a batch are read, and the column of errors or doubts that goes to each slot, -1 for none."""
+
+    attributes: tuple[str, ...]
+    slots: Words
+
+
+def error_plan(lowering: Lowering, batch: EventBatch) -> ErrorPlan:
+    """Find out which errors and doubts of a batch, and of all batches alike, go where."""
+    layouts = list(lowering.types.values())
+    mark = ERROR_MARKS[0]
+    read = [name for name in batch.errors if any(f"{name}{mark}" in layout.slots for layout in layouts)]
+    slots = no_slots(lowering)
+    begin = 0
+    for layout in layouts:
+        if layout.name in batch.types:
+            for number, attribute in enumerate(read):
+                slot = layout.slots.get(f"{attribute}{mark}")
+                if slot is not None:
+                    slots[begin + slot : begin + slot + 3] = range(3 * number, 3 * number + 3)
+            if batch.probabilities is not None:
+                slots[begin + layout.slots[DOUBT]] = 3 * len(read)
+        begin += layout.width
+    return ErrorPlan(tuple(read), slots)
+
 
 _NOTHING: dict[str, Distribution] = {}
 
@@ -18,7 +50,7 @@ _NOTHING: dict[str, Distribution] = {}
 class UncertainInput(SingleInput):
     """As for certain events, with the words of errors and doubts.
 
-    ``declared`` are the errors of events that have none of their own, ``others`` the numbers of distributions that are
+    ``declared`` are the errors of events that have none of their own, ``listed`` the numbers of distributions that are
     neither Normal nor Uniform.
     """
 
@@ -27,11 +59,11 @@ class UncertainInput(SingleInput):
         lowering: Lowering,
         listening: Sequence[bool],
         declared: Mapping[str, Mapping[str, Distribution]],
-        others: OtherErrors,
+        listed: ListedErrors,
     ) -> None:
         super().__init__(lowering, listening)
         self._declared = declared
-        self._others = others
+        self._listed = listed
         self._error_slots: dict[str, list[tuple[str, int]]] = {}
         self._doubt_slots: dict[str, int] = {}
         mark = ERROR_MARKS[0]
@@ -59,7 +91,7 @@ class UncertainInput(SingleInput):
                 case Uniform(low=low, high=high):
                     words[slot], floats[slot + 1], floats[slot + 2] = ErrorKind.UNIFORM, low, high
                 case other:
-                    words[slot], floats[slot + 1] = ErrorKind.OTHER, self._others[other]
+                    words[slot], floats[slot + 1] = ErrorKind.OTHER, self._listed[other]
         composite = event.rule is not None or bool(event.made_of)
         floats[self._doubt_slots[event.type]] = 0.0 if composite else 1.0 - event.probability
         return True
