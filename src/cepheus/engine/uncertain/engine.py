@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import Distribution, Normal, Uniform
-from cepheus.core.error_column import ErrorColumn, ErrorKind
 from cepheus.core.errors import UnsupportedError
-from cepheus.core.event import Event, weigh
+from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.values import INT_MAX
 from cepheus.engine.base import snapshot_form as form
@@ -22,11 +21,11 @@ from cepheus.engine.base.past import Past
 from cepheus.engine.base.snapshot import pack, restoring, unpack
 from cepheus.engine.lowered.engine import Flattened, Kernel, LoweredEngine
 from cepheus.engine.lowered.intake import BatchWords
-from cepheus.engine.lowered.outlet import Found, to_batch
-from cepheus.engine.lowered.snapshot import Saved, read, require_texts, write
+from cepheus.engine.lowered.snapshot import Saved, write
 from cepheus.engine.uncertain.distributions import ListedErrors, Lists, mark_listed
-from cepheus.engine.uncertain.inputs import ErrorPlan, UncertainInput, error_plan
+from cepheus.engine.uncertain.inputs import ErrorIntake, UncertainInput, doubts_of, with_declared
 from cepheus.engine.uncertain.kernel import replay, run
+from cepheus.engine.uncertain.outputs import ErrorOutlet
 from cepheus.engine.uncertain.past import past_of, require_errors
 from cepheus.engine.uncertain.profile import (
     Familiar,
@@ -41,7 +40,6 @@ from cepheus.engine.uncertain.state import Of, UncertainAddresses
 from cepheus.engine.uncertain.tables import UncertainTables, flatten_uncertain
 from cepheus.kernel.context import Input
 from cepheus.kernel.memory import At
-from cepheus.kernel.program import Words
 from cepheus.kernel.state import Status
 from cepheus.kernel.strings import StringTable
 from cepheus.plan.pattern.lower import Lowering
@@ -84,7 +82,6 @@ class UncertainEngine(LoweredEngine):
         self._declared: dict[str, dict[str, Distribution]] = {}
         self._listed = ListedErrors()
         self._factors: dict[str, float] = {}
-        self._error_plans: dict[tuple[tuple[str, ...], tuple[str, ...], bool], ErrorPlan] = {}
         super().__init__(limit)
 
     def _new_lowering(self, strings: StringTable) -> Lowering:
@@ -200,15 +197,9 @@ class UncertainEngine(LoweredEngine):
     def _fit_own(self, longest: int, width: int) -> None:
         assert self._uncertain_tables is not None
         self._table[Of.FIRST_EXTRA] = width
-        self._first_extra = width
-        self._error_plans = {}
-        self._error_places: dict[str, Words] = {}
-        for number, rule in enumerate(self._order):
-            for k, output in enumerate(rule.outputs):
-                if output.error_terms:
-                    unknown = np.full(len(self._order), -1, np.int64)
-                    self._error_places.setdefault(output.attribute, unknown)[number] = width + 1 + 3 * k
         self._table.use(self._uncertain_tables, longest)
+        self._error_intake = ErrorIntake(self._lowering, self._listed)
+        self._error_outlet = ErrorOutlet(self._order, width, self._lists, self._listed)
 
     def _finish(self) -> None:
         self._lists.begin()
@@ -223,13 +214,13 @@ class UncertainEngine(LoweredEngine):
     def feed(self, batch: EventBatch) -> EventBatch:
         """Process events in total order."""
         self._tidy()
-        batch = self._with_declared(batch)
+        batch = with_declared(batch, self._declared)
         self._admit(batch)
         given = self.prepare(BatchWords(batch, self._fed, self._lowering.strings))
         given.rows = self.relevant_rows(batch, given)
         self._fed += len(batch)
         found = self.find(given)
-        return EventBatch.empty() if found is None else self._to_batch(found)
+        return EventBatch.empty() if found is None else self._error_outlet.batch(found)
 
     def feed_event(self, event: Event) -> list[Event]:
         """Process one event."""
@@ -239,7 +230,7 @@ class UncertainEngine(LoweredEngine):
         position = self._fed
         self._fed += 1
         found = self.find_event(event, position)
-        return [] if found is None else self._events_of(found)
+        return [] if found is None else self._error_outlet.events(found)
 
     def _is_known(self, event: Event) -> bool:
         """Whether errors of the kinds that an event has were seen before, so that there is nothing to learn."""
@@ -250,29 +241,6 @@ class UncertainEngine(LoweredEngine):
     def _single_input(self) -> UncertainInput:
         return UncertainInput(self._lowering, self._listening, self._declared, self._listed)
 
-    def _events_of(self, found: Found) -> list[Event]:
-        """A few composite events one by one."""
-        probabilities = found.field(self._first_extra).view(np.float64).tolist()
-        errors = {name: list(column) for name, column in self._errors_of(found).items()}
-        events = found.events()
-        for at, (event, probability) in enumerate(zip(events, probabilities, strict=True)):
-            weigh(event, probability, {name: error for name, row in errors.items() if (error := row[at]) is not None})
-        return events
-
-    def _with_declared(self, batch: EventBatch) -> EventBatch:
-        """Give the errors that rules declare to the events that have none of their own."""
-        if not self._declared:
-            return batch
-        errors = dict(batch.errors)
-        for code, event_type in enumerate(batch.types):
-            for name, error in self._declared.get(event_type, {}).items():
-                column = ErrorColumn.of(errors.get(name, [None] * len(batch)))
-                lacking = (batch.codes == code) & (column.kinds == ErrorKind.NONE)
-                if lacking.any():
-                    stacked = ErrorColumn.concat([column, ErrorColumn.of([error])])
-                    errors[name] = stacked.take(np.where(lacking, len(batch), np.arange(len(batch))))
-        return replace(batch, errors=errors) if errors else batch
-
     def _admit(self, batch: EventBatch) -> None:
         """Learn what errors the events have; UnsupportedError if the rules cannot deal with them."""
         if batch.probabilities is None and self._familiar.has_all(batch):
@@ -280,7 +248,7 @@ class UncertainEngine(LoweredEngine):
         found = profiles_in(batch)
         doubtful: set[str] = set()
         if batch.probabilities is not None:
-            doubtful = {batch.types[code] for code in np.unique(batch.codes[_doubts(batch) > 0.0]).tolist()}
+            doubtful = {batch.types[code] for code in np.unique(batch.codes[doubts_of(batch) > 0.0]).tolist()}
         known = dict(self._profiles)
         for key, profile in found.items():
             if self._reads(key):
@@ -305,54 +273,11 @@ class UncertainEngine(LoweredEngine):
         if not batch.errors and batch.probabilities is None:
             return super().prepare(words)
         self._learn(batch)
-        plan = self._error_plan(batch)
-        columns: list[np.ndarray[Any, Any]] = []
-        for attribute in plan.attributes:
-            columns += self._error_words(ErrorColumn.of(batch.errors[attribute]))
-        if batch.probabilities is not None:
-            columns.append(_doubts(batch))
-        return self._intake.prepare(words, columns, plan.slots)
-
-    def _error_plan(self, batch: EventBatch) -> ErrorPlan:
-        """Which errors and doubts of a batch go where; that of batches alike is found out once."""
-        key = (batch.types, tuple(batch.errors), batch.probabilities is None)
-        if key not in self._error_plans:
-            self._error_plans[key] = error_plan(self._lowering, batch)
-        return self._error_plans[key]
-
-    def _error_words(self, column: ErrorColumn) -> tuple[np.ndarray[Any, Any], ...]:
-        """Kinds and parameters as the kernel reads them: of the others, their numbers."""
-        first = column.first
-        if column.others:
-            places = np.array([self._listed.number(error) for error in column.others], float)
+        rows = self._listed.rows, self._listed.ranges
+        columns, slots = self._error_intake.words(batch)
+        if rows[0] is not self._listed.rows or rows[1] is not self._listed.ranges:
             self._point_at_listed()
-            foreign = column.kinds == ErrorKind.OTHER
-            first = first.copy()
-            first[foreign] = places[first[foreign].astype(np.int64)]
-        return np.ascontiguousarray(column.kinds), np.ascontiguousarray(first), np.ascontiguousarray(column.second)
-
-    def _to_batch(self, found: Found) -> EventBatch:
-        probabilities = found.field(self._first_extra).view(np.float64)
-        certain = probabilities[0] == 1.0 and probabilities.min() == 1.0
-        return to_batch(found, None if certain else probabilities, self._errors_of(found))
-
-    def _errors_of(self, found: Found) -> dict[str, ErrorColumn]:
-        """The errors of attributes; which fields have those of an attribute depends on the rule."""
-        errors = {}
-        for attribute, by_rule in self._error_places.items():
-            kinds, first, second = (
-                found.fields_by_rule(np.where(by_rule < 0, -1, by_rule + part)) for part in range(3)
-            )
-            kinds = np.where(by_rule[found.rule] >= 0, kinds, ErrorKind.NONE)
-            column = self._lists.described(
-                found,
-                attribute,
-                self._listed.column(kinds, first.view(np.float64), second.view(np.float64)),
-                self._listed,
-            )
-            if column.any:
-                errors[attribute] = column
-        return errors
+        return self._intake.prepare(words, columns, slots)
 
     # ---- Snapshots -------------------------------------------------------------------------------------------------
 
@@ -390,8 +315,7 @@ class UncertainEngine(LoweredEngine):
             header, blobs = unpack(self.name, data)
             found = _HEADER(header, "$")
             form.only_blobs(blobs, ("events",))
-            saved = read(self.name, blobs["events"])
-            require_texts(saved, saved.texts)
+            saved = self._read(blobs["events"])
             self._profiles = {(event_type, name): Profile(*profile) for event_type, name, *profile in found["profiles"]}
             self._doubtful = set(found["doubtful"])
             self._declared, self._factors = found["declared"], found["factors"]
@@ -401,13 +325,3 @@ class UncertainEngine(LoweredEngine):
             form.require(self._factors.keys() <= names, "$.factors", "there is no such rule")
             self.take_over(saved, StringTable(saved.texts))
             self._require_closed()
-
-
-def _doubts(batch: EventBatch) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """For each event, the probability that it did not occur; a composite event counts as certain."""
-    if batch.probabilities is None:
-        return np.zeros(len(batch))
-    doubts = 1.0 - batch.probabilities
-    if batch.provenance is not None:
-        doubts[[row for row, parts in enumerate(batch.provenance.made_of) if parts]] = 0.0
-    return doubts

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import Distribution, Normal, Uniform
-from cepheus.core.error_column import ErrorKind
+from cepheus.core.error_column import ErrorColumn, ErrorKind
 from cepheus.core.event import Event
 from cepheus.engine.lowered.intake import no_slots
 from cepheus.engine.lowered.single import SingleInput
@@ -16,16 +19,53 @@ from cepheus.kernel.program import Words
 from cepheus.plan.pattern.layouts import DOUBT, ERROR_MARKS
 from cepheus.plan.pattern.lower import Lowering
 
+_NOTHING: dict[str, Distribution] = {}
+
+
+class ErrorIntake:
+    """Where the errors and doubts of batches go, for the rules of the moment; batches alike have one plan.
+
+    ``listed`` has the numbers of distributions that are neither Normal nor Uniform, and gets those of new ones.
+    """
+
+    def __init__(self, lowering: Lowering, listed: ListedErrors) -> None:
+        self._lowering = lowering
+        self._listed = listed
+        self._plans: dict[tuple[tuple[str, ...], tuple[str, ...], bool], _ErrorPlan] = {}
+
+    def words(self, batch: EventBatch) -> tuple[list[np.ndarray[Any, Any]], Words]:
+        """Columns of errors and doubts as the kernel reads them, and the column that goes to each slot, -1 for none."""
+        key = (batch.types, tuple(batch.errors), batch.probabilities is None)
+        if key not in self._plans:
+            self._plans[key] = _error_plan(self._lowering, batch)
+        plan = self._plans[key]
+        columns: list[np.ndarray[Any, Any]] = []
+        for attribute in plan.attributes:
+            columns += self._error_words(ErrorColumn.of(batch.errors[attribute]))
+        if batch.probabilities is not None:
+            columns.append(doubts_of(batch))
+        return columns, plan.slots
+
+    def _error_words(self, column: ErrorColumn) -> tuple[np.ndarray[Any, Any], ...]:
+        """Kinds and parameters; of what is neither Normal nor Uniform, the number."""
+        first = column.first
+        if column.others:
+            places = np.array([self._listed.number(error) for error in column.others], float)
+            foreign = column.kinds == ErrorKind.OTHER
+            first = first.copy()
+            first[foreign] = places[first[foreign].astype(np.int64)]
+        return np.ascontiguousarray(column.kinds), np.ascontiguousarray(first), np.ascontiguousarray(column.second)
+
 
 @dataclass(frozen=True, slots=True)
-class ErrorPlan:
+class _ErrorPlan:
     """Which errors of a batch are read, and the column of errors or doubts that goes to each slot, -1 for none."""
 
     attributes: tuple[str, ...]
     slots: Words
 
 
-def error_plan(lowering: Lowering, batch: EventBatch) -> ErrorPlan:
+def _error_plan(lowering: Lowering, batch: EventBatch) -> _ErrorPlan:
     """Find out which errors and doubts of a batch, and of all batches alike, go where."""
     layouts = list(lowering.types.values())
     mark = ERROR_MARKS[0]
@@ -41,10 +81,32 @@ def error_plan(lowering: Lowering, batch: EventBatch) -> ErrorPlan:
             if batch.probabilities is not None:
                 slots[begin + layout.slots[DOUBT]] = 3 * len(read)
         begin += layout.width
-    return ErrorPlan(tuple(read), slots)
+    return _ErrorPlan(tuple(read), slots)
 
 
-_NOTHING: dict[str, Distribution] = {}
+def doubts_of(batch: EventBatch) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """For each event, the probability that it did not occur; a composite event counts as certain."""
+    if batch.probabilities is None:
+        return np.zeros(len(batch))
+    doubts = 1.0 - batch.probabilities
+    if batch.provenance is not None:
+        doubts[[row for row, parts in enumerate(batch.provenance.made_of) if parts]] = 0.0
+    return doubts
+
+
+def with_declared(batch: EventBatch, declared: Mapping[str, Mapping[str, Distribution]]) -> EventBatch:
+    """The same batch, in which events that have no errors of their own have those that their types declare."""
+    if not declared:
+        return batch
+    errors = dict(batch.errors)
+    for code, event_type in enumerate(batch.types):
+        for name, error in declared.get(event_type, _NOTHING).items():
+            column = ErrorColumn.of(errors.get(name, [None] * len(batch)))
+            lacking = (batch.codes == code) & (column.kinds == ErrorKind.NONE)
+            if lacking.any():
+                stacked = ErrorColumn.concat([column, ErrorColumn.of([error])])
+                errors[name] = stacked.take(np.where(lacking, len(batch), np.arange(len(batch))))
+    return replace(batch, errors=errors) if errors else batch
 
 
 class UncertainInput(SingleInput):
