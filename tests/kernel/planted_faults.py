@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cepheus.engine.goals.calls import call_2
+from cepheus.kernel.calls import call_2
 from cepheus.kernel.addresses import Addresses
 from cepheus.kernel.checked import KernelFaultError
 from cepheus.kernel.compiled import compiled, entry_point

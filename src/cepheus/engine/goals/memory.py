@@ -16,12 +16,13 @@ from cepheus.engine.goals.restricting import restricting_step_behind
 from cepheus.engine.goals.store import NOWHERE, rebuild_buckets
 from cepheus.kernel.addresses import Addresses
 from cepheus.kernel.compiled import entry_point
+from cepheus.kernel.functions import FUNCTION_ADDRESSES
+from cepheus.kernel.instructions import MAX_STACK
 from cepheus.kernel.memory import address
 from cepheus.kernel.program import Words
 from cepheus.kernel.sums import LIMBS
 from cepheus.plan.interval.flatten import FlatProgram
 from cepheus.plan.interval.layout import (
-    MAX_STACK,
     AnswerField,
     At,
     Known,
@@ -54,6 +55,7 @@ class Memory(Addresses[At]):
         self._answers = 0
         for at, function in _SEAMS.items():
             self[at] = entry_point(function).address
+        self.use(At.FUNCTIONS, FUNCTION_ADDRESSES.rows)
         self.use(At.TABLE_STATE, TableState.zeros(1))
         self.use(At.POOL, _empty(1 << 12))
         self._make_buckets(1 << 8)

@@ -9,6 +9,7 @@ import numpy as np
 
 from cepheus.core.event import text_digest
 from cepheus.core.time import MIN_TIME
+from cepheus.kernel.instructions import Op
 from cepheus.kernel.program import FunctionCode, InstructionField, Words
 from cepheus.plan.interval.graph import Graph
 from cepheus.plan.interval.layout import RECORD_HEADER
@@ -21,7 +22,6 @@ from cepheus.plan.interval.program import (
     LinkField,
     NodeField,
     NodeKind,
-    Op,
     PlanField,
     RuleField,
     StepField,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from cepheus.core.time import MIN_TIME
+from cepheus.kernel.instructions import FunctionField
 from cepheus.kernel.program import InstructionField
 from cepheus.kernel.tables import Fields, cell, rows_of, run, size_of, words_at
 from cepheus.plan.interval.program import (
@@ -206,8 +207,6 @@ class AnswerField(Fields):
 FLOAT_WORD = 0
 """The function that gives the word by which a float enters an id."""
 
-MAX_STACK = 64
-
 
 class At(Fields):
     """Places in the context: addresses of arrays, and numbers that the kernel reads or changes."""
@@ -234,6 +233,7 @@ class At(Fields):
     UNRESTRICTED = cell(0)
     ABSENCE = cell(0)
     COMMIT = cell(0)
+    FUNCTIONS = rows_of(FunctionField)
     # goals
     TABLE_STATE = rows_of(TableState)
     POOL = words_at(Row, Match)

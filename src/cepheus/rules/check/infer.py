@@ -8,11 +8,10 @@ from typing import assert_never
 from cepheus.core.schema import TIME_ATTRIBUTE
 from cepheus.core.source import Span
 from cepheus.core.values import ValueType
-from cepheus.rules.check.findings import Findings
-from cepheus.rules.check.known import KnownTypes
+from cepheus.rules.check.event_types import KnownTypes
+from cepheus.rules.check.findings import IN_WORDS, Findings, line_of, text_of
 from cepheus.rules.check.scope import RuleScope
-from cepheus.rules.check.slots import FAMILY, Family, Key, Origin, Slot, Unifier
-from cepheus.rules.check.wording import IN_WORDS, line_of, text_of
+from cepheus.rules.check.type_slots import FAMILY, Family, Key, Origin, Slot, Unifier
 from cepheus.rules.expressions import (
     Aggregate,
     Arithmetic,
@@ -54,7 +53,7 @@ class Inference:
         self.undecided: list[_Sum] = []
 
     def attribute(self, type_name: str, name: str) -> Slot:
-        """Give the slot of an attribute: fixed if its type is declared, defined or in the data's schema."""
+        """The slot of an attribute: fixed if its type is declared, defined or in the data's schema."""
         key = (type_name, name)
         slot = self.slots.get(key)
         if slot is None:
@@ -102,7 +101,7 @@ class RuleInference:
         self.unifier.same(computed, slot, lambda _: Origin("computed", span))
 
     def infer(self, node: Expression, own: EventPattern | None) -> Slot:
-        """Give the slot of an expression, reporting what cannot be inside it."""
+        """The slot of an expression, reporting what cannot be inside it."""
         match node:
             case Constant(type=value_type):
                 return Slot(FAMILY[value_type], value_type)
@@ -180,7 +179,7 @@ class RuleInference:
             kind = function.kind(position)
             if kind is Kind.SAME:
                 if position:
-                    self._alike(node.arguments[0], slots[0], argument, slot, own)
+                    self._alike(function.name, node.arguments[0], slots[0], argument, slot, own)
                 continue
             # lists, which have a length, too, are values of rules over intervals alone
             self._argument(function.name, Kind.STRING if kind is Kind.SIZED else kind, argument, slot, own)
@@ -198,13 +197,13 @@ class RuleInference:
         self._need(node, slot, _NEEDED[kind], f"argument of {name}", report)
 
     def _alike(
-        self, first: Expression, first_slot: Slot, node: Expression, slot: Slot, own: EventPattern | None
+        self, name: str, first: Expression, first_slot: Slot, node: Expression, slot: Slot, own: EventPattern | None
     ) -> None:
-        if not self.unifier.same(first_slot, slot, lambda _: Origin("argument of coalesce", node.span)):
+        if not self.unifier.same(first_slot, slot, lambda _: Origin(f"argument of {name}", node.span)):
             describe = self.inference.describe
             self.inference.findings.error(
                 "argument-type",
-                f"'coalesce' takes arguments of one type: {describe(first, first_slot, own)}, "
+                f"'{name}' takes arguments of one type: {describe(first, first_slot, own)}, "
                 + describe(node, slot, own),
                 node.span,
                 "replace one of them by a value of the other's type",
