@@ -118,7 +118,7 @@ def main() -> None:
         call()
     faults: dict[str, Callable[[], object]] = {
         "another table": lambda: set_type(lanes),
-        "another context": lambda: hashed(types, 0),
+        "another context": lambda: hashed(lanes, 0),
         "beyond the end": lambda: outer(lanes, 64),
         "before the beginning": lambda: outer(lanes, -1),
         "a row too many": lambda: brief(rules, 2 * _RULE),

@@ -15,7 +15,7 @@ ENVIRONMENT = {**os.environ, "CEPHEUS_CHECKED": "1", "NUMBA_OPT": "1"}
 
 FAULTS = {
     "another table": "TypeState.FIRST (word 3) of a row in At.LANES of 64 words, which is of another table",
-    "another context": "At.HASH (word {hash}) of a row in At.TYPE_STATE of 16 words, which is of another table",
+    "another context": "At.HASH (word {hash}) of a row in At.LANES of 64 words, which is of another table",
     "beyond the end": "word 64 from 0 on is outside At.LANES of 64 words",
     "before the beginning": "word -1 from 0 on is outside At.LANES of 64 words",
     "a row too many": "BriefField.TYPE (half word 1) of an address that lies in no live array",
