@@ -55,11 +55,15 @@ def _compiled(function: F, *, inlined: bool) -> F:
 
 
 @cache
-def entry_point(function: Callable[..., int]) -> Any:
-    """Compile a function of words so that it can be called by its address; whoever keeps that must keep the result."""
+def entry_point(function: Callable[..., int], *, keep: bool = True) -> Any:
+    """Compile a function of words so that it can be called by its address; whoever keeps that must keep the result.
+
+    What sees code from outside this package must not be kept on disk: nothing tells when that code changes.
+    """
     words = len(signature(function).parameters)
     callback: Any = CFunc(function, ((types.int64,) * words, types.int64), locals={}, options={})
-    callback._cache = KernelCache(function)
+    if keep:
+        callback._cache = KernelCache(function)
     callback.compile()
     return callback
 

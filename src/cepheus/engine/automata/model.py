@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from cepheus.kernel.program import MAX_KEYS, OPERATOR_CODES, ConstraintKind, Op, PolicyCode, StepKind
+from cepheus.kernel.instructions import OPERATOR_CODES, Op
+from cepheus.kernel.program import MAX_KEYS, ConstraintKind, PolicyCode, StepKind
 from cepheus.plan.pattern.code import LoweredConstraint
 from cepheus.plan.pattern.columns import Column
 from cepheus.plan.pattern.lowered import LoweredRule, LoweredStep

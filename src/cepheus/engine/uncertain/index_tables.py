@@ -17,7 +17,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from cepheus.kernel.program import OPERATOR_CODES, ConstraintKind, IndexField, SpanField, Words
+from cepheus.kernel.instructions import OPERATOR_CODES
+from cepheus.kernel.program import ConstraintKind, IndexField, SpanField, Words
 from cepheus.kernel.tables import Fields, cell, padding, real
 from cepheus.plan.pattern.bands import LoweredBand
 from cepheus.plan.pattern.code import LoweredConstraint, float_bits

@@ -14,11 +14,10 @@ from cepheus.engine.uncertain.index_tables import (
     find_band_indexes,
     write_band_indexes,
 )
+from cepheus.kernel.instructions import OPERATOR_CODES, Instruction, Op
 from cepheus.kernel.program import (
-    OPERATOR_CODES,
     ConstraintKind,
     InstructionField,
-    Op,
     PolicyCode,
     Program,
     RuleField,
@@ -28,7 +27,7 @@ from cepheus.kernel.program import (
 )
 from cepheus.kernel.tables import Fields, cell, padding, real
 from cepheus.plan.pattern.bands import LoweredBand, LoweredTerm
-from cepheus.plan.pattern.code import Instruction, LoweredConstraint
+from cepheus.plan.pattern.code import LoweredConstraint
 from cepheus.plan.pattern.content_index import Listener
 from cepheus.plan.pattern.flatten import column_listeners, flatten
 from cepheus.plan.pattern.layouts import DOUBT, ERROR_MARKS
