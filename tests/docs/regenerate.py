@@ -1,4 +1,4 @@
-"""Let the documentation follow the code: outputs of commands, the errors page, the table of functions, the pictures.
+"""Let the documentation follow the code: outputs of commands, the errors page, tables, the pictures.
 
 Run it as a script, then read the difference before you commit it.
 """
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from blocks import PAGES, ROOT, blocks, prepare, run, steps
 from error_page import PAGE, error_page
-from function_table import TABLE, function_table
+from function_table import AGGREGATE_TABLE, TABLE, aggregate_table, function_table
 
 
 def regenerate_outputs(page: Path) -> None:
@@ -58,6 +58,7 @@ def main() -> None:
     """Regenerate everything, or only the pages named."""
     PAGE.write_text(error_page(), encoding="utf-8")
     TABLE.write_text(function_table(), encoding="utf-8")
+    AGGREGATE_TABLE.write_text(aggregate_table(), encoding="utf-8")
     wanted = [Path(name).resolve() for name in sys.argv[1:]]
     for page in wanted or PAGES:
         regenerate_outputs(page)

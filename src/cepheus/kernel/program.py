@@ -216,16 +216,17 @@ class PolicyCode(IntEnum):
 
 
 class FunctionCode(IntEnum):
-    """Aggregate functions."""
+    """The forms of aggregates; to the last two is added which of the functions of all members is meant."""
 
     COUNT = 0
     SUM = 1
     AVG = 2
     MIN = 3
     MAX = 4
-    STDDEV = 5
-    FIRST = 6
-    LAST = 7
+    FIRST = 5
+    LAST = 6
+    OVER_NUMBERS = 64
+    OVER_WORDS = 128
 
 
 class OutputField(IntEnum):

@@ -217,16 +217,3 @@ def takes_undefined(name: str) -> bool:
     (True, False)
     """
     return name in FUNCTIONS and Kind.SAME in FUNCTIONS[name].arguments
-
-
-AGGREGATES: dict[str, str] = {
-    "avg": "Avg",
-    "sum": "Sum",
-    "count": "Count",
-    "min": "Min",
-    "max": "Max",
-    "stddev": "Stddev",
-    "first": "First",
-    "last": "Last",
-}
-"""Aggregate functions: lower-case name to the canonical one."""

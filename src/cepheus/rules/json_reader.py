@@ -9,6 +9,7 @@ from cepheus.core.errors import EventError, RuleError
 from cepheus.core.schema import Attribute, EventType
 from cepheus.core.time import MAX_TIME
 from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType
+from cepheus.rules.aggregates import aggregate_names
 from cepheus.rules.belief.json_form import read_belief
 from cepheus.rules.expressions import (
     Aggregate,
@@ -26,7 +27,7 @@ from cepheus.rules.expressions import (
     Scope,
     Within,
 )
-from cepheus.rules.functions import AGGREGATES, FUNCTIONS
+from cepheus.rules.functions import FUNCTIONS
 from cepheus.rules.interval.json_form import read_interval_rule, read_knowledge
 from cepheus.rules.interval.model import Knowledge
 from cepheus.rules.json_fields import (
@@ -216,7 +217,7 @@ def _aggregate(value: object, path: str) -> Aggregate:
     node.one_of("kind", ("aggregate",))
     node.only("kind", "function", "event", "value", "scope")
     return Aggregate(
-        node.one_of("function", AGGREGATES.values()),
+        node.one_of("function", aggregate_names()),
         node.read("event", _event),
         node.maybe("value", _expression),
         node.read("scope", _scope),

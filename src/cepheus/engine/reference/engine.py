@@ -29,6 +29,7 @@ from cepheus.engine.reference.situation import Deployed as _Deployed
 from cepheus.engine.reference.situation import Match as _Match
 from cepheus.engine.reference.situation import Stored as _Stored
 from cepheus.engine.reference.snapshot import read, stored_to_json
+from cepheus.rules.aggregates import Form, aggregate_named
 from cepheus.rules.check.wording import text_of
 from cepheus.rules.expressions import Between, Constraint, Scope, Within
 from cepheus.rules.json_form import to_json
@@ -306,8 +307,9 @@ class ReferenceEngine:
                     law = None if step.value is None else law_of_value(step.value, situation, self._calculus)
                     members.append(Member(probability, value, law))
                     sources.append(situation.under_test)
-        if step.function in ("First", "Last") and sources:
-            taken, *others = sources if step.function == "Last" else sources[::-1]
+        form = aggregate_named(step.function).form
+        if form.is_end and sources:
+            taken, *others = sources if form is Form.LAST else sources[::-1]
             self._note_choice(taken, others)
         members.reverse()
         return compute_aggregate(step.function, members, self._calculus)

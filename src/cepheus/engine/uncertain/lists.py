@@ -11,7 +11,8 @@ from cepheus.engine.lowered.outlet import Found
 from cepheus.engine.uncertain.others import OtherErrors
 from cepheus.engine.uncertain.state import Of, WorthTable
 from cepheus.engine.uncertain.weighed import HEADER_WORDS, MEMBER_WORDS, WEIGHED, ListField, MemberField
-from cepheus.kernel.program import FunctionCode, Words
+from cepheus.kernel.program import Words
+from cepheus.plan.aggregates import aggregate_of
 from cepheus.plan.pattern.code import float_bits
 from cepheus.uncertainty.aggregates import Member, compute_aggregate
 from cepheus.uncertainty.calculus import Calculus
@@ -76,7 +77,7 @@ class Lists:
         return ErrorColumn.of(made)
 
     def _computed(self, words: Words, others: OtherErrors) -> tuple[int | float, Distribution]:
-        function = FunctionCode(words[ListField.FUNCTION]).name.capitalize()
+        function = aggregate_of(int(words[ListField.FUNCTION])).name
         records = words[HEADER_WORDS:].reshape(-1, MEMBER_WORDS)
         numbers = records.view(np.float64)
         members, listed = [], others.listed

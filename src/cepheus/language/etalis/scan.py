@@ -10,7 +10,8 @@ from lark import Token
 from cepheus.core.errors import Diagnostic
 from cepheus.core.source import Source, Span
 from cepheus.language.tesla.scan import Lexeme, span_of
-from cepheus.rules.functions import AGGREGATES, FUNCTIONS
+from cepheus.rules.aggregates import AGGREGATES
+from cepheus.rules.functions import FUNCTIONS
 
 MAX_NESTING = 100
 """How deep parentheses may nest, so that no pass over the model runs out of stack."""

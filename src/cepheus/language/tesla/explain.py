@@ -11,7 +11,8 @@ from cepheus.language.tesla.expected import expected
 from cepheus.language.tesla.habits import NO_CHOICE, habit
 from cepheus.language.tesla.scan import span_of
 from cepheus.language.tesla.situation import Situation, situation_of
-from cepheus.rules.functions import AGGREGATES, FUNCTIONS
+from cepheus.rules.aggregates import aggregate_names
+from cepheus.rules.functions import FUNCTIONS
 
 _CLAUSES = frozenset({"WHERE", "CONSUMING", "MIN", "$END", "SEMICOLON", "_AND", "COMMA", "RPAR"})
 _POLICIES = frozenset({"EACH", "LAST", "FIRST"})
@@ -63,7 +64,7 @@ def _unknown_call(situation: Situation, source: Source) -> Diagnostic:
     if (situation.open or situation.in_where) and (elsewhere := _from_elsewhere(situation)):
         return Diagnostic("function", f"there is no function '{name}'", span, elsewhere)
     if situation.open:
-        close = did_you_mean(name, [*FUNCTIONS, *AGGREGATES.values()])
+        close = did_you_mean(name, [*FUNCTIONS, *aggregate_names()])
         return Diagnostic(
             "function", f"there is no function '{name}'", span, close or f"there are {', '.join(FUNCTIONS)}"
         )

@@ -12,7 +12,8 @@ from lark.lexer import PatternStr, TerminalDef
 from cepheus.core.errors import Diagnostic
 from cepheus.core.source import Source, Span
 from cepheus.language.tesla.scan_beliefs import classify_beliefs
-from cepheus.rules.functions import AGGREGATES, FUNCTIONS
+from cepheus.rules.aggregates import AGGREGATES
+from cepheus.rules.functions import FUNCTIONS
 
 MAX_NESTING = 100
 """How deep parentheses and expressions may nest, so that no pass over the model runs out of stack."""

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from cepheus.core.lists import distinct, value_key
+from cepheus.plan.aggregates import code_of
 from cepheus.plan.interval.atoms import atom_node
 from cepheus.plan.interval.coder import Coder
 from cepheus.plan.interval.constructs import IntervalConstruct, not_in_kernel, unsupported
-from cepheus.plan.interval.flatten import FUNCTION_CODES
 from cepheus.plan.interval.graph import Graph
 from cepheus.plan.interval.program import ConditionKind, NodeKind
 from cepheus.plan.interval.specs import ConditionSpec, NodeSpec
+from cepheus.rules.aggregates import Form, aggregate_named
 from cepheus.rules.expressions import Constant, Parameter
 from cepheus.rules.functions import LIST_DISTINCT
 from cepheus.rules.interval.conditions import Conditions
@@ -146,7 +147,9 @@ class ConditionWriter:
 
     def _aggregated(self, condition: Aggregated, names: list[str], sure: set[str]) -> list[ConditionSpec]:
         """Give the condition that computes an aggregate; its members are kept in a table of their own."""
-        if condition.function not in FUNCTION_CODES:
+        record = aggregate_named(condition.function)
+        function = None if record.form is Form.OVER_WORDS else code_of(record)  # values are of many types here
+        if function is None:
             raise not_in_kernel(condition.function, condition.span)
         atom, free = atom_node(self._graph, condition.atom)
         met = [(place, name) for place, name in enumerate(free) if name in names and not is_hidden(name)]
@@ -168,7 +171,7 @@ class ConditionWriter:
             keys,
             binds,
             node=number,
-            function=condition.function,
+            function=function,
         )
         self._graph.deepest = max(self._graph.deepest, result + 1 + len(binds))
         if condition.variable not in names:

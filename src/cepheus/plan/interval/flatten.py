@@ -9,7 +9,7 @@ import numpy as np
 
 from cepheus.core.event import text_digest
 from cepheus.core.time import MIN_TIME
-from cepheus.kernel.program import FunctionCode, Words
+from cepheus.kernel.program import Words
 from cepheus.plan.interval.graph import Graph
 from cepheus.plan.interval.layout import RECORD_HEADER
 from cepheus.plan.interval.program import (
@@ -29,18 +29,6 @@ from cepheus.plan.interval.program import (
 )
 from cepheus.plan.interval.specs import ConditionSpec, NodeSpec
 from cepheus.plan.interval.tables import TableSpec, outlives, tag_words, width_of
-
-FUNCTION_CODES = {
-    "Count": FunctionCode.COUNT,
-    "Sum": FunctionCode.SUM,
-    "Avg": FunctionCode.AVG,
-    "Min": FunctionCode.MIN,
-    "Max": FunctionCode.MAX,
-    "Stddev": FunctionCode.STDDEV,
-    "First": FunctionCode.FIRST,
-    "Last": FunctionCode.LAST,
-}
-"""Aggregate functions as the kernel knows them."""
 
 
 def guard_reads(graph: Graph, spec: NodeSpec) -> list[tuple[int, int]] | None:
@@ -293,7 +281,7 @@ class Flattener:
             elif spec.kind is ConditionKind.AGGREGATE:
                 row[ConditionField.TABLE] = placed.tables[spec.node][0]
                 row[ConditionField.NODE] = first + placed.graph.nodes[spec.node].left
-                row[ConditionField.FUNCTION] = FUNCTION_CODES[spec.function]
+                row[ConditionField.FUNCTION] = spec.function
             self._conditions.add(row)
         return begin, len(self._conditions)
 

@@ -13,11 +13,11 @@ from cepheus.core.values import ValueType
 from cepheus.kernel.program import (
     MAX_KEYS,
     MAX_POSITIONS,
-    FunctionCode,
     PolicyCode,
     StepKind,
     ValueKind,
 )
+from cepheus.plan.aggregates import code_of
 from cepheus.plan.pattern.bands import (
     Band,
     LoweredBand,
@@ -33,6 +33,7 @@ from cepheus.plan.pattern.columns import ColumnKey, SharedColumns
 from cepheus.plan.pattern.constructs import Construct, not_lowered, unsupported
 from cepheus.plan.pattern.layouts import TypeLayout
 from cepheus.plan.pattern.lowered import UNLIMITED, LoweredOutput, LoweredRule, LoweredStep
+from cepheus.rules.aggregates import Form, aggregate_named
 from cepheus.rules.expressions import (
     AttributeRef,
     Between,
@@ -48,22 +49,6 @@ from cepheus.rules.resolve import Absent, Choose, Compute, Require, ResolvedRule
 from cepheus.rules.walk import transform, walk
 
 _POLICIES = {Policy.EACH: PolicyCode.EACH, Policy.LAST: PolicyCode.LAST, Policy.FIRST: PolicyCode.FIRST}
-_FUNCTIONS = {
-    "Count": FunctionCode.COUNT,
-    "Sum": FunctionCode.SUM,
-    "Avg": FunctionCode.AVG,
-    "Min": FunctionCode.MIN,
-    "Max": FunctionCode.MAX,
-    "Stddev": FunctionCode.STDDEV,
-    "First": FunctionCode.FIRST,
-    "Last": FunctionCode.LAST,
-}
-_RUNNING = ("Count", "Sum", "Avg")
-_OF_LISTS = ("Min", "Max")
-"""Functions of uncertain values that ask for all of them, not only for their sum or one of them."""
-
-_OPEN = ("Stddev",)
-"""Functions that have no closed form if anything is uncertain."""
 
 
 def lower_rule(shared: SharedColumns, rule: ResolvedRule, schema: Schema, fed: Mapping[str, int]) -> LoweredRule:
@@ -311,15 +296,17 @@ class _RuleLowering:
         )
 
     def _compute(self, step: Compute) -> LoweredStep:
-        if step.function not in _FUNCTIONS:
-            raise not_lowered("aggregate", step.function, step.scope.span if step.value is None else step.value.span)
+        record = aggregate_named(step.function)
+        function = code_of(record)
+        if function is None:
+            raise not_lowered("aggregate", record.name, step.scope.span if step.value is None else step.value.span)
         window, reference, other, reach = self._scope(step.scope)
         self._own_type = step.type
         kind, slot, code, value_type = self._value(step)
         error_slot = self._value_error(step)
         weighed = self._weighs(step, error_slot)
         running = (
-            step.function in _RUNNING
+            record.form.is_sum
             and not weighed
             and other < 0
             and reference == 0
@@ -345,7 +332,7 @@ class _RuleLowering:
             keys=keys,
             since=since,
             consumed=self._marks.get(step.type, (-1, 0)),
-            function=_FUNCTIONS[step.function],
+            function=function,
             value_kind=kind,
             value_slot=slot,
             value_code=code,
@@ -362,15 +349,15 @@ class _RuleLowering:
         """Tell whether the members of an aggregate must be weighed one by one."""
         self._own_type = step.type
         unsure = step.type in self._shared.doubted or bool(self._sharp(step.constraints)[1])
-        if (unsure or error_slot >= 0) and step.function in _OPEN:
+        if (unsure or error_slot >= 0) and not aggregate_named(step.function).form.is_closed:
             raise unsupported(Construct.UNCERTAIN_FORMS, None if step.value is None else step.value.span)
-        return unsure or (error_slot >= 0 and step.function in _OF_LISTS)
+        return unsure or (error_slot >= 0 and aggregate_named(step.function).form.is_extreme)
 
     def _value_error(self, step: Compute) -> int:
         """Give the slot of the error of what is aggregated; -1 if the aggregate is certain."""
         value = step.value
         self._own_type = step.type
-        if value is None or not self._shared.uncertain or step.function == "Count":
+        if value is None or not self._shared.uncertain or aggregate_named(step.function).form is Form.COUNT:
             return -1
         if not blurred(value, self._is_uncertain):
             return -1
@@ -383,12 +370,13 @@ class _RuleLowering:
         if step.value is None:
             return ValueKind.NONE, -1, (), ValueType.INT
         code, value_type = self._coder.expression(step.value)
-        if value_type is ValueType.STRING and step.function in ("Min", "Max"):
+        record = aggregate_named(step.function)
+        if value_type is ValueType.STRING and record.form.is_extreme:
             raise unsupported(Construct.EXTREMES_OF_TEXTS, step.value.span)
+        if value_type is None and not record.form.is_closed:
+            raise unsupported(Construct.UNTOLD_TYPES, step.value.span)
         kind = ValueKind.FLOAT if value_type is ValueType.FLOAT else ValueKind.INT
-        result = {"Count": ValueType.INT, "Avg": ValueType.FLOAT, "Stddev": ValueType.FLOAT}.get(
-            step.function, value_type
-        )
+        result = value_type if record.result is None else record.result
         if isinstance(step.value, AttributeRef) and step.value.event is None:
             place = self._locate(None, step.value.name)
             if not place.optional:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from cepheus.core.errors import did_you_mean
 from cepheus.core.schema import RESERVED, TIME_ATTRIBUTE
 from cepheus.core.values import ValueType
+from cepheus.rules.aggregates import AGGREGATES, aggregate_named, aggregate_names
 from cepheus.rules.check.calls import check_call, place_of_name
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.check.known import KnownTypes
 from cepheus.rules.check.scope import RuleScope
 from cepheus.rules.check.wording import find_name, text_of
 from cepheus.rules.expressions import Aggregate, AttributeRef, Call
-from cepheus.rules.functions import AGGREGATES
 
 _NULLS = ("null", "none", "nil")
 _NULL_HINT = "coalesce(x, -1) = -1 asks whether x is undefined, x = x whether it is not"
@@ -78,13 +78,15 @@ def _attribute(node: AttributeRef, type_name: str, known: KnownTypes, findings: 
 
 
 def _aggregate(node: Aggregate, findings: Findings) -> None:
-    if node.function not in AGGREGATES.values():
-        hint = did_you_mean(node.function, AGGREGATES.values()) or f"there are {', '.join(AGGREGATES.values())}"
+    names = aggregate_names()
+    if node.function not in names:
+        hint = did_you_mean(node.function, names) or f"there are {', '.join(names)}"
         findings.error("unknown-aggregate", f"there is no aggregate '{node.function}'", place_of_name(node), hint)
-    elif node.value is None and node.function != "Count":
+    elif node.value is None and aggregate_named(node.function).needs_value:
+        without = " and ".join(record.name for record in AGGREGATES.values() if not record.needs_value)
         findings.error(
             "aggregate-value",
-            f"{node.function} needs a value of the events it runs over; only Count goes without",
+            f"{node.function} needs a value of the events it runs over; only {without} goes without",
             node.span,
             f"write '{node.function}({node.event.type}(..).attribute ..)'",
         )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from cepheus.core.errors import did_you_mean
 from cepheus.core.source import Span
+from cepheus.rules.aggregates import AGGREGATES
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.check.regexes import check_regex
 from cepheus.rules.check.wording import find_name
 from cepheus.rules.expressions import Aggregate, Call
-from cepheus.rules.functions import AGGREGATES, FUNCTIONS
+from cepheus.rules.functions import FUNCTIONS
 
 
 def check_call(node: Call, findings: Findings) -> None:
@@ -17,9 +18,8 @@ def check_call(node: Call, findings: Findings) -> None:
     if function is None:
         hint = did_you_mean(node.function, FUNCTIONS)
         if node.function in AGGREGATES:
-            hint = (
-                f"the aggregate is written '{AGGREGATES[node.function]}(Event(..).attribute within 5 min from Event)'"
-            )
+            name = AGGREGATES[node.function].name
+            hint = f"the aggregate is written '{name}(Event(..).attribute within 5 min from Event)'"
         findings.error("unknown-function", f"there is no function '{node.function}'", place_of_name(node), hint)
         return
     expected, found = len(function.arguments), len(node.arguments)

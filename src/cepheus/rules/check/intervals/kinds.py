@@ -8,6 +8,7 @@ from typing import assert_never
 
 from cepheus.core.schema import EventType
 from cepheus.core.values import Value, ValueType, type_of
+from cepheus.rules.aggregates import aggregate_named
 from cepheus.rules.expressions import Arithmetic, Call, Constant, Expression, Negative, Parameter
 from cepheus.rules.functions import FUNCTIONS, TERMS, function_of
 from cepheus.rules.interval.model import (
@@ -240,11 +241,8 @@ def _settle(found: Kinds, variable: str, kind: ValueType | None) -> None:
 
 
 def _of_aggregate(function: str, value: Expression | None, found: Kinds) -> ValueType | None:
-    if function == "Count":
-        return ValueType.INT
-    if function in ("Avg", "Stddev"):
-        return ValueType.FLOAT
-    return None if value is None else kind_of(value, found)
+    result = aggregate_named(function).result
+    return result if result is not None or value is None else kind_of(value, found)
 
 
 def _of_column(relation: Relation, place: int) -> ValueType | None:
