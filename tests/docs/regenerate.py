@@ -11,7 +11,7 @@ from pathlib import Path
 
 from blocks import PAGES, ROOT, blocks, prepare, run, steps
 from error_page import PAGE, error_page
-from function_table import AGGREGATE_TABLE, TABLE, aggregate_table, function_table
+from function_table import tables
 
 
 def regenerate_outputs(page: Path) -> None:
@@ -57,8 +57,8 @@ def regenerate_pictures() -> None:
 def main() -> None:
     """Regenerate everything, or only the pages named."""
     PAGE.write_text(error_page(), encoding="utf-8")
-    TABLE.write_text(function_table(), encoding="utf-8")
-    AGGREGATE_TABLE.write_text(aggregate_table(), encoding="utf-8")
+    for file, text in tables().items():
+        file.write_text(text, encoding="utf-8")
     wanted = [Path(name).resolve() for name in sys.argv[1:]]
     for page in wanted or PAGES:
         regenerate_outputs(page)

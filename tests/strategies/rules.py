@@ -34,11 +34,11 @@ from cepheus.rules.model import (
     Negation,
     Pattern,
     PatternItem,
-    Policy,
     Rule,
     RuleSet,
     Selection,
 )
+from cepheus.rules.policies import Policy
 
 _KEYWORD_LIST = """
     rule define from where consuming min probability event timestamp

@@ -49,11 +49,11 @@ from cepheus.rules.model import (
     Negation,
     Pattern,
     PatternItem,
-    Policy,
     Rule,
     RuleSet,
     Selection,
 )
+from cepheus.rules.policies import Policy
 
 VERSION = 1
 """Version of the JSON form that is written and read."""

@@ -29,7 +29,8 @@ from cepheus.rules.expressions import (
     Scope,
     Within,
 )
-from cepheus.rules.model import Aggregation, Assignment, Negation, Pattern, Policy, Rule, Selection
+from cepheus.rules.model import Aggregation, Assignment, Negation, Pattern, Rule, Selection
+from cepheus.rules.policies import Policy
 from cepheus.rules.walk import transform, walk
 
 

@@ -20,7 +20,8 @@ from cepheus.rules.expressions import (
     Expression,
     Within,
 )
-from cepheus.rules.model import Aggregation, Assignment, Pattern, Policy, Rule, RuleSet, Selection
+from cepheus.rules.model import Aggregation, Assignment, Pattern, Rule, RuleSet, Selection
+from cepheus.rules.policies import Policy
 
 ONE = Constant(1, ValueType.INT)
 WINDOW = Within(1_000_000, "X")

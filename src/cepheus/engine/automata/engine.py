@@ -33,6 +33,7 @@ from cepheus.engine.automata.snapshot import (
 )
 from cepheus.engine.automata.state import In, InstanceLane, Instances, InstanceTable, Shortage
 from cepheus.engine.automata.tables import flatten_automata
+from cepheus.engine.base.capabilities import AUTOMATA
 from cepheus.engine.base.limits import DEFAULT_LIMIT
 from cepheus.engine.base.snapshot import restoring, wrong_content
 from cepheus.engine.base.ties import TieCounts
@@ -43,6 +44,8 @@ from cepheus.kernel.memory import At, address
 from cepheus.kernel.program import Program, Words
 from cepheus.kernel.state import Status
 from cepheus.kernel.strings import StringTable
+from cepheus.plan.pattern.constructs import require_rules
+from cepheus.rules.model import RuleSet
 
 
 class AutomataEngine(ColumnsEngine):
@@ -82,6 +85,7 @@ class AutomataEngine(ColumnsEngine):
         return int((lanes[:, InstanceLane.NEXT] - lanes[:, InstanceLane.FIRST]).sum())
 
     def _deploy(self, rules: Sequence[DeployedRule]) -> None:
+        require_rules(AUTOMATA, RuleSet.of(deployed.rule for deployed in rules))
         super()._deploy(rules)
         columns = {column.index: column for column in self._lowering.columns.values()}
         for deployed in rules:

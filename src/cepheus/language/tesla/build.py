@@ -16,7 +16,8 @@ from cepheus.language.tesla.build_expressions import Children
 from cepheus.language.tesla.literals import read_count, read_number
 from cepheus.rules.belief.model import Belief
 from cepheus.rules.expressions import Aggregate, AttributeRef, Comparison, EventPattern, Expression, Parameter, Within
-from cepheus.rules.model import Aggregation, Assignment, ErrorDeclaration, Negation, Pattern, Policy, Rule, Selection
+from cepheus.rules.model import Aggregation, Assignment, ErrorDeclaration, Negation, Pattern, Rule, Selection
+from cepheus.rules.policies import Policy
 from cepheus.rules.walk import walk
 
 Statement = Rule | EventType | ErrorDeclaration | Belief

@@ -9,11 +9,12 @@ from cepheus.core.lists import distinct, value_key
 from cepheus.plan.aggregates import code_of
 from cepheus.plan.interval.atoms import atom_node
 from cepheus.plan.interval.coder import Coder
-from cepheus.plan.interval.constructs import IntervalConstruct, not_in_kernel, unsupported
+from cepheus.plan.interval.constructs import GOALS, IntervalConstruct, unsupported
 from cepheus.plan.interval.graph import Graph
 from cepheus.plan.interval.program import ConditionKind, NodeKind
 from cepheus.plan.interval.specs import ConditionSpec, NodeSpec
-from cepheus.rules.aggregates import Form, aggregate_named
+from cepheus.plan.support import require
+from cepheus.rules.aggregates import aggregate_named
 from cepheus.rules.expressions import Constant, Parameter
 from cepheus.rules.functions import LIST_DISTINCT
 from cepheus.rules.interval.conditions import Conditions
@@ -148,9 +149,9 @@ class ConditionWriter:
     def _aggregated(self, condition: Aggregated, names: list[str], sure: set[str]) -> list[ConditionSpec]:
         """Give the condition that computes an aggregate; its members are kept in a table of their own."""
         record = aggregate_named(condition.function)
-        function = None if record.form is Form.OVER_WORDS else code_of(record)  # values are of many types here
-        if function is None:
-            raise not_in_kernel(condition.function, condition.span)
+        require(GOALS, record, condition.span)
+        function = code_of(record)
+        assert function is not None
         atom, free = atom_node(self._graph, condition.atom)
         met = [(place, name) for place, name in enumerate(free) if name in names and not is_hidden(name)]
         if any(name in names and name not in sure for name in (*(name for _, name in met), condition.variable)):

@@ -30,9 +30,10 @@ from cepheus.plan.pattern.bands import (
 )
 from cepheus.plan.pattern.code import Coder, Instruction, LoweredConstraint, Place, place_of_time
 from cepheus.plan.pattern.columns import ColumnKey, SharedColumns
-from cepheus.plan.pattern.constructs import Construct, not_lowered, unsupported
+from cepheus.plan.pattern.constructs import COMPILED, Construct, unsupported
 from cepheus.plan.pattern.layouts import TypeLayout
 from cepheus.plan.pattern.lowered import UNLIMITED, LoweredOutput, LoweredRule, LoweredStep
+from cepheus.plan.support import require
 from cepheus.rules.aggregates import Form, aggregate_named
 from cepheus.rules.expressions import (
     AttributeRef,
@@ -44,11 +45,8 @@ from cepheus.rules.expressions import (
     Scope,
     Within,
 )
-from cepheus.rules.model import Policy
 from cepheus.rules.resolve import Absent, Choose, Compute, Require, ResolvedRule, needed_aggregates, needs
 from cepheus.rules.walk import transform, walk
-
-_POLICIES = {Policy.EACH: PolicyCode.EACH, Policy.LAST: PolicyCode.LAST, Policy.FIRST: PolicyCode.FIRST}
 
 
 def lower_rule(shared: SharedColumns, rule: ResolvedRule, schema: Schema, fed: Mapping[str, int]) -> LoweredRule:
@@ -237,8 +235,8 @@ class _RuleLowering:
         return tuple(lowered for constraint in constraints for lowered in self._coder.constraint(constraint))
 
     def _choose(self, step: Choose) -> LoweredStep:
-        if step.policy not in _POLICIES:
-            raise not_lowered("policy", step.policy.value, step.window.span)
+        require(COMPILED, step.policy, step.window.span)
+        most = step.policy.most(step.count)
         self._back[step.name] = min(self._back[step.window.reference] + step.window.duration, MAX_TIME)
         self._parents[step.name] = step.window.reference
         column, keys, residual, since, blurs = self._enter(
@@ -248,8 +246,8 @@ class _RuleLowering:
             StepKind.CHOOSE,
             position=self._positions[step.name],
             column=column,
-            policy=_POLICIES[step.policy],
-            count=self._count(step),
+            policy=PolicyCode[step.policy.name],
+            count=UNLIMITED if most is None else most,
             window=step.window.duration,
             reference=self._positions[step.window.reference],
             constraints=residual,
@@ -259,12 +257,6 @@ class _RuleLowering:
             type=self._shared.layout(step.type).index,
             bands=blurs,
         )
-
-    @staticmethod
-    def _count(step: Choose) -> int:
-        if step.policy is Policy.EACH:
-            return UNLIMITED
-        return 1 if step.count is None else step.count
 
     def _scope(self, scope: Scope) -> tuple[int, int, int, int]:
         """Give window, both references and how far back the scope reaches."""
@@ -297,9 +289,9 @@ class _RuleLowering:
 
     def _compute(self, step: Compute) -> LoweredStep:
         record = aggregate_named(step.function)
+        require(COMPILED, record, step.scope.span if step.value is None else step.value.span)
         function = code_of(record)
-        if function is None:
-            raise not_lowered("aggregate", record.name, step.scope.span if step.value is None else step.value.span)
+        assert function is not None
         window, reference, other, reach = self._scope(step.scope)
         self._own_type = step.type
         kind, slot, code, value_type = self._value(step)
