@@ -11,7 +11,7 @@ from pathlib import Path
 
 from blocks import PAGES, ROOT, blocks, prepare, run, steps
 from error_page import PAGE, error_page
-from function_table import tables
+from record_tables import tables
 
 
 def regenerate_outputs(page: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from error_page import PAGE, Case, cases, codes_in_source, error_page, findings
-from function_table import tables
+from record_tables import tables
 
 ALL = cases()
 

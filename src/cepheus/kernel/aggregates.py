@@ -46,9 +46,16 @@ class OverWords(IntEnum):
     CountDistinct = 0
 
 
+@inlined
+def is_zero_of_nothing(function: int) -> bool:
+    """Whether an aggregate of no members is 0; of the functions of all members the last bit tells."""
+    return function <= FunctionCode.SUM or (function >= FunctionCode.OVER_NUMBERS and function & 1 == 1)
+
+
 @compiled
-def over_numbers(function: int, values: Floats, total: float) -> float:
+def over_numbers(code: int, values: Floats, total: float) -> float:
     """An aggregate of at least one member, not finite if undefined; it may overwrite them. ``total`` is their sum."""
+    function = (code - FunctionCode.OVER_NUMBERS) >> 1
     if function == OverNumbers.Stddev:
         return _deviation(values, total / len(values))
     if function == OverNumbers.Median:
@@ -57,8 +64,9 @@ def over_numbers(function: int, values: Floats, total: float) -> float:
 
 
 @compiled
-def over_words(function: int, values: Words) -> tuple[int, bool]:
+def over_words(code: int, values: Words) -> tuple[int, bool]:
     """An aggregate of at least one member, and whether it is defined; it may overwrite them."""
+    function = (code - FunctionCode.OVER_WORDS) >> 1
     if function == OverWords.CountDistinct:
         return _distinct(values), True
     return 0, False
@@ -181,8 +189,8 @@ def _finish_floats(context: int, step: int, values: Floats) -> None:
 
 @compiled
 def empty_aggregate(context: int, step: int) -> None:
-    """Give the aggregate of nothing: 0 for Count and Sum, undefined for the others."""
-    _give(context, fixed(step, StepField.RESULT), 0, fixed(step, StepField.FUNCTION) <= FunctionCode.SUM)
+    """The aggregate of nothing: 0 or undefined."""
+    _give(context, fixed(step, StepField.RESULT), 0, is_zero_of_nothing(fixed(step, StepField.FUNCTION)))
 
 
 @compiled
@@ -241,7 +249,7 @@ def scanned_aggregate(context: int, step: int, lane: int, start: int, end: int) 
 
 @compiled
 def _collect(context: int, step: int, lane: int, first: int, last: int, count: int) -> Floats:
-    """Give the members' values as floats."""
+    """The members' values as floats."""
     row = lane_at(context, lane)
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
     integers = fixed(step, StepField.VALUE_KIND) == ValueKind.INT
@@ -278,7 +286,7 @@ def _over_members(context: int, step: int, lane: int, first: int, last: int, cou
         empty_aggregate(context, step)
     elif function >= FunctionCode.OVER_WORDS:
         words = _collect_words(context, step, lane, first, last, count)
-        result, defined = over_words(function - FunctionCode.OVER_WORDS, words)
+        result, defined = over_words(function, words)
         _give(context, at, result, defined)
     else:
         values = _collect(context, step, lane, first, last, count)
@@ -286,4 +294,4 @@ def _over_members(context: int, step: int, lane: int, first: int, last: int, cou
             total = read_float(fixed(context, At.SCAN_SUM))
         else:
             total = sum_floats(values, count, np.empty(_PARTIALS, np.float64))
-        _give_float(context, at, over_numbers(function - FunctionCode.OVER_NUMBERS, values, total))
+        _give_float(context, at, over_numbers(function, values, total))

@@ -216,7 +216,7 @@ class PolicyCode(IntEnum):
 
 
 class FunctionCode(IntEnum):
-    """The forms of aggregates; to the last two is added which of the functions of all members is meant."""
+    """The forms of aggregates; added to the last two: twice the number of a function, and 1 if it is 0 of nothing."""
 
     COUNT = 0
     SUM = 1

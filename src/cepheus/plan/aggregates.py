@@ -28,14 +28,15 @@ def code_of(record: AggregateFunction) -> int | None:
 
     >>> from cepheus.rules.aggregates import aggregate_named
     >>> code_of(aggregate_named("Sum")), code_of(aggregate_named("Median"))
-    (1, 65)
+    (1, 66)
     """
     functions = _FUNCTIONS.get(record.form)
     if functions is None:
         return int(_CODES[record.form])
-    if record.name not in functions.__members__:
+    if record.name not in functions.__members__ or record.of_nothing not in (None, 0):
         return None
-    return int(_CODES[record.form]) + functions[record.name]
+    zero = 0 if record.of_nothing is None else 1  # the last bit tells what it is of nothing
+    return int(_CODES[record.form]) + 2 * functions[record.name] + zero
 
 
 def aggregate_of(code: int) -> AggregateFunction:

@@ -122,7 +122,7 @@ class RuleSet:
 
     @classmethod
     def of(cls, rules: Iterable[AnyRule], beliefs: tuple[Belief, ...] = ()) -> RuleSet:
-        """Give a set of rules of either family."""
+        """A set of rules of either family."""
         rules = tuple(rules)
         return cls(
             rules=tuple(rule for rule in rules if isinstance(rule, Rule)),

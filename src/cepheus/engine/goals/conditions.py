@@ -21,7 +21,7 @@ from cepheus.engine.goals.machine import (
 )
 from cepheus.engine.goals.matches import copy_words, loaded_match, node_at, parts_of, tag_of, value_of
 from cepheus.engine.goals.store import NOWHERE, has_keys, is_sought, newer_row, oldest_row, row_at
-from cepheus.kernel.aggregates import over_numbers
+from cepheus.kernel.aggregates import is_zero_of_nothing, over_numbers
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.lanes import before
 from cepheus.kernel.memory import fixed, peek, poke, poke_float, signed, table
@@ -238,7 +238,8 @@ def _aggregate(context: int, condition: int) -> int:
         poke(stack, 0, total)
         return _INT if fits else 0
     if count == 0:
-        return 0
+        poke_float(stack, 0, 0.0)
+        return _FLOAT if is_zero_of_nothing(function) else 0
     result = read_float(limbs)
     if not exact:
         values = _collect(context, condition, first, tag_words, count, True)
@@ -247,7 +248,7 @@ def _aggregate(context: int, condition: int) -> int:
         result /= count
     elif function >= FunctionCode.OVER_NUMBERS:
         values = _collect(context, condition, first, tag_words, count, False)
-        result = over_numbers(function - FunctionCode.OVER_NUMBERS, values, result)
+        result = over_numbers(function, values, result)
     poke_float(stack, 0, result)
     return _FLOAT if math.isfinite(result) else 0
 

@@ -122,7 +122,7 @@ class SharedColumns:
         return self.parted or bool(self.widened)
 
     def _alike(self, start: tuple[str, str]) -> list[tuple[str, str]]:
-        """Give an attribute and all that are compared with it, directly or through others."""
+        """An attribute and all that are compared with it, directly or through others."""
         found, waiting = {start: None}, [start]
         while waiting:
             fresh = [other for other in self.compared.get(waiting.pop(), ()) if other not in found]

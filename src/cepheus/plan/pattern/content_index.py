@@ -116,7 +116,7 @@ class _Span:
     rest: tuple[LoweredConstraint, ...]
 
     def cells(self, numbers: Sequence[float]) -> tuple[int, int]:
-        """Give the first and last cell of the range; cell 2k+1 is the k-th endpoint, 2k the gap before it."""
+        """The first and last cell of the range; cell 2k+1 is the k-th endpoint, 2k the gap before it."""
         low, high = 0, 2 * len(numbers)
         for constraint in self.used:
             point = 2 * bisect_left(numbers, _number(constraint)) + 1
@@ -134,7 +134,7 @@ def _span(group: Group, listener: Listener) -> _Span:
 
 
 def _cover(low: int, high: int, leaves: int) -> list[int]:
-    """Give the nodes of a segment tree that together cover exactly the cells from ``low`` to ``high``."""
+    """The nodes of a segment tree that together cover exactly the cells from ``low`` to ``high``."""
     nodes = []
     left, right = low + leaves, high + leaves + 1
     while left < right:

@@ -87,7 +87,7 @@ def _consumed(scope: RuleScope, findings: Findings) -> None:
 
 
 def _met_again(rule: Rule) -> bool:
-    """Tell whether the terminator's type stands elsewhere in the pattern, where a consumed one is missed."""
+    """Whether the terminator's type stands elsewhere in the pattern, where a consumed one is missed."""
     terminator = rule.pattern.terminator
     patterns = [node for node in walk(rule) if isinstance(node, EventPattern)]
     return sum(pattern.type == terminator.type for pattern in patterns) > 1

@@ -51,7 +51,7 @@ def belief(rule: Rule, added: Belief, findings: Findings) -> None:
 
 
 def states_of(translated: Belief, whole: Belief) -> dict[str, tuple[str, ...]]:
-    """Give the states of every node; an event happened or did not, in whichever order its table says so."""
+    """The states of every node; an event happened or did not, in whichever order its table says so."""
     return {node.name: node.states for node in whole.nodes} | {node.name: EVENT_STATES for node in translated.nodes}
 
 

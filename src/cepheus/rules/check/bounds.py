@@ -37,7 +37,7 @@ class Bounds:
         self.whole = whole
 
     def facts(self) -> Iterator[Fact]:
-        """Give the facts that describe the bounds."""
+        """The facts that describe the bounds."""
         yield from (fact for fact in (self.low, self.high, *self.excluded.values()) if fact is not None)
 
     def add(self, fact: Fact) -> list[Fact] | None:
@@ -81,7 +81,7 @@ def _kind(bound: Value) -> type:
 
 
 def _whole(fact: Fact) -> Fact | None:
-    """Give a fact about an int with an int bound; None if it says nothing or the impossible."""
+    """A fact about an int with an int bound; None if it says nothing or the impossible."""
     bound = fact.bound
     assert not isinstance(bound, str | tuple)
     if isinstance(bound, float) and not math.isfinite(bound):
@@ -112,7 +112,7 @@ def _tighter(fact: Fact, than: Fact, *, upward: bool) -> bool:
 
 
 def _apart(low: Fact, high: Fact) -> bool:
-    """Tell whether nothing lies above the low bound and below the high one."""
+    """Whether nothing lies above the low bound and below the high one."""
     if low.approximate or high.approximate:
         if isinstance(low.bound, str | tuple) or isinstance(high.bound, str | tuple):
             return False
@@ -131,7 +131,7 @@ class Conjunction:
         self._spoilt: set[Hashable] = set()
 
     def root(self, key: Hashable) -> Hashable:
-        """Give the key that stands for all that equal this one."""
+        """The key that stands for all that equal this one."""
         while key in self._parents:
             key = self._parents[key]
         return key

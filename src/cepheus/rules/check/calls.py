@@ -35,7 +35,7 @@ def check_call(node: Call, findings: Findings) -> None:
 
 
 def place_of_name(node: Call | Aggregate) -> Span | None:
-    """Give the place of a function's name, which is written in any case."""
+    """The place of a function's name, which is written in any case."""
     if node.span is None:
         return None
     written = node.span.text[: len(node.function)]

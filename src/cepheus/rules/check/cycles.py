@@ -50,7 +50,7 @@ def _report(cycle: list[str], by_type: dict[str, list[Rule]], findings: Findings
 
 
 def _shortest(start: str, members: set[str], edges: dict[str, list[str]]) -> list[str]:
-    """Give the types of a shortest cycle through ``start``."""
+    """The types of a shortest cycle through ``start``."""
     came_from: dict[str, str] = {}
     queue = deque([start])
     while queue:
@@ -68,7 +68,7 @@ def _shortest(start: str, members: set[str], edges: dict[str, list[str]]) -> lis
 
 
 def _components(edges: dict[str, list[str]]) -> list[list[str]]:
-    """Give the strongly connected components (Tarjan's algorithm, without recursion)."""
+    """The strongly connected components (Tarjan's algorithm, without recursion)."""
     order: dict[str, int] = {}
     lowest: dict[str, int] = {}
     waiting: list[str] = []

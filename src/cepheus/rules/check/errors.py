@@ -99,7 +99,7 @@ def equalities(scope: RuleScope, schema: Schema, findings: Findings) -> None:
 
 
 def _resolved(operand: Expression, site: Site, scope: RuleScope) -> object:
-    """Give what identifies an operand: a parameter stands for the attribute that binds it."""
+    """What identifies an operand: a parameter stands for the attribute that binds it."""
     if isinstance(operand, Parameter):
         return scope.binders.get(operand.name) or operand
     if isinstance(operand, AttributeRef) and operand.event is None and site.own is not None:
@@ -120,7 +120,7 @@ def _is_continuous(operand: Expression, site: Site, scope: RuleScope, schema: Sc
 
 
 def _has_density(error: Distribution) -> bool:
-    """Tell whether no single value has a probability of its own."""
+    """Whether no single value has a probability of its own."""
     match error:
         case Discrete() | Samples():
             return False

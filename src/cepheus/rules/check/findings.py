@@ -28,11 +28,11 @@ class Findings:
         self._warnings.append(Diagnostic(code, message, span, hint, Severity.WARNING))
 
     def errors(self) -> tuple[Diagnostic, ...]:
-        """Give the errors by file and position."""
+        """The errors by file and position."""
         return _sorted(self._errors)
 
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """Give the warnings by file and position."""
+        """The warnings by file and position."""
         return _sorted(self._warnings)
 
 

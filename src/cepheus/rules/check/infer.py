@@ -54,7 +54,7 @@ class Inference:
         self.undecided: list[_Sum] = []
 
     def attribute(self, type_name: str, name: str) -> Slot:
-        """Give the slot of an attribute: fixed if its type is declared, defined or in the data's schema."""
+        """The slot of an attribute: fixed if its type is declared, defined or in the data's schema."""
         key = (type_name, name)
         slot = self.slots.get(key)
         if slot is None:
@@ -102,7 +102,7 @@ class RuleInference:
         self.unifier.same(computed, slot, lambda _: Origin("computed", span))
 
     def infer(self, node: Expression, own: EventPattern | None) -> Slot:
-        """Give the slot of an expression, reporting what cannot be inside it."""
+        """The slot of an expression, reporting what cannot be inside it."""
         match node:
             case Constant(type=value_type):
                 return Slot(FAMILY[value_type], value_type)

@@ -48,11 +48,11 @@ class KnownTypes:
         return KnownTypes(self.declared, together, self.data, closed=self.closed, conflicting=self.conflicting)
 
     def get(self, name: str) -> EventType | None:
-        """Give a known type; what the rules say goes before what the data says."""
+        """A known type; what the rules say goes before what the data says."""
         return self.declared.get(name) or self.composites.get(name) or self.data.get(name)
 
     def attributes(self, type_name: str) -> dict[str, Attribute] | None:
-        """Give the attributes of a type by name, the event's time included.
+        """The attributes of a type by name, the event's time included.
 
         None if they are not known: of a type that nothing declares, or that two places declare differently.
         """
@@ -65,7 +65,7 @@ class KnownTypes:
         return self._attributes[type_name]
 
     def is_unknown(self, type_name: str) -> bool:
-        """Tell whether a type is a mistake: not known although all types are."""
+        """Whether a type is a mistake: not known although all types are."""
         return self.closed and self.get(type_name) is None
 
     def origin(self, type_name: str) -> str:
@@ -137,7 +137,7 @@ def _same(one: EventType, other: EventType) -> bool:
 
 
 def _alike(one: EventType, other: EventType) -> bool:
-    """Tell whether types have the same attributes as far as data shows: an int may stand for a double there."""
+    """Whether types have the same attributes as far as data shows: an int may stand for a double there."""
     return _families(one) == _families(other)
 
 

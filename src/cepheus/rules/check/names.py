@@ -44,7 +44,7 @@ def _rule_names(rules: RuleSet, findings: Findings) -> None:
 
 
 def _patterns(scope: RuleScope) -> list[tuple[EventPattern, bool]]:
-    """Give every event of a rule, in text order, and whether it takes part."""
+    """Every event of a rule, in text order, and whether it takes part."""
     found = [(scope.rule.pattern.terminator, True)]
     for item in scope.rule.pattern.items:
         match item:

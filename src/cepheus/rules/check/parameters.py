@@ -114,7 +114,7 @@ def _circular(scope: RuleScope, findings: Findings) -> None:
 
 
 def _stuck(needed: dict[str, set[str]]) -> list[str]:
-    """Give the names that need one another in a circle, in text order."""
+    """The names that need one another in a circle, in text order."""
     left = {name: set(others) for name, others in needed.items()}
     while True:
         wanted = {other for others in left.values() for other in others}

@@ -149,7 +149,7 @@ class _Reasoning:
         self._findings.error("never", message, node.span, hint)
 
     def _term(self, node: Expression, site: Site) -> _Term | None:
-        """Give an expression as leaf plus constant, None if it is anything else."""
+        """An expression as leaf plus constant, None if it is anything else."""
         match node:
             case Constant(value=value):
                 return _Term(None, value)
@@ -231,7 +231,7 @@ def _is_number(value: Value | None) -> bool:
 
 
 def _comparable(one: Value | None, other: Value | None) -> bool:
-    """Tell whether two constants are of one family; a mismatch is a type error, reported as such."""
+    """Whether two constants are of one family; a mismatch is a type error, reported as such."""
     if one is None or other is None:
         return True
     return isinstance(one, str) == isinstance(other, str) and isinstance(one, bool) == isinstance(other, bool)

@@ -26,7 +26,7 @@ def check_regex(node: Call, findings: Findings) -> None:
 
 
 def _place(fault: PatternFault, pattern: str, span: Span | None) -> Span | None:
-    """Give the place of a fault in the text of the rule, where a letter may be written as an escape."""
+    """The place of a fault in the text of the rule, where a letter may be written as an escape."""
     if span is None or fault.start is None or fault.end is None:
         return span
     letters = [match.end() for match in _LETTER.finditer(span.text, 1, len(span.text) - 1)]

@@ -27,12 +27,12 @@ class SimilarNames:
         self._index: dict[str, list[str]] = {}
 
     def hint(self, name: str) -> str | None:
-        """Give a hint that names a similar known name, if there is one."""
+        """A hint that names a similar known name, if there is one."""
         candidates = self._names if len(self._names) <= _FEW else self._one_slip_away(name)
         return did_you_mean(name, candidates)
 
     def mistaken_for(self, name: str) -> str | None:
-        """Give the known name that this one is a likely slip of, if any; names that differ in numbers are not."""
+        """The known name that this one is a likely slip of, if any; names that differ in numbers are not."""
         bare = _DIGITS.sub("0", name)
         for candidate in self._one_slip_away(name):
             if candidate != name and _DIGITS.sub("0", candidate) != bare:
@@ -49,7 +49,7 @@ class SimilarNames:
 
 
 def _shortened(name: str) -> Iterator[str]:
-    """Give the name in lower case, whole and with each one of its letters left out."""
+    """The name in lower case, whole and with each one of its letters left out."""
     folded = name.lower()
     yield folded
     if len(folded) > _LONG:  # so that absurd names cost no more than sensible ones

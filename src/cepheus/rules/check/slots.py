@@ -75,7 +75,7 @@ class Slot:
         self.with_int = self.with_double = self.must_be_int = False
 
     def root(self) -> Slot:
-        """Give the slot that stands for all that this one was merged with."""
+        """The slot that stands for all that this one was merged with."""
         slot = self
         while slot.parent is not None:
             if slot.parent.parent is not None:

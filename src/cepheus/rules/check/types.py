@@ -128,7 +128,7 @@ def _written(slot: Slot) -> str | None:
 
 
 def _mismatch_hint(node: Expression, other: Slot) -> str | None:
-    """Tell how to write a constant so that it is of the other side's type."""
+    """How to write a constant so that it is of the other side's type."""
     if not isinstance(node, Constant):
         return None
     match other.root().family:

@@ -25,7 +25,7 @@ from cepheus.rules.model import Aggregation
 
 
 def not_whole(node: Expression, own: EventPattern | None, scope: RuleScope, inference: Inference) -> Expression | None:
-    """Give the part of an expression that makes it a double, None if it is an int.
+    """The part of an expression that makes it a double, None if it is an int.
 
     Attributes whose type nothing declares are made ints on the way.
     """

@@ -35,7 +35,7 @@ IN_WORDS: dict[ValueType, str] = {
 
 
 def text_of(node: Constraint) -> str:
-    """Give a node as written, on one line; a node without a span is written anew.
+    """A node as written, on one line; a node without a span is written anew.
 
     >>> text_of(Comparison((AttributeRef(None, "value"), Constant(45, ValueType.INT)), (">",)))
     'value > 45'
@@ -80,7 +80,7 @@ def _constant(value: object, value_type: ValueType) -> str:
 
 
 def find_name(span: Span | None, name: str, *, last: bool = False) -> Span | None:
-    """Give the place of a name inside a span: its first occurrence as a whole word, or its last."""
+    """The place of a name inside a span: its first occurrence as a whole word, or its last."""
     if span is None:
         return None
     places = [match.start() for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", span.text)]
@@ -91,7 +91,7 @@ def find_name(span: Span | None, name: str, *, last: bool = False) -> Span | Non
 
 
 def find_alias(event: EventPattern) -> Span | None:
-    """Give the place of an event's alias: the first ``as ALIAS`` from where the event begins."""
+    """The place of an event's alias: the first ``as ALIAS`` from where the event begins."""
     if event.span is None or event.alias is None:
         return event.span
     written = re.compile(rf"\b(?i:as)\s+({re.escape(event.alias)})\b")

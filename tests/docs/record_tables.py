@@ -1,4 +1,4 @@
-"""The tables of the reference that are made from records: functions, aggregates, policies, what engines run."""
+"""The tables of the reference that are made from records: functions, aggregates, policies, distributions, support."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ from pathlib import Path
 
 from blocks import ROOT
 
+from cepheus.core.distribution import NOTATIONS
 from cepheus.engine.base.capabilities import interval_support_matrix, support_matrix
 from cepheus.rules.aggregates import AGGREGATES, Takes
 from cepheus.rules.functions import FUNCTIONS
 from cepheus.rules.policies import POLICIES
 
-TABLE = ROOT / "docs" / "snippets" / "functions.md"
-AGGREGATE_TABLE = ROOT / "docs" / "snippets" / "aggregates.md"
-POLICY_TABLE = ROOT / "docs" / "snippets" / "policies.md"
-SUPPORT = ROOT / "docs" / "snippets" / "support.md"
-INTERVAL_SUPPORT = ROOT / "docs" / "snippets" / "interval_support.md"
+_SNIPPETS = ROOT / "docs" / "snippets"
 
 
 def function_table() -> str:
@@ -47,12 +44,20 @@ def policy_table() -> str:
     return "\n".join(rows) + "\n"
 
 
+def distribution_table() -> str:
+    """Write the table of distributions."""
+    rows = ["| written | an error that is |", "| --- | --- |"]
+    rows += [f"| `{notation}` | {notation.summary} |" for notation in NOTATIONS.values()]
+    return "\n".join(rows) + "\n"
+
+
 def tables() -> dict[Path, str]:
     """All tables, by the file that each is kept in."""
     return {
-        TABLE: function_table(),
-        AGGREGATE_TABLE: aggregate_table(),
-        POLICY_TABLE: policy_table(),
-        SUPPORT: support_matrix(),
-        INTERVAL_SUPPORT: interval_support_matrix(),
+        _SNIPPETS / "functions.md": function_table(),
+        _SNIPPETS / "aggregates.md": aggregate_table(),
+        _SNIPPETS / "policies.md": policy_table(),
+        _SNIPPETS / "distributions.md": distribution_table(),
+        _SNIPPETS / "support.md": support_matrix(),
+        _SNIPPETS / "interval_support.md": interval_support_matrix(),
     }
