@@ -277,7 +277,7 @@ def test_what_is_not_supported_is_refused_when_deployed(pattern: str, place: str
 
 def test_every_engine_has_a_row_in_the_table_of_capabilities() -> None:
     assert {*names(), "network", "spark"} == {support.name for support in CAPABILITIES}
-    row = "| Min and Max of strings | no: use First or Last | no: use First or Last | yes | yes | yes |"
+    row = "| Min and Max of strings | no: use First or Last | no: use First or Last | yes | yes | yes | yes |"
     assert row in support_matrix()
 
 

@@ -12,7 +12,8 @@ from cepheus.engine.base.capabilities import (
     interval_things,
     things,
 )
-from cepheus.kernel.program import MAX_POSITIONS, MAX_STACK
+from cepheus.kernel.instructions import MAX_STACK
+from cepheus.kernel.program import MAX_POSITIONS
 from cepheus.language import etalis, tesla
 from cepheus.plan.pattern.constructs import Construct
 from cepheus.plan.support import Support, Thing, words_of
@@ -33,7 +34,7 @@ EXAMPLES: dict[Construct, str] = {
     Construct.INTERVAL_RULES: "define R() from T()",
     Construct.PROBABILITIES: "define R() from T() min probability 0.5",
     Construct.ERRORS: "error T.x ~ N(0, 1); define R() from T(x > -10)",
-    Construct.BELIEFS: "rule R define R() from T(); network R { node Wet {YES: 0.9, NO: 0.1} }",
+    Construct.BELIEFS: "rule R define R() from T(); network R { node T given R { YES: {YES: 1, NO: 0} NO: {YES: 0.5, NO: 0.5} } }",
     Construct.TEXT_FUNCTIONS: "define R() from T(contains(s, 'a'))",
     Construct.FUNCTIONS_OF_TWO_TEXTS: "define R() from T(s=$s) and each A(contains(s, $s)) within 1 s from T",
     Construct.ORDER_OF_TWO_TEXTS: "define R() from T(s=$s) and each A(s <= $s) within 1 s from T",

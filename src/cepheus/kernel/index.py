@@ -14,13 +14,13 @@ from cepheus.kernel.machine import all_hold
 from cepheus.kernel.memory import At, fixed, number, peek, poke, prefetch, put, table, word
 from cepheus.kernel.program import IndexField, ListenerField, TypeField
 
-_INDEX_BYTES = 8 * len(IndexField)
-_LISTENER_BYTES = 8 * len(ListenerField)
+_INDEX_BYTES = IndexField.row_bytes()
+_LISTENER_BYTES = ListenerField.row_bytes()
 
 
 @compiled
 def _place(context: int, index: int) -> tuple[int, bool]:
-    """Give how many endpoints lie below the current event's value, and whether the next one equals it."""
+    """How many endpoints lie below the current event's value, and whether the next one equals it."""
     begin, end = fixed(index, IndexField.POINTS), fixed(index, IndexField.POINTS_END)
     low, high = begin, end
     if fixed(index, IndexField.IS_FLOAT):

@@ -30,7 +30,7 @@ def children(node: Node) -> Iterator[Node]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """The node and all nodes below it, parents first, in text order."""
+    """Yield a node and all nodes below it, parents first, in text order."""
     yield node
     for child in children(node):
         yield from walk(child)

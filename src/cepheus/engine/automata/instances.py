@@ -15,9 +15,9 @@ from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.lanes import before, mix, row_offset
 from cepheus.kernel.memory import At, fixed, peek, poke, put, signed, word
 
-_LANE_BYTES = 8 * INSTANCE_LANE_WORDS
-_STATE_BYTES = 8 * len(StateField)
-_KEY_BYTES = 8 * len(KeyField)
+_LANE_BYTES = InstanceLane.row_bytes()
+_STATE_BYTES = StateField.row_bytes()
+_KEY_BYTES = KeyField.row_bytes()
 _MINUS_ZERO = -(2**63)  # the bits of -0.0 as an integer
 _POOL_FULL, _LANES_FULL, _MADE_FULL = int(Shortage.POOL_FULL), int(Shortage.LANES_FULL), int(Shortage.MADE_FULL)
 _NONE = -1
@@ -25,26 +25,26 @@ _NONE = -1
 
 @inlined
 def lane_at(memory: int, lane: int) -> int:
-    """Give the address of a lane."""
+    """The address of a lane."""
     return fixed(memory, In.LANES) + _LANE_BYTES * lane
 
 
 @inlined
 def state_at(memory: int, state: int) -> int:
-    """Give the address of a state's row."""
+    """The address of a state's row."""
     return fixed(memory, In.STATES) + _STATE_BYTES * state
 
 
 @inlined
 def instance_at(memory: int, lane: int, entry: int) -> int:
-    """Give the address of an instance of the lane at an address."""
+    """The address of an instance of the lane at an address."""
     ring = peek(lane, InstanceLane.OFFSET) + (entry & peek(lane, InstanceLane.MASK)) * peek(lane, InstanceLane.STRIDE)
     return fixed(memory, In.POOL) + 8 * ring
 
 
 @inlined
 def _plain_zero(value: int, is_float: int) -> int:
-    """Give a part of a key so that equal values have equal words: minus zero, a float, equals zero."""
+    """A part of a key so that equal values have equal words: minus zero, a float, equals zero."""
     return 0 if is_float != 0 and value == _MINUS_ZERO else value
 
 
@@ -73,7 +73,7 @@ def key_of_event(context: int, memory: int, state: int, base: int) -> int:
 
 @compiled
 def _hash(state: int, key: int, count: int) -> int:
-    """Give the hash of a key, the words at an address, within a state."""
+    """The hash of a key, the words at an address, within a state."""
     digest = np.uint64(state)
     for part in range(count):
         digest = mix(digest, peek(key, part))
@@ -82,7 +82,7 @@ def _hash(state: int, key: int, count: int) -> int:
 
 @inlined
 def find(memory: int, state: int, count: int) -> int:
-    """Give the lane of a state for the key that was written; -1 if there is none."""
+    """Find the lane of a state for the key that was written; -1 if there is none."""
     if count == 0:
         return word(memory, In.STATE_LANE, state)
     key = fixed(memory, In.KEY)
@@ -97,7 +97,7 @@ def find(memory: int, state: int, count: int) -> int:
         if peek(row, InstanceLane.HASH) == hashed and peek(row, InstanceLane.STATE) == state:
             same = True
             for part in range(count):
-                same = same and peek(row, InstanceLane.KEY_0 + part) == peek(key, part)
+                same = same and peek(row, InstanceLane.KEY + part) == peek(key, part)
             if same:
                 return lane
         at = (at + 1) & mask
@@ -115,7 +115,7 @@ def drop_expired(memory: int, lane: int, window: int, now: int) -> None:
 
 @inlined
 def end_before(memory: int, lane: int, now: int) -> int:
-    """Give the end of the instances of the lane at an address whose latest event lies before ``now``."""
+    """The end of the instances of the lane at an address whose latest event lies before ``now``."""
     first, end = peek(lane, InstanceLane.FIRST), peek(lane, InstanceLane.NEXT)
     while end > first and peek(instance_at(memory, lane, end - 1), 0) >= now:
         end -= 1
@@ -187,7 +187,7 @@ def _new_lane(memory: int, state: int, count: int) -> int:
     poke(row, InstanceLane.STATE, state)
     poke(row, InstanceLane.STRIDE, stride)
     for part in range(count):
-        poke(row, InstanceLane.KEY_0 + part, word(memory, In.KEY, part))
+        poke(row, InstanceLane.KEY + part, word(memory, In.KEY, part))
     poke(memory, In.LANE_COUNT, lane + 1)
     _enter(memory, lane)
     return lane
@@ -203,7 +203,7 @@ def _enter(memory: int, lane: int) -> None:
     if count == 0:
         put(memory, In.STATE_LANE, state, lane)
         return
-    hashed = _hash(state, row + 8 * InstanceLane.KEY_0, count)
+    hashed = _hash(state, row + 8 * InstanceLane.KEY, count)
     poke(row, InstanceLane.HASH, hashed)
     mask = fixed(memory, In.HASH_SIZE) - 1
     at = hashed & mask

@@ -16,7 +16,6 @@ from cepheus.rules.aggregates import AGGREGATES
 from cepheus.rules.policies import Policy, Take
 
 _EVERYTHING: frozenset[Enum] = frozenset(Construct)
-_ONLY_TESLA = frozenset({Construct.INTERVAL_RULES, Construct.PROBABILITIES, Construct.ERRORS, Construct.BELIEFS})
 
 AUTOMATA = replace(
     COMPILED, name="automata", runs_policy=lambda policy: policy in (Policy.EACH, Policy.LAST, Policy.FIRST)
@@ -28,15 +27,24 @@ REFERENCE = Support(
 )
 """The meaning of rules: it runs all of them."""
 
-NETWORK = Support(
-    "network",
-    "a network of processors does",
-    "run it in one process or on Spark, and publish what it finds",
-    _EVERYTHING - _ONLY_TESLA - {Construct.UNCERTAIN_FORMS},
+MATCHING = Support(
+    "matching",
+    "the engine matching does",
+    "choose the engine auto or reference",
+    _EVERYTHING - {Construct.ERRORS, Construct.BELIEFS, Construct.UNCERTAIN_FORMS},
     lambda policy: policy.takes in (Take.ALL, Take.LATEST, Take.EARLIEST),
     lambda _: True,
 )
-"""Processors run rules of TESLA over certain events, by the matcher of ``engine/matching``."""
+"""Events may come out of order; they are certain."""
+
+NETWORK = replace(
+    MATCHING,
+    name="network",
+    subject="a network of processors does",
+    elsewhere="run it in one process or on Spark, and publish what it finds",
+    constructs=MATCHING.constructs - {Construct.INTERVAL_RULES, Construct.PROBABILITIES},
+)
+"""Processors run rules of TESLA over certain events, by the matchers of the engine matching."""
 
 SPARK = replace(REFERENCE, name="spark", subject="Spark does")
 """Each task takes the fastest engine that runs its rules, the reference at last."""
@@ -51,7 +59,7 @@ INTERVAL_REFERENCE = Support(
 )
 """The meaning of interval rules: it runs all of them."""
 
-CAPABILITIES: tuple[Support, ...] = (COMPILED, AUTOMATA, REFERENCE, NETWORK, SPARK)
+CAPABILITIES: tuple[Support, ...] = (COMPILED, AUTOMATA, MATCHING, REFERENCE, NETWORK, SPARK)
 """The engines and hosts of rules of TESLA."""
 
 INTERVAL_CAPABILITIES: tuple[Support, ...] = (GOALS, INTERVAL_REFERENCE)
@@ -72,7 +80,7 @@ def support_matrix() -> str:
     """The table of constructs, engines and hosts, in Markdown.
 
     >>> print(support_matrix().splitlines()[0])
-    | construct | columns | automata | reference | network | spark |
+    | construct | columns | automata | matching | reference | network | spark |
     """
     return _matrix(things(), CAPABILITIES)
 

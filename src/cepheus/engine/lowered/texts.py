@@ -28,7 +28,7 @@ class TextCensus:
         self._most = _LEAST
 
     def is_due(self, strings: StringTable) -> bool:
-        """Tell whether there are twice as many texts as were needed last time."""
+        """Whether there are twice as many texts as were needed last time."""
         return strings.used > self._most
 
     def taken(self, strings: StringTable) -> None:
@@ -40,18 +40,18 @@ def mark_texts(live: NDArray[np.bool_], lowering: Lowering, state: State, lanes:
     """Mark the codes that the state of an engine refers to; ``lanes`` is the number of lanes in use."""
     live[0] = True  # what a row has for a text that no rule read when it was stored
     for layout in lowering.types.values():
-        if layout.index < len(state.types):
+        if layout.index < len(state.type_state):
             _mark_rows(live, layout, state)
     texts = _text_keys(lowering)
     used = state.lanes[:lanes]
     for part in range(MAX_KEYS):
         rows = texts[used[:, LaneState.COLUMN], part]
-        _mark(live, used[rows, LaneState.KEY_0 + part])
+        _mark(live, used[rows, LaneState.KEY + part])
 
 
 def _mark_rows(live: NDArray[np.bool_], layout: TypeLayout, state: State) -> None:
-    first, end = state.types[layout.index, TypeState.FIRST], state.types[layout.index, TypeState.NEXT]
-    offset, mask = state.types[layout.index, TypeState.OFFSET], state.types[layout.index, TypeState.MASK]
+    first, end = state.type_state[layout.index, TypeState.FIRST], state.type_state[layout.index, TypeState.NEXT]
+    offset, mask = state.type_state[layout.index, TypeState.OFFSET], state.type_state[layout.index, TypeState.MASK]
     bases = offset + (np.arange(first, end, dtype=np.int64) & mask) * layout.width
     ids = state.store[bases + SLOT_ID]
     _mark(live, ~ids[(ids < 0) & (ids >= STRING_ID_FLOOR)])
@@ -61,7 +61,7 @@ def _mark_rows(live: NDArray[np.bool_], layout: TypeLayout, state: State) -> Non
 
 
 def _text_keys(lowering: Lowering) -> NDArray[np.bool_]:
-    """Tell, by column and part of the key, what is a text."""
+    """By column and part of the key, what is a text."""
     found = np.zeros((lowering.column_count + 1, MAX_KEYS), np.bool_)
     layouts = list(lowering.types.values())
     for column in lowering.columns.values():

@@ -106,7 +106,7 @@ class ConditionWriter:
                 assert_never(condition)
 
     def _fits(self, condition: Fits, names: list[str], sure: set[str]) -> list[ConditionSpec]:
-        """Give the conditions that take a list apart, or that make it of its parts."""
+        """Write the conditions that take a list apart, or that make it of its parts."""
         value, pattern = condition.value, condition.pattern
         if isinstance(value, Parameter) and value.name not in names:
             return [self._condition(Bind(value.name, pattern.built(), condition.span), names, sure)]
@@ -128,7 +128,7 @@ class ConditionWriter:
         return ConditionSpec(ConditionKind.TEST, code=coder.call(function, read, condition.span))
 
     def _listed(self, condition: Member, variable: str, names: list[str], sure: set[str]) -> ConditionSpec:
-        """Give the condition that gives a variable each value of a list."""
+        """Describe the condition that gives a variable each value of a list."""
         values = distinct(option.value for option in condition.options if isinstance(option, Constant))
         rows = tuple((value,) for value in values)
         known = Known("", (Parameter(variable),), condition.span)
@@ -183,7 +183,7 @@ class ConditionWriter:
 
 
 def _without_lists(relation: Relation, arguments: Sequence[Argument]) -> tuple[Relation, tuple[Argument, ...]]:
-    """Give a relation of the values that variables have where lists are taken apart; any other as it is."""
+    """Return a relation of the values that variables have where lists are taken apart; any other as it is."""
     if not any(isinstance(argument, ListPattern) for argument in arguments):
         return relation, tuple(arguments)
     names = dict.fromkeys(n.name for argument in arguments for n in walk(argument) if isinstance(n, Parameter))

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from cepheus.core.values import ValueType
-from cepheus.plan.pattern.code import Instruction, LoweredConstraint
+from cepheus.kernel.instructions import Instruction
+from cepheus.plan.pattern.code import LoweredConstraint
 from cepheus.plan.pattern.constructs import Construct, unsupported
 from cepheus.rules.evaluate import evaluator
 from cepheus.rules.expressions import (
@@ -188,7 +189,7 @@ _ZERO = Constant(0, ValueType.INT)
 
 
 def _split(expression: Expression, uncertain: IsUncertain) -> tuple[dict[Reference, float], Expression] | None:
-    """The uncertain terms of a linear expression and what is left of it without them."""
+    """Split off the uncertain terms of a linear expression and what is left of it without them."""
     if not blurred(expression, uncertain):
         return {}, expression
     match expression:

@@ -8,7 +8,8 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from cepheus.kernel.program import OPERATOR_CODES, ConstraintKind
+from cepheus.kernel.instructions import OPERATOR_CODES
+from cepheus.kernel.program import ConstraintKind, IndexField
 from cepheus.plan.pattern.code import LoweredConstraint
 
 WORTH_AN_INDEX = 8
@@ -105,7 +106,16 @@ class Indexes:
             begin = len(self.members)
             self.members += hung[node]
             self.nodes.append((begin, len(self.members)))
-        self.rows.append((group.by_range, group.slot, first_point, len(self.points), first_node, group.is_float))
+        self.rows.append(
+            IndexField.row(
+                by_range=group.by_range,
+                slot=group.slot,
+                points=first_point,
+                points_end=len(self.points),
+                nodes=first_node,
+                is_float=group.is_float,
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +126,7 @@ class _Span:
     rest: tuple[LoweredConstraint, ...]
 
     def cells(self, numbers: Sequence[float]) -> tuple[int, int]:
-        """The first and last cell of the range; cell 2k+1 is the k-th endpoint, 2k the gap before it."""
+        """Return the first and last cell of the range; cell 2k+1 is the k-th endpoint, 2k the gap before it."""
         low, high = 0, 2 * len(numbers)
         for constraint in self.used:
             point = 2 * bisect_left(numbers, _number(constraint)) + 1

@@ -10,6 +10,7 @@ from cepheus.core.event import text_digest
 from cepheus.core.schema import TIME_ATTRIBUTE, Schema
 from cepheus.core.time import MAX_TIME
 from cepheus.core.values import ValueType
+from cepheus.kernel.instructions import Instruction
 from cepheus.kernel.program import (
     MAX_KEYS,
     MAX_POSITIONS,
@@ -24,7 +25,7 @@ from cepheus.plan.pattern.bands import (
     bands,
     blurred,
 )
-from cepheus.plan.pattern.code import Coder, Instruction, LoweredConstraint, Place
+from cepheus.plan.pattern.code import Coder, LoweredConstraint, Place
 from cepheus.plan.pattern.columns import ColumnKey, SharedColumns
 from cepheus.plan.pattern.constructs import COMPILED, Construct, unsupported
 from cepheus.plan.pattern.lowered import UNLIMITED, LoweredOutput, LoweredRule, LoweredStep

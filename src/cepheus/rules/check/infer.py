@@ -9,11 +9,10 @@ from cepheus.core.schema import TIME_ATTRIBUTE
 from cepheus.core.source import Span
 from cepheus.core.values import ValueType
 from cepheus.rules.aggregates import AGGREGATES, Takes, names_of_any_type
-from cepheus.rules.check.findings import Findings
-from cepheus.rules.check.known import KnownTypes
+from cepheus.rules.check.event_types import KnownTypes
+from cepheus.rules.check.findings import IN_WORDS, Findings, line_of, text_of
 from cepheus.rules.check.scope import RuleScope
-from cepheus.rules.check.slots import FAMILY, Family, Key, Origin, Slot, Unifier
-from cepheus.rules.check.wording import IN_WORDS, line_of, text_of
+from cepheus.rules.check.type_slots import FAMILY, Family, Key, Origin, Slot, Unifier
 from cepheus.rules.expressions import (
     Aggregate,
     Arithmetic,
@@ -180,7 +179,7 @@ class RuleInference:
             kind = function.kind(position)
             if kind is Kind.SAME:
                 if position:
-                    self._alike(node.arguments[0], slots[0], argument, slot, own)
+                    self._alike(function.name, node.arguments[0], slots[0], argument, slot, own)
                 continue
             # lists, which have a length, too, are values of rules over intervals alone
             self._argument(function.name, Kind.STRING if kind is Kind.SIZED else kind, argument, slot, own)
@@ -198,13 +197,13 @@ class RuleInference:
         self._need(node, slot, _NEEDED[kind], f"argument of {name}", report)
 
     def _alike(
-        self, first: Expression, first_slot: Slot, node: Expression, slot: Slot, own: EventPattern | None
+        self, name: str, first: Expression, first_slot: Slot, node: Expression, slot: Slot, own: EventPattern | None
     ) -> None:
-        if not self.unifier.same(first_slot, slot, lambda _: Origin("argument of coalesce", node.span)):
+        if not self.unifier.same(first_slot, slot, lambda _: Origin(f"argument of {name}", node.span)):
             describe = self.inference.describe
             self.inference.findings.error(
                 "argument-type",
-                f"'coalesce' takes arguments of one type: {describe(first, first_slot, own)}, "
+                f"'{name}' takes arguments of one type: {describe(first, first_slot, own)}, "
                 + describe(node, slot, own),
                 node.span,
                 "replace one of them by a value of the other's type",

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cepheus.core.errors import RuleError
 from cepheus.core.schema import TIME_ATTRIBUTE, Attribute, EventType, Schema
-from cepheus.rules.check.known import KnownTypes
+from cepheus.rules.check.event_types import KnownTypes
 from cepheus.rules.check.scope import RuleScope, Site
 from cepheus.rules.check.types import InferredTypes
 from cepheus.rules.expressions import Arithmetic, AttributeRef, Call, Comparison, Constraint, Negative
@@ -57,7 +57,7 @@ def composites(known: KnownTypes, inferred: InferredTypes) -> Schema:
 
 
 def _completed(event_type: EventType, inferred: InferredTypes) -> EventType:
-    """A type with the types of attributes that only rules which read them tell."""
+    """Return a type with the types of attributes that only rules which read them tell."""
     if all(attribute.type is not None for attribute in event_type.attributes):
         return event_type
     attributes = (
@@ -80,7 +80,7 @@ def _read_type(name: str, read: dict[str, bool], known: KnownTypes, inferred: In
 
 
 def _reads(scopes: list[RuleScope]) -> dict[str, dict[str, bool]]:
-    """Every type that patterns mention with the attributes read, each with whether it may be missing."""
+    """Collect every type that patterns mention with the attributes read, each with whether it may be missing."""
     found: dict[str, dict[str, bool]] = {}
     for scope in scopes:
         found.setdefault(scope.rule.pattern.terminator.type, {})
