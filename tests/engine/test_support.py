@@ -24,6 +24,7 @@ from cepheus.runtime.network.protocol.supported import check_supported
 DECLARED = "event T(s: string, x: double) event A(s: string, x: double)\n"
 LONG = " and ".join(f"last A() as A{n} within 1 s from {f'A{n - 1}' if n else 'T'}" for n in range(MAX_POSITIONS))
 DEEP = "(x + " * MAX_STACK + "x" + ")" * MAX_STACK
+BELIEF = "network R { node T given R { YES: {YES: 1, NO: 0} NO: {YES: 0.5, NO: 0.5} } }"
 AHEAD = "each A(x <= $y) within 1 s from T and each A(x=$y) as B within 1 s from A"
 EXAMPLES: dict[Construct, str] = {
     Construct.WINDOWS: "define R() from T() and each A() within 1 s from T",
@@ -34,7 +35,7 @@ EXAMPLES: dict[Construct, str] = {
     Construct.INTERVAL_RULES: "define R() from T()",
     Construct.PROBABILITIES: "define R() from T() min probability 0.5",
     Construct.ERRORS: "error T.x ~ N(0, 1); define R() from T(x > -10)",
-    Construct.BELIEFS: "rule R define R() from T(); network R { node T given R { YES: {YES: 1, NO: 0} NO: {YES: 0.5, NO: 0.5} } }",
+    Construct.BELIEFS: f"rule R define R() from T(); {BELIEF}",
     Construct.TEXT_FUNCTIONS: "define R() from T(contains(s, 'a'))",
     Construct.FUNCTIONS_OF_TWO_TEXTS: "define R() from T(s=$s) and each A(contains(s, $s)) within 1 s from T",
     Construct.ORDER_OF_TWO_TEXTS: "define R() from T(s=$s) and each A(s <= $s) within 1 s from T",
