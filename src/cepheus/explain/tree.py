@@ -87,6 +87,12 @@ def _taking(policy: str) -> str:
     return f"up to {count} of the {word}" if count else Policy(word).record.phrase
 
 
+def _takes_several(policy: str) -> bool:
+    """Whether the words in front of an event, none for the terminator, may take more than one."""
+    count, _, word = policy.rpartition(" ")
+    return bool(count) or (bool(word) and Policy(word).takes_all)
+
+
 def _when(scope: Scope) -> str:
     match scope:
         case Within(duration=duration, reference=reference):
@@ -98,7 +104,7 @@ def _when(scope: Scope) -> str:
 
 
 def _add_production(root: Tree, rule: Anatomy) -> None:
-    combined = [part.name for part in rule.selected if " " in part.policy or Policy(part.policy).takes_all]
+    combined = [part.name for part in rule.selected if _takes_several(part.policy)]
     for_each = f", one for each choice of {' and '.join(combined)}" if combined else ""
     branch = root.add(
         Text.assemble("make ", (rule.composite, _NAME), f" at the time of {rule.terminator.name}{for_each}")

@@ -14,10 +14,11 @@ from types import MappingProxyType
 from cepheus.core.errors import UnsupportedError
 from cepheus.core.source import Span
 from cepheus.rules.aggregates import AggregateFunction
+from cepheus.rules.interval.model import Operator
 from cepheus.rules.policies import Policy
 
 Thing = Enum | AggregateFunction
-"""A construct in words, a selection policy or an aggregate."""
+"""A construct in words, a selection policy, an operator of interval rules or an aggregate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,8 @@ def words_of(thing: Thing) -> str:
     """
     if isinstance(thing, AggregateFunction):
         return f"the aggregate '{thing.name}'"
+    if isinstance(thing, Operator):
+        return f"the operator {thing.value}"
     return f"the policy '{thing.value}'" if isinstance(thing, Policy) else str(thing.value)
 
 

@@ -13,6 +13,7 @@ from cepheus.plan.interval.constructs import GOALS, IntervalConstruct
 from cepheus.plan.pattern.constructs import COMPILED, Construct
 from cepheus.plan.support import Support, Thing, words_of
 from cepheus.rules.aggregates import AGGREGATES
+from cepheus.rules.interval.model import Operator
 from cepheus.rules.policies import Policy, Take
 
 _EVERYTHING: frozenset[Enum] = frozenset(Construct)
@@ -53,7 +54,7 @@ INTERVAL_REFERENCE = Support(
     "interval-reference",
     "the engine interval-reference does",
     "split the rule",
-    frozenset(IntervalConstruct),
+    frozenset({*Operator, *IntervalConstruct}),
     lambda _: False,
     lambda _: True,
 )
@@ -73,7 +74,7 @@ def things() -> tuple[Thing, ...]:
 
 def interval_things() -> tuple[Thing, ...]:
     """All that engines of interval rules may differ in."""
-    return (*AGGREGATES.values(), *IntervalConstruct)
+    return (*Operator, *AGGREGATES.values(), *IntervalConstruct)
 
 
 def support_matrix() -> str:

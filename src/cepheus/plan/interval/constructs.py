@@ -9,14 +9,16 @@ from cepheus.core.errors import UnsupportedError
 from cepheus.core.source import Span
 from cepheus.kernel.instructions import MAX_STACK
 from cepheus.plan.interval.layout import ANSWER_ARGUMENTS
+from cepheus.plan.interval.program import OperatorCode
 from cepheus.plan.support import Support
 from cepheus.rules.aggregates import AggregateFunction, Form
+from cepheus.rules.interval.model import Operator
 
 
 class IntervalConstruct(Enum):
     """A construct, in the words of the support matrix and of refusals."""
 
-    OPERATORS = "all operators, windows, points in time, recursion"
+    WINDOWS = "windows, alternatives, negation, points in time, recursion"
     POLICIES = "all policies, once, renewing, onesided, with every preference"
     CONDITIONS = "conditions of WHERE, background knowledge, aggregates over sliding windows"
     AGGREGATES_INSIDE = "aggregates inside OR and NOT of conditions"
@@ -35,7 +37,14 @@ GOALS = Support(
     "goals",
     "the goals engine does",
     "choose the engine interval-reference",
-    frozenset({IntervalConstruct.OPERATORS, IntervalConstruct.POLICIES, IntervalConstruct.CONDITIONS}),
+    frozenset(
+        {
+            *(operator for operator in Operator if operator.name in OperatorCode.__members__),
+            IntervalConstruct.WINDOWS,
+            IntervalConstruct.POLICIES,
+            IntervalConstruct.CONDITIONS,
+        }
+    ),
     lambda _: False,
     _has_code,
     MappingProxyType(
