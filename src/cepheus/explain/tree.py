@@ -10,6 +10,7 @@ from rich.tree import Tree
 from cepheus.core.time import format_duration
 from cepheus.explain.anatomy import Anatomy, Part, Role
 from cepheus.rules.expressions import Between, Scope, Within
+from cepheus.rules.policies import Policy
 
 _NAME, _RULE, _QUIET, _BAD = "bold cyan", "green", "dim", "bold red"
 
@@ -82,10 +83,14 @@ def _headline(part: Part) -> Text:
 
 
 def _taking(policy: str) -> str:
-    if policy == "each":
-        return "each"
-    count, _, direction = policy.rpartition(" ")
-    return f"up to {count} of the {direction}" if count else f"the {direction}"
+    count, _, word = policy.rpartition(" ")
+    return f"up to {count} of the {word}" if count else Policy(word).record.phrase
+
+
+def _takes_several(policy: str) -> bool:
+    """Whether the words in front of an event, none for the terminator, may take more than one."""
+    count, _, word = policy.rpartition(" ")
+    return bool(count) or (bool(word) and Policy(word).takes_all)
 
 
 def _when(scope: Scope) -> str:
@@ -99,7 +104,7 @@ def _when(scope: Scope) -> str:
 
 
 def _add_production(root: Tree, rule: Anatomy) -> None:
-    combined = [part.name for part in rule.selected if part.policy == "each" or " " in part.policy]
+    combined = [part.name for part in rule.selected if _takes_several(part.policy)]
     for_each = f", one for each choice of {' and '.join(combined)}" if combined else ""
     branch = root.add(
         Text.assemble("make ", (rule.composite, _NAME), f" at the time of {rule.terminator.name}{for_each}")
