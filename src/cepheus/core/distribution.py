@@ -130,7 +130,7 @@ class Frozen:
         return cls(frozen.dist.name, tuple(map(float, frozen.args)), options)
 
     def scipy(self) -> Any:
-        """Give the frozen distribution that this describes."""
+        """The frozen distribution that this describes."""
         try:
             from scipy import stats
         except ModuleNotFoundError:
@@ -151,7 +151,7 @@ Distribution = Normal | Uniform | Discrete | Mixture | Sum | Samples | Frozen
 
 
 def as_distribution(given: object) -> Distribution:
-    """Give what a caller means: a distribution, its text, a frozen distribution of SciPy, or samples.
+    """What a caller means: a distribution, its text, a frozen distribution of SciPy, or samples.
 
     >>> as_distribution([0.5, -0.5])
     Samples(values=(0.5, -0.5))

@@ -80,12 +80,12 @@ def compute_aggregate(function: str, members: Sequence[Member], calculus: Calcul
 
 
 def _is_whole(function: str, members: Sequence[Member]) -> bool:
-    """Tell whether an aggregate is a whole number: its value must be one, too, whatever its mean."""
+    """Whether an aggregate is a whole number: its value must be one, too, whatever its mean."""
     return function == "Count" or (function in _OF_THE_SAME_TYPE and all(type(m.value) is int for m in members))
 
 
 def _nearest(mean: float) -> int:
-    """Give the nearest whole number, of two the lower one, also where rounding makes the other a little nearer."""
+    """The nearest whole number, of two the lower one, also where rounding makes the other a little nearer."""
     return min(max(math.ceil(mean - 0.5 - _SLACK), INT_MIN), INT_MAX)
 
 
@@ -96,7 +96,7 @@ def _rounded(member: Member, calculus: Calculus) -> Member:
 
 
 def _law(function: str, members: list[Member], calculus: Calculus, defined: float) -> tuple[Law | None, float]:
-    """Give the law of an aggregate that is uncertain, given that it is defined, and the bound of its error."""
+    """The law of an aggregate that is uncertain, given that it is defined, and the bound of its error."""
     match function:
         case "Count":
             return _count(members), 0.0
@@ -111,7 +111,7 @@ def _law(function: str, members: list[Member], calculus: Calculus, defined: floa
 
 
 def _count(members: Sequence[Member]) -> Spreads:
-    """Give the law of the number of members: a convolution of as many coins."""
+    """The law of the number of members: a convolution of as many coins."""
     chances = [1.0]
     for member in members:
         p = member.probability
@@ -120,7 +120,7 @@ def _count(members: Sequence[Member]) -> Spreads:
 
 
 def _end(members: Sequence[Member], defined: float) -> tuple[Law, float]:
-    """Give the law of the first member that is there."""
+    """The law of the first member that is there."""
     components: list[Component] = []
     missing = 1.0
     for member in members:
@@ -135,7 +135,7 @@ def _end(members: Sequence[Member], defined: float) -> tuple[Law, float]:
 
 
 def _linear(function: str, members: list[Member], calculus: Calculus, defined: float) -> tuple[Law | None, float]:
-    """Give the law of a sum or an average."""
+    """The law of a sum or an average."""
     laws = [member.true_law for member in members]
     if not all(isinstance(law, Spreads) for law in laws):
         return _simulated(function, members, calculus)
@@ -176,7 +176,7 @@ def _by_subsets(
 
 
 def _gaussian(function: str, members: Sequence[Member], laws: Sequence[Spreads]) -> tuple[Spreads, float]:
-    """Give the Gaussian of the exact mean and variance, and the bound of how far its probabilities are off.
+    """The Gaussian of the exact mean and variance, and the bound of how far its probabilities are off.
 
     An average over uncertain members is taken as the sum of the deviations from its centre over the expected number.
     """
@@ -195,7 +195,7 @@ def _gaussian(function: str, members: Sequence[Member], laws: Sequence[Spreads])
 
 
 def _simulated(function: str, members: Sequence[Member], calculus: Calculus) -> tuple[Law | None, float]:
-    """Give examples of an aggregate that has no closed form; None if it never was defined."""
+    """Draw examples of an aggregate that has no closed form; None if it never was defined."""
     generator = np.random.default_rng(calculus.seed)
     present = generator.random((calculus.draws, len(members))) < [member.probability for member in members]
     drawn = np.column_stack([member.true_law.draw(generator, calculus.draws) for member in members])
@@ -220,7 +220,7 @@ class Extreme:
     shift: float = 0.0
 
     def below(self, bound: float, *, inclusive: bool) -> float:
-        """Give the probability of a value less than the bound, or equal to it where inclusive."""
+        """The probability of a value less than the bound, or equal to it where inclusive."""
         at = (bound - self.shift) / self.scale
         if self.scale < 0.0:
             return 1.0 - self._below(at, not inclusive)
@@ -247,18 +247,18 @@ class Extreme:
             return np.clip(self.scale * values[:count] + self.shift, -sys.float_info.max, sys.float_info.max)
 
     def mean(self) -> float:
-        """Give the expected value, from a fixed set of draws."""
+        """The expected value, from a fixed set of draws."""
         return float((self.draw(np.random.default_rng(1), _DRAWN) / _DRAWN).sum())  # their sum may not be a double
 
     def moved(self, scale: float, shift: float) -> Law:
-        """Give the law of ``scale * value + shift``."""
+        """The law of ``scale * value + shift``."""
         if scale == 0.0:
             return point(shift)
         return Extreme(self.members, self.largest, self.defined, scale * self.scale, scale * self.shift + shift)
 
 
 def described(law: Law) -> Spreads:
-    """Give a law in the closed family, for an attribute to carry: itself, or as many examples as are worth keeping."""
+    """Return a law in the closed family, for an attribute to carry: itself, or as many examples as are worth keeping."""
     if isinstance(law, Spreads) and len(law.components) <= _KEPT:
         return law
     drawn = np.sort(law.draw(np.random.default_rng(1), 16 * _KEPT))

@@ -83,7 +83,7 @@ class Elimination:
         self._changed = [True] * len(self._factors)
 
     def put(self, node: str, table: Table) -> None:
-        """Give a node its table."""
+        """Set the table of a node."""
         place = self._place[node]
         leaf = self._leaves[place]
         self._factors[place] = table.transpose(leaf.axes)[leaf.pick]
@@ -128,7 +128,7 @@ class Elimination:
 
 
 def _relevant(variables: Sequence[Variable], observed: Iterable[str], asked: str) -> list[Variable]:
-    """Give the nodes that matter: the one asked for, those observed, and all their causes."""
+    """The nodes that matter: the one asked for, those observed, and all their causes."""
     parents = {variable.name: variable.parents for variable in variables}
     needed: set[str] = set()
     waiting = [asked, *observed]
@@ -151,6 +151,6 @@ def _spread(scope: frozenset[str], wanted: Sequence[str]) -> Index:
 
 
 def _cost(name: str, scopes: Mapping[int, frozenset[str]], sizes: Mapping[str, int]) -> int:
-    """Give the size of the array that summing out a variable would need."""
+    """The size of the array that summing out a variable would need."""
     together = frozenset().union(*(scope for scope in scopes.values() if name in scope))
     return prod(sizes[each] for each in together)

@@ -38,7 +38,7 @@ class Structure:
 
     @classmethod
     def of(cls, whole: Belief, states: Mapping[str, tuple[str, ...]]) -> Structure:
-        """Give the structure of a network that has been checked."""
+        """The structure of a network that has been checked."""
         return cls(states, tuple(Variable(node.name, len(states[node.name]), node.parents) for node in whole.nodes))
 
     def joint(
