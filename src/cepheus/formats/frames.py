@@ -13,7 +13,7 @@ from cepheus.formats.problems import shown
 
 
 def arrow_table(given: Any) -> pa.Table:
-    """Return a table that gives itself as an Arrow stream; EventError with column and row if its values do not allow it.
+    """Take a table that gives itself as an Arrow stream; EventError with column and row if values do not allow it.
 
     pandas holds what it is given in a column, Arrow columns have one type.
     """

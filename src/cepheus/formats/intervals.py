@@ -99,7 +99,7 @@ def _place(name: str) -> int:
 
 
 def attributes_in(batch: EventBatch, types: Collection[str]) -> dict[str, frozenset[str]]:
-    """Give, for some types, the names of the attributes for which events of a batch have values."""
+    """For some types, the names of the attributes for which events of a batch have values."""
     found: dict[str, frozenset[str]] = {}
     valid = {key: validity(column) for key, column in batch.columns.items()} if types else {}
     for code, event_type in enumerate(batch.types):

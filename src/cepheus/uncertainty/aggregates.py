@@ -258,7 +258,7 @@ class Extreme:
 
 
 def described(law: Law) -> Spreads:
-    """Return a law in the closed family, for an attribute to carry: itself, or as many examples as are worth keeping."""
+    """The law in the closed family, for an attribute to carry: itself, or as many examples as are worth keeping."""
     if isinstance(law, Spreads) and len(law.components) <= _KEPT:
         return law
     drawn = np.sort(law.draw(np.random.default_rng(1), 16 * _KEPT))

@@ -12,8 +12,7 @@ from cepheus.language.tesla import format_belief, parse
 from cepheus.rules.belief.model import NO, YES, Bands, Belief, Node, Observation, Row, Season
 from cepheus.rules.belief.periods import contains, next_change
 from cepheus.rules.belief.translate import CERTAIN, IMPOSSIBLE, enrich, translate
-from cepheus.rules.check.belief import belief as check_belief
-from cepheus.rules.check.belief import node_alone, states_of
+from cepheus.rules.check.belief import check_belief, node_alone, states_of
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.model import Rule
 from cepheus.uncertainty.belief.structure import Structure

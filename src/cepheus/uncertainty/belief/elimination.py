@@ -90,7 +90,7 @@ class Elimination:
         self._changed[place] = True
 
     def joint(self) -> list[float]:
-        """Give, for each state of the node asked for, the probability of that state together with what is observed."""
+        """For each state of the node asked for, the probability of that state together with what is observed."""
         factors, changed = self._factors, self._changed
         place = len(self._leaves)
         for step in self._steps:

@@ -44,7 +44,7 @@ class Structure:
     def joint(
         self, asked: str, known: tuple[Observation, ...], nodes: Mapping[str, Node], rows: Mapping[str, tuple[Row, ...]]
     ) -> list[float]:
-        """Give, for each state of the node asked for, its probability together with what is observed."""
+        """For each state of the node asked for, its probability together with what is observed."""
         with self._lock:
             answering = self._answering.get((asked, known))
             if answering is None:

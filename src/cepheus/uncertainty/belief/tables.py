@@ -43,7 +43,7 @@ def tabulate(node: Node, rows: tuple[Row, ...], states: Mapping[str, tuple[str, 
 
 
 def _steps(axes: list[tuple[str, ...]]) -> list[dict[str | None, int]]:
-    """Give, for each axis, how far into a flat table each of its states leads."""
+    """For each axis, how far into a flat table each of its states leads."""
     steps: list[dict[str | None, int]] = []
     width = 1
     for axis in reversed(axes):
