@@ -103,7 +103,7 @@ def _when(scope: Scope) -> str:
             assert_never(scope)
 
 
-def _add_production(root: Tree, rule: Anatomy) -> None:
+def _add_production(root: Tree, rule: RuleParts) -> None:
     combined = [part.name for part in rule.selected if _takes_several(part.policy)]
     for_each = f", one for each choice of {' and '.join(combined)}" if combined else ""
     branch = root.add(
