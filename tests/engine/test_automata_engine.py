@@ -277,7 +277,7 @@ def test_what_is_not_supported_is_refused_when_deployed(pattern: str, place: str
 
 def test_every_engine_has_a_row_in_the_table_of_capabilities() -> None:
     assert tuple(CAPABILITIES) == names()
-    assert "| Min and Max of strings | no: use First or Last | no: use First or Last | yes |" in support_matrix()
+    assert "| Min and Max of strings | no: use First or Last | no: use First or Last | yes | yes |" in support_matrix()
 
 
 def test_auto_never_takes_automata() -> None:

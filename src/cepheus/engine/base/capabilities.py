@@ -23,6 +23,19 @@ CAPABILITIES: Mapping[str, Mapping[Construct, str]] = MappingProxyType(
 """For each engine, the constructs that it refuses when a rule is deployed, with the alternative. It runs all others."""
 
 
+class Arrival(Enum):
+    """The order in which an engine can take events, in the words of the support matrix."""
+
+    TOTAL_ORDER = "in total order"
+    ANY_ORDER = "in any order, evaluated up to a promised time"
+
+
+ARRIVAL: Mapping[str, Arrival] = MappingProxyType(
+    {name: Arrival.ANY_ORDER if name == "matching" else Arrival.TOTAL_ORDER for name in CAPABILITIES}
+)
+"""How events may come to each engine; one that takes them in any order is an ``OutOfOrderEngine``."""
+
+
 INTERVAL_CAPABILITIES: Mapping[str, Mapping[IntervalConstruct, str]] = MappingProxyType(
     {"goals": NOT_IN_GOALS, "interval-reference": MappingProxyType({})}
 )
@@ -42,9 +55,10 @@ def support_matrix() -> str:
     """Give the table of constructs and engines, in Markdown.
 
     >>> print(support_matrix().splitlines()[0])
-    | construct | columns | automata | reference |
+    | construct | columns | automata | matching | reference |
     """
-    return _matrix(Construct, CAPABILITIES)
+    arrival = " | ".join(ARRIVAL[engine].value for engine in CAPABILITIES)
+    return f"{_matrix(Construct, CAPABILITIES)}| events may come | {arrival} |\n"
 
 
 def interval_support_matrix() -> str:
