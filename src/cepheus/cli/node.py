@@ -30,7 +30,7 @@ def node(
     found = read_config(config)
     check_safety(found, config)
     check_certificates(found, config)
-    check_tokens(found)
+    check_tokens(found, config)
     if check:
         note(f"{config}: no errors")
         return
