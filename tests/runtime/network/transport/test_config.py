@@ -8,8 +8,14 @@ import pytest
 
 from cepheus.core.errors import OptionError
 from cepheus.runtime.network.protocol.strategy import Strategy
-from cepheus.runtime.network.transport.address import Address
-from cepheus.runtime.network.transport.config import ClientConfig, Limits, NeighbourConfig, TlsConfig, read_config
+from cepheus.runtime.network.transport.config import (
+    Address,
+    ClientConfig,
+    Limits,
+    NeighbourConfig,
+    TlsConfig,
+    read_config,
+)
 from cepheus.runtime.network.transport.security import check_tokens
 
 GOOD = """
