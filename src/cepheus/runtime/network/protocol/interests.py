@@ -1,6 +1,6 @@
-"""Who wants which events: subscription tables with covering, and what the content of an event must be to matter to rules.
+"""Who wants which events: subscription tables with covering, and which contents of events matter to rules.
 
-An event that fails all comparisons with constants, at every place where a rule looks for its type, is dropped on arrival.
+An event that fails the comparisons with constants at every place where a rule looks for its type is dropped on arrival.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a node's file says, where a node listens among it, and whether it makes sense: every finding has the file, the line and the key."""
+"""What a node's file says and whether it makes sense, addresses included: every finding has its line."""
 
 from __future__ import annotations
 
