@@ -21,12 +21,20 @@ Thing = Enum | AggregateFunction
 """A construct in words, a selection policy, an operator of interval rules or an aggregate."""
 
 
+class Arrival(Enum):
+    """How events may come, in the words of the support matrix."""
+
+    TOTAL_ORDER = "in total order"
+    ANY_ORDER = "in any order, evaluated up to a promised time"
+    WITHIN_WATERMARK = "in any order, in streams within the watermark"
+
+
 @dataclass(frozen=True, slots=True)
 class Support:
     """What an engine or a host runs.
 
     ``subject`` begins its refusals, ``the goals engine does``; ``elsewhere`` says where all else is run. ``instead``
-    has the alternative to a construct that is missing.
+    has the alternative to a construct that is missing. ``arrival`` is how events may come.
     """
 
     name: str
@@ -36,6 +44,7 @@ class Support:
     runs_policy: Callable[[Policy], bool]
     runs_aggregate: Callable[[AggregateFunction], bool]
     instead: Mapping[Enum, str] = field(default_factory=lambda: MappingProxyType({}))
+    arrival: Arrival = Arrival.TOTAL_ORDER
 
     def runs(self, thing: Thing) -> bool:
         """Whether it runs a construct, a policy or an aggregate."""

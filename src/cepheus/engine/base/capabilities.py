@@ -11,7 +11,7 @@ from enum import Enum
 
 from cepheus.plan.interval.constructs import GOALS, IntervalConstruct
 from cepheus.plan.pattern.constructs import COMPILED, Construct
-from cepheus.plan.support import Support, Thing, words_of
+from cepheus.plan.support import Arrival, Support, Thing, words_of
 from cepheus.rules.aggregates import AGGREGATES
 from cepheus.rules.interval.model import Operator
 from cepheus.rules.policies import Policy, Take
@@ -35,8 +35,9 @@ MATCHING = Support(
     _EVERYTHING - {Construct.ERRORS, Construct.BELIEFS, Construct.UNCERTAIN_FORMS},
     lambda policy: policy.takes in (Take.ALL, Take.LATEST, Take.EARLIEST),
     lambda _: True,
+    arrival=Arrival.ANY_ORDER,
 )
-"""Events may come out of order; they are certain."""
+"""Events may come out of order (it is an ``OutOfOrderEngine``); they are certain."""
 
 NETWORK = replace(
     MATCHING,
@@ -47,7 +48,7 @@ NETWORK = replace(
 )
 """Processors run rules of TESLA over certain events, by the matchers of the engine matching."""
 
-SPARK = replace(REFERENCE, name="spark", subject="Spark does")
+SPARK = replace(REFERENCE, name="spark", subject="Spark does", arrival=Arrival.WITHIN_WATERMARK)
 """Each task takes the fastest engine that runs its rules, the reference at last."""
 
 INTERVAL_REFERENCE = Support(
@@ -83,7 +84,8 @@ def support_matrix() -> str:
     >>> print(support_matrix().splitlines()[0])
     | construct | columns | automata | matching | reference | network | spark |
     """
-    return _matrix(things(), CAPABILITIES)
+    arrival = " | ".join(support.arrival.value for support in CAPABILITIES)
+    return f"{_matrix(things(), CAPABILITIES)}| events may come | {arrival} |\n"
 
 
 def interval_support_matrix() -> str:
