@@ -129,7 +129,7 @@ def test_uncertain_events_are_refused(event: Event) -> None:
 
 def test_declared_errors_and_networks_of_rules_are_refused_with_their_place() -> None:
     program = cepheus.compile("define Hot() from Temp(value > 30); error Temp.value ~ N(0, 1)")
-    with pytest.raises(UnsupportedError, match=r"errors of measurement, which Temp\.value has") as raised:
+    with pytest.raises(UnsupportedError, match="errors of measurement") as raised:
         program.start(engine="matching")
     assert raised.value.diagnostics[0].span is not None
     engine = engine_for(FIRE)
