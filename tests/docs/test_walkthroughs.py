@@ -1,4 +1,4 @@
-"""Every walkthrough of the documentation is done, step by step, and what it adds then works or is refused everywhere."""
+"""Every walkthrough of the documentation is done, step by step; what it adds then works or is refused everywhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Walkthroughs of the documentation, applied to a scratch copy of the package: each step is a difference to a file or a new file."""
+"""Walkthroughs of the documentation, carried out in a scratch copy: a step is a difference to a file or a new file."""
 
 from __future__ import annotations
 
