@@ -49,7 +49,8 @@ def inlined(function: F) -> F:
 
 
 def _compiled(function: F, *, inlined: bool) -> F:
-    dispatcher: Any = njit(nogil=True, forceinline=inlined, boundscheck=CHECKED)(function)
+    # code that is checked is several times as large: it is not put into each of its callers as well
+    dispatcher: Any = njit(nogil=True, forceinline=inlined and not CHECKED, boundscheck=CHECKED)(function)
     dispatcher._cache = KernelCache(function)
     return cast(F, dispatcher)
 
@@ -81,13 +82,17 @@ def seen_by(function: object) -> tuple[frozenset[str], tuple[str, ...]]:
     modules = {str(getattr(function, "__module__", ""))}
     others: list[str] = []
     for name, part in getattr(function, PARTS, {}).items():
+        others.append(f"{name}={part_name(part)}")
         if callable(part):
             inner_modules, inner = seen_by(part)
             modules |= inner_modules
             others += inner
-        else:
-            others.append(f"{name}={part!r}")
     return frozenset(modules), tuple(others)
+
+
+def part_name(part: object) -> str:
+    """What tells a part from all others: where a function is written and its name there, or a value as it is."""
+    return f"{part.__module__}.{getattr(part, '__qualname__', '')}" if callable(part) else repr(part)
 
 
 class KernelCache(NumbaCache):
