@@ -94,7 +94,7 @@ class ErrorColumn(Sequence[Distribution | None]):
         return ErrorColumn(np.where(kept, self.kinds, ErrorKind.NONE), self.first, self.second, self.others)
 
     def or_else(self, other: ErrorColumn) -> ErrorColumn:
-        """Give to the rows that have no error those of another column."""
+        """Take the errors of another column for the rows that have none."""
         places = np.arange(len(self))
         return ErrorColumn.concat([self, other]).take(
             np.where(self.kinds == ErrorKind.NONE, places + len(self), places)

@@ -13,7 +13,7 @@ from cepheus.core.toml_lines import key_lines
 
 
 def read_toml(path: Path, code: str) -> tuple[dict[str, Any], Mapping[KeyPath, int]]:
-    """Give the values of a file and the lines of its keys; ``code`` is that of the error if it is no TOML."""
+    """The values of a file and the lines of its keys; ``code`` is that of the error if it is no TOML."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:

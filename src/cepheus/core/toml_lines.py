@@ -14,7 +14,7 @@ _KEY = re.compile(r"""\s*("[^"]*"|'[^']*'|[\w.-]+)\s*=""")
 
 
 def key_lines(text: str) -> Mapping[Path, int]:
-    """Give the line, counted from 1, of every table and key.
+    """The line, counted from 1, of every table and key.
 
     >>> key_lines('rules = "a"\\n[[sources]]\\nformat = "csv"')
     {('rules',): 1, ('sources', 0): 2, ('sources', 0, 'format'): 3}
@@ -37,7 +37,7 @@ def key_lines(text: str) -> Mapping[Path, int]:
 
 
 def _inside(names: list[str], counts: Mapping[str, int]) -> Path:
-    """Give the way to a table; one below a list of tables belongs to the last of the list."""
+    """The way to a table; one below a list of tables belongs to the last of the list."""
     path: list[str | int] = []
     for name in names:
         path.append(name.strip().strip("\"'"))

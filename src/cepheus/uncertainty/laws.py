@@ -248,7 +248,7 @@ _DRAWS = 4096
 
 
 def _drawn(error: Distribution) -> Spreads:
-    """Give samples of a distribution that has no closed form together with others."""
+    """Draw samples of a distribution that has no closed form together with others."""
     generator = np.random.default_rng(_SEED)
     if isinstance(error, Frozen):
         return samples(_scipy(error).rvs(size=_DRAWS, random_state=generator).tolist())

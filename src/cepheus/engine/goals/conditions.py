@@ -30,7 +30,7 @@ from cepheus.kernel.sums import add_float, add_integer, clear, read_float, read_
 from cepheus.plan.interval.layout import ROW_HEADER, At, Match, Row, Tag
 from cepheus.plan.interval.program import ConditionField, ConditionKind, NodeField
 
-_CONDITION_BYTES = 8 * len(ConditionField)
+_CONDITION_BYTES = ConditionField.row_bytes()
 _MATCH_BYTES = 8 * ROW_HEADER
 NO_ROOM = -1
 _PARTIALS = 64

@@ -85,7 +85,7 @@ LISTS_HINT = "let a rule of ETALIS take the list apart, and read what that makes
 """What to do about a list where rules of TESLA read."""
 
 
-def attributes(scope: RuleScope, known: KnownTypes, findings: Findings) -> None:
+def check_attributes(scope: RuleScope, known: KnownTypes, findings: Findings) -> None:
     """Check every attribute, function call and aggregate of a rule.
 
     Found here: attributes that a known type does not have, names of an event's own fields used as attributes, functions
@@ -160,7 +160,7 @@ def _aggregate(node: Aggregate, findings: Findings) -> None:
 _SHORTEST_SIMILAR = 4
 
 
-def names(scopes: list[RuleScope], rules: RuleSet, known: KnownTypes, findings: Findings) -> None:
+def check_names(scopes: list[RuleScope], rules: RuleSet, known: KnownTypes, findings: Findings) -> None:
     """Check the names of rules, of event types and of events, and every reference to an event.
 
     Found here: two rules of one name; types that are not known; an event named like another; references to events that

@@ -41,7 +41,7 @@ class InferredTypes:
     equal: tuple[frozenset[Key], ...]
 
 
-def types(scopes: list[RuleScope], known: KnownTypes, findings: Findings) -> InferredTypes:
+def infer_types(scopes: list[RuleScope], known: KnownTypes, findings: Findings) -> InferredTypes:
     """Infer the types of attributes over all rules together and report what does not fit.
 
     ``area = $a`` in one rule and ``area = 'hall'`` in another make both attributes strings; ``value > 45`` makes a
