@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cepheus.kernel.calls import call_2
 from cepheus.kernel.addresses import Addresses
+from cepheus.kernel.calls import call_2
 from cepheus.kernel.checked import KernelFaultError
 from cepheus.kernel.compiled import compiled, entry_point
 from cepheus.kernel.memory import At, address, fixed_half, fixed_pair, peek, poke, put, word
