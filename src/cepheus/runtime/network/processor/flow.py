@@ -85,7 +85,7 @@ class Flow:
             self._progress(self.trees.by_name[name])
 
     def _limit(self, tree: Tree) -> int:
-        """Give the time up to which nothing more will come; MAX_TIME if nobody has anything to send.
+        """Return the time up to which nothing more will come; MAX_TIME if nobody has anything to send.
 
         If that has been evaluated, sources are not asked: they can only make it earlier.
         """
@@ -172,7 +172,7 @@ class Flow:
             tree.evaluation.retained_from = max(MIN_TIME, then - 2 * self.rulebook.reach())
 
     def _is_idle(self, tree: Tree, limit: int) -> bool:
-        """Tell whether a tree has nothing to evaluate, to send or to promise up to a time, as after most messages."""
+        """Whether a tree has nothing to evaluate, to send or to promise up to a time, as after most messages."""
         evaluation = tree.evaluation
         done = evaluation.done
         if limit > done or not self.common.in_order or self.common.pulls or tree.wave is not None:
@@ -241,7 +241,7 @@ class Flow:
             self.common.send(tree.father, Events(entries, promises))
 
     def _promises(self, tree: Tree) -> tuple[tuple[str, int | None], ...]:
-        """Give what the father may be promised that it does not know yet."""
+        """What the father may be promised that it does not know yet."""
         if not tree.was_active or tree.wave is not None or not self.common.in_order:
             return ()
         promise = tree.evaluation.done if self.has_inputs(tree) else None
