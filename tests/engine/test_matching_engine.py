@@ -14,11 +14,12 @@ from cepheus.core.distribution import Normal
 from cepheus.core.errors import EventError, LimitError, RuleError, UnsupportedError
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
-from cepheus.engine.assembly.registry import create
-from cepheus.engine.base.capabilities import ARRIVAL, Arrival
+from cepheus.engine.assembly.registry import create, names
+from cepheus.engine.base.capabilities import CAPABILITIES
 from cepheus.engine.base.interface import OutOfOrderEngine
 from cepheus.engine.matching.engine import MatchingEngine
 from cepheus.language.tesla import parse
+from cepheus.plan.support import Arrival
 from cepheus.rules.check import check
 
 FIRE = "define Fire(area: string) from Smoke(area=$a) and last Temp(area=$a) within 5 s from Smoke where area=$a"
@@ -32,10 +33,10 @@ def engine_for(text: str, limit: int = 1000) -> MatchingEngine:
 
 
 def test_it_alone_takes_events_in_any_order() -> None:
-    assert [name for name, arrival in ARRIVAL.items() if arrival is Arrival.ANY_ORDER] == ["matching"]
-    for name, arrival in ARRIVAL.items():
-        engine = create(name)
-        assert hasattr(engine, "insert") == (arrival is Arrival.ANY_ORDER)
+    engines = {support.name: support.arrival for support in CAPABILITIES if support.name in names()}
+    assert [name for name, arrival in engines.items() if arrival is Arrival.ANY_ORDER] == ["matching"]
+    for name, arrival in engines.items():
+        assert hasattr(create(name), "insert") == (arrival is Arrival.ANY_ORDER)
 
 
 @pytest.mark.parametrize("block", range(4))
@@ -128,7 +129,7 @@ def test_uncertain_events_are_refused(event: Event) -> None:
 
 def test_declared_errors_and_networks_of_rules_are_refused_with_their_place() -> None:
     program = cepheus.compile("define Hot() from Temp(value > 30); error Temp.value ~ N(0, 1)")
-    with pytest.raises(UnsupportedError, match=r"errors of measurement, which Temp\.value has") as raised:
+    with pytest.raises(UnsupportedError, match="errors of measurement") as raised:
         program.start(engine="matching")
     assert raised.value.diagnostics[0].span is not None
     engine = engine_for(FIRE)

@@ -17,12 +17,12 @@ _BREAKS = "[\r\n]"
 
 
 def csv_header(names: Sequence[str]) -> bytes:
-    """Give the line that names the columns."""
+    """The line that names the columns."""
     return ",".join(_quoted(pa.array(names, pa.string())).to_pylist()).encode() + b"\n"
 
 
 def csv_lines(table: pa.Table, unit: TimeUnit) -> bytes:
-    """Give the lines of a table of events; a table without rows has none."""
+    """The lines of a table of events; a table without rows has none."""
     if not table.num_rows:
         return b""
     columns = [_cells(name, table.column(name).combine_chunks(), unit) for name in table.column_names]

@@ -42,7 +42,7 @@ class Spool:
         self._writer.write_table(cast_table(table, self.schema))
 
     def tables(self) -> Iterator[pa.Table]:
-        """Give all tables, in the schema that holds them all."""
+        """All tables, in the schema that holds them all."""
         self._end_file()
         for path in self._files:
             with pa.memory_map(str(path)) as source, pa.ipc.open_stream(source) as stream:

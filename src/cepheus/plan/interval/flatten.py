@@ -10,7 +10,7 @@ import numpy as np
 from cepheus.core.event import text_digest
 from cepheus.core.time import MIN_TIME
 from cepheus.kernel.instructions import Op
-from cepheus.kernel.program import FunctionCode, InstructionField, Words
+from cepheus.kernel.program import InstructionField, Words
 from cepheus.plan.interval.graph import Graph
 from cepheus.plan.interval.layout import RECORD_HEADER
 from cepheus.plan.interval.program import (
@@ -30,18 +30,6 @@ from cepheus.plan.interval.program import (
 )
 from cepheus.plan.interval.specs import ConditionSpec, NodeSpec
 from cepheus.plan.interval.tables import TableSpec, outlives, tag_words, width_of
-
-FUNCTION_CODES = {
-    "Count": FunctionCode.COUNT,
-    "Sum": FunctionCode.SUM,
-    "Avg": FunctionCode.AVG,
-    "Min": FunctionCode.MIN,
-    "Max": FunctionCode.MAX,
-    "Stddev": FunctionCode.STDDEV,
-    "First": FunctionCode.FIRST,
-    "Last": FunctionCode.LAST,
-}
-"""Aggregate functions as the kernel knows them."""
 
 
 def guard_reads(graph: Graph, spec: NodeSpec) -> list[tuple[int, int]] | None:
@@ -296,7 +284,7 @@ class Flattener:
             elif spec.kind is ConditionKind.AGGREGATE:
                 table, _, _ = placed.tables[spec.node]
                 node = first + placed.graph.nodes[spec.node].left
-                function = FUNCTION_CODES[spec.function]
+                function = spec.function
             self._conditions.append(
                 ConditionField.row(
                     kind=spec.kind,
