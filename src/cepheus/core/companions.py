@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +93,23 @@ def _checked(
             faults[row] = error
     kinds = np.where(missing | bad, int(ErrorKind.NONE), int(kind))
     return ErrorColumn(kinds, np.where(missing, 0.0, first), np.where(missing, 0.0, second)), faults
+
+
+def companion_of(attribute: str, table: Mapping[str, object]) -> Companion:
+    """Read what columns say of the errors of an attribute, from parameters by name as files have them.
+
+    >>> companion_of("value", {"sd": "value_sd"})
+    Normal(mean=0.0, sd='value_sd', variance=None)
+    """
+    kind = Uniform if table.keys() == {"low", "high"} else Normal
+    plain = all(isinstance(one, str | int | float) and not isinstance(one, bool) for one in table.values())
+    if not plain or not table.keys() <= {one.name for one in fields(kind)}:
+        raise OptionError.of(
+            "uncertain",
+            f"the error of '{attribute}' has keys or values that no error has",
+            hint="an error has sd or variance, and mean, or low and high",
+        )
+    return kind(**table)  # type: ignore[arg-type]  # that they are columns or numbers has been seen to
 
 
 def companions_to_json(companions: Companions) -> dict[str, dict[str, Parameter | None]]:

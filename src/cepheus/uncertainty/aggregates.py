@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cepheus.core.calculus import Calculus
 from cepheus.core.values import INT_MAX, INT_MIN, Value, as_float
 from cepheus.rules.aggregates import aggregate
-from cepheus.uncertainty.calculus import Calculus
 from cepheus.uncertainty.closed_forms import settled
 from cepheus.uncertainty.laws import Component, Floats, Law, Spreads, added, bounded, bounded_sum, point, samples
 

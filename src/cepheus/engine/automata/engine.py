@@ -13,6 +13,7 @@ import numpy as np
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import LimitError
+from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.core.time import MAX_TIME
 from cepheus.engine.automata.growth import (
     MAX_POOL_WORDS,
@@ -33,7 +34,6 @@ from cepheus.engine.automata.snapshot import (
 )
 from cepheus.engine.automata.state import In, InstanceLane, Instances, InstanceTable, Shortage
 from cepheus.engine.automata.tables import flatten_automata
-from cepheus.engine.base.limits import DEFAULT_LIMIT
 from cepheus.engine.base.snapshot import restoring, wrong_content
 from cepheus.engine.base.ties import TieCounts
 from cepheus.engine.columns.engine import ColumnsEngine

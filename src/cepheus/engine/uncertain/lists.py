@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from cepheus.core.calculus import Calculus
 from cepheus.core.distribution import Distribution
 from cepheus.core.error_column import ErrorColumn, distribution_of
 from cepheus.core.values import ValueType
@@ -14,7 +15,6 @@ from cepheus.engine.uncertain.weighed import HEADER_WORDS, MEMBER_WORDS, WEIGHED
 from cepheus.kernel.program import FunctionCode, Words
 from cepheus.plan.pattern.code import float_bits
 from cepheus.uncertainty.aggregates import Member, compute_aggregate
-from cepheus.uncertainty.calculus import Calculus
 from cepheus.uncertainty.laws import law_of
 from cepheus.uncertainty.production import error_of_computed
 

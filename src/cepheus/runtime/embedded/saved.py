@@ -42,6 +42,16 @@ def _companion(value: object, path: str) -> Companion:
 
 
 HEADER = form.record(
+    {
+        "columns": form.record(
+            time=form.text,
+            type=form.text,
+            id=form.maybe(form.text),
+            sequence=form.maybe(form.text),
+            start=form.maybe(form.text),
+            probability=form.text,
+        )
+    },
     engine=form.text,
     catalog=form.record(rules=_anything, data=_anything, data_closed=form.boolean, closed=form.boolean),
     settled=form.listing(form.row(form.text, form.text, form.value_type)),

@@ -6,9 +6,9 @@ For data that does not fit there, let Spark read it: ``cepheus run``, or ``cephe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -17,16 +17,22 @@ from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch, Provenance
 from cepheus.core.distribution import parse_distribution
-from cepheus.core.schema import EventType
+from cepheus.core.options import ColumnNames, RunKeywords, RunOptions
+from cepheus.core.schema import EventType, Schema
 from cepheus.core.values import ValueType
+from cepheus.engine.assembly.registry import create
+from cepheus.engine.base.ties import TieCounts
 from cepheus.formats.cells import id_of_text
 from cepheus.formats.table import as_uncertain
 from cepheus.rules.check import Checked
 from cepheus.rules.model import RuleSet
-from cepheus.runtime.spark.detect import Detection, cores, find
+from cepheus.runtime.embedded.detect import FileDetection, Files, FilesByType, Tally
+from cepheus.runtime.spark.detect import Detection, cores, find, on_spark
+from cepheus.runtime.spark.failures import plain_failures
 from cepheus.runtime.spark.making import order_of_making
-from cepheus.runtime.spark.planning import Options
+from cepheus.runtime.spark.planning import SparkOptions
 from cepheus.runtime.spark.sources import Naming, sources_of, start_column
+from cepheus.uncertainty.belief.beliefs import beliefs_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,38 +43,85 @@ _ID, _SEQUENCE, _TIME, _START, _PROBABILITY = (
 """No attribute is called so."""
 
 
+class Compiled(Protocol):
+    """Rules that have been compiled, as ``cepheus.compile`` gives them."""
+
+    @property
+    def checked(self) -> Checked:
+        """The rules, checked together."""
+
+
+def detect_files(
+    program: Compiled,
+    files: Files = (),
+    of_type: FilesByType | None = None,
+    *,
+    spark: SparkSession | Callable[[], SparkSession],
+    **options: Unpack[RunKeywords],
+) -> FileDetection:
+    """Find the composite events in files as ``Program.detect_files`` does, on Spark; all of them come in one batch.
+
+    ``spark`` is a session, or what starts one when the files have been read. The keywords are those of ``detect``.
+    """
+    run = on_spark(RunOptions.of(**options))
+    checked = program.checked
+    types = Schema({**checked.composites, **checked.inputs}.values())
+    create(run, checked.rules.all_rules, types, beliefs=beliefs_of(checked.rules))  # or say why not
+    return FileDetection(files, of_type or {}, checked, run, lambda tally: _Gathered(checked, tally, run, spark))
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """Stands in the place of an engine: keeps what files give, and has Spark find the composite events at the end."""
+
+    checked: Checked
+    tally: Tally
+    run: RunOptions
+    spark: SparkSession | Callable[[], SparkSession]
+    batches: list[EventBatch] = field(default_factory=list)
+    ties: TieCounts = field(default_factory=TieCounts.none)
+
+    def feed(self, batch: EventBatch) -> EventBatch:
+        """Keep some events."""
+        self.batches.append(batch)
+        return EventBatch.empty()
+
+    def advance(self, time: int) -> EventBatch:  # noqa: ARG002  # it is the end of time: files are finite
+        """Find the composite events of all that was kept."""
+        spark = self.spark() if callable(self.spark) else self.spark
+        with plain_failures():
+            events = EventBatch.concat(self.batches)
+            detection = detect_gathered(spark, self.checked, events, self.tally.settled, self.run)
+            composites = composites_of(detection, events, self.checked.rules)
+            self.ties = detection.ties()
+        return composites
+
+
 def detect_gathered(
     spark: SparkSession,
     checked: Checked,
-    gathered: Sequence[EventBatch],
+    events: EventBatch,
     settled: Mapping[tuple[str, str], ValueType],
-    *,
-    engine: str,
-    limit: int,
+    run: RunOptions,
 ) -> Detection:
     """Find composite events among gathered events; ``settled`` are types that only the data told."""
-    events = EventBatch.concat(gathered)
     kinds = _Kinds(checked, settled)
     frames = {
         name: spark.createDataFrame(_table(events, name, event_type, kinds))
         for name, event_type in checked.inputs.items()
     }
     rules = replace(checked.rules, declarations=(*checked.rules.declarations, *_with_lists(checked, kinds)))
-    naming = Naming(
-        time=_TIME,
-        sequence=_SEQUENCE,
-        id=_ID,
-        start=start_column(frames, rules, None if events.starts is None else _START),
-        probability=None if events.probabilities is None else _PROBABILITY,
-    )
-    options = Options(naming, cores(spark), provenance=True, engine=engine, limit=limit)
+    columns = ColumnNames(time=_TIME, sequence=_SEQUENCE, id=_ID, probability=_PROBABILITY)
+    own = replace(run, columns=columns, time_unit=None, uncertain={})
+    naming = Naming.of(own, start_column(frames, rules, None if events.starts is None else _START))
+    options = SparkOptions(own, naming, cores(spark), provenance=True)
     return find(rules, sources_of(frames, rules, naming), options)
 
 
-def composites_of(detection: Detection, gathered: Sequence[EventBatch], rules: RuleSet) -> EventBatch:
-    """Let a detection run and give its rows as composite events, in the order in which one engine makes them."""
+def composites_of(detection: Detection, events: EventBatch, rules: RuleSet) -> EventBatch:
+    """Let a detection run and return its rows as composite events, in the order in which one engine makes them."""
     found = _composites(detection)
-    return found.take(order_of_making(found, EventBatch.concat(gathered), rules))
+    return found.take(order_of_making(found, events, rules))
 
 
 def _composites(detection: Detection) -> EventBatch:

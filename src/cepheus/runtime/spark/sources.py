@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from cepheus.core.companions import Companions
 from cepheus.core.errors import OptionError, did_you_mean
+from cepheus.core.options import RunOptions
 from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import ValueType
@@ -62,8 +63,15 @@ class Naming:
     id: str | None = None
     unit: TimeUnit = TimeUnit.US
     start: str | None = None
-    probability: str | None = None
+    probability: str = "probability"
     uncertain: Companions = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, options: RunOptions, start: str | None) -> Naming:
+        """Take the names that a run was asked for; ``start`` is where events over intervals have theirs."""
+        names = options.columns
+        own = (names.time, names.type, names.sequence, names.id)
+        return cls(*own, options.unit, start, names.probability, options.uncertain)
 
     @property
     def companions(self) -> frozenset[str]:
@@ -159,7 +167,7 @@ def _check_columns(source: Source, naming: Naming) -> None:
             hint = did_you_mean(name, columns) or f"name the column: detect(.., {option}='..')"
             raise OptionError.of("column", f"{source.what} have no column '{name}' for their {option}", hint=hint)
     _check_companions(source, naming)
-    if naming.probability is not None and naming.probability in columns:
+    if naming.probability in columns:
         _check_kind(source, "probability", naming.probability, _NUMBERS, "a probability is a number from 0 to 1")
     times = (ValueType.TIMESTAMP, ValueType.INT)
     _check_kind(source, "time", naming.time, times, "convert it with to_timestamp")

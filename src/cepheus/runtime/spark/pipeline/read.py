@@ -7,7 +7,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
-from cepheus.core.companions import Companion, Normal, Uniform
+from cepheus.core.calculus import Calculus, calculus_of
+from cepheus.core.companions import Companion, companion_of
 from cepheus.core.errors import Diagnostic, OptionError, Place, did_you_mean
 from cepheus.core.toml_file import read_toml
 from cepheus.core.toml_lines import Path as KeyPath
@@ -101,6 +102,8 @@ class _Reader:
                 given[key] = self._options(value, where)
             elif key == "uncertain":
                 given[key] = self._uncertain(value, where)
+            elif key == "calculus":
+                given[key] = self._calculus(value, where)
             elif self._fits(key, value, hints[key], where):
                 given[key] = self._resolved(key, value)
         if "format" in names and "format" not in given:
@@ -137,15 +140,19 @@ class _Reader:
             return {}
         found: dict[str, Companion] = {}
         for name, table in value.items():
-            kind = Uniform if table.keys() == {"low", "high"} else Normal
-            plain = all(isinstance(one, str | int | float) and not isinstance(one, bool) for one in table.values())
             try:
-                if not plain or not table.keys() <= {one.name for one in fields(kind)}:
-                    raise OptionError.of("uncertain", f"the error of '{name}' has keys or values that no error has")
-                found[name] = kind(**table)
+                found[name] = companion_of(name, table)
             except OptionError as error:
                 self._note((*where, name), error.diagnostics[0].message, _UNCERTAIN)
         return found
+
+    def _calculus(self, value: object, where: KeyPath) -> Calculus | None:
+        """Read how probabilities are worked out."""
+        try:
+            return calculus_of(value)
+        except OptionError as error:
+            self._note(where, error.diagnostics[0].message, error.diagnostics[0].hint)
+            return None
 
     def _resolved(self, key: str, value: Any) -> Any:
         """Make paths independent of where the command is run; those with a scheme are not ours to touch."""
