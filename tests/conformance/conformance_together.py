@@ -15,9 +15,9 @@ from cepheus.core.event import EventId, composite_id
 from cepheus.core.values import ValueType, type_of
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
+from cepheus.rules.check.check import name_rules
 from cepheus.rules.expressions import EventPattern
 from cepheus.rules.model import Pattern, Rule, RuleSet, Selection
-from cepheus.rules.naming import name_rules
 from cepheus.rules.walk import transform
 from cepheus.runtime.embedded.catalog import Catalog
 

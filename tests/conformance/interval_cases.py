@@ -12,9 +12,9 @@ from typing import Any
 from cepheus.core.event import Event
 from cepheus.core.time import TimeUnit
 from cepheus.language.etalis import parse
+from cepheus.rules.check.check import name_rules
 from cepheus.rules.interval.model import Atom, IntervalRule
 from cepheus.rules.model import RuleSet
-from cepheus.rules.naming import name_rules
 from cepheus.rules.walk import transform
 
 sys.path.append(str(Path(__file__).parents[1] / "engine" / "intervals"))

@@ -3,8 +3,8 @@
 from cepheus.core.time import HOUR, MINUTE
 from cepheus.explain.anatomy import Anatomy, Link, Part, Role, Use, anatomy
 from cepheus.language.tesla import parse
+from cepheus.rules.check.check import name_rules
 from cepheus.rules.expressions import Between, Within
-from cepheus.rules.naming import name_rules
 
 FIRE = """
 define Fire(area: string, temp: double)

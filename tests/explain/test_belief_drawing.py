@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from cepheus.core.errors import RuleError
-from cepheus.explain.belief import draw_belief
-from cepheus.explain.belief_tree import belief_tree
+from cepheus.explain.belief import belief_tree, draw_belief
 from cepheus.language.tesla import parse
 from cepheus.uncertainty.belief.belief import RuleBelief
 from strategies.beliefs import beliefs, rules

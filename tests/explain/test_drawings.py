@@ -8,8 +8,8 @@ from hypothesis import given
 from cepheus.explain import Anatomy, anatomy, draw
 from cepheus.explain.automaton import sequences
 from cepheus.language.tesla import parse
+from cepheus.rules.check.check import name_rules
 from cepheus.rules.model import Rule, RuleSet
-from cepheus.rules.naming import name_rules
 from strategies.rules import valid_rules
 
 SVG = "{http://www.w3.org/2000/svg}"

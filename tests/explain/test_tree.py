@@ -4,7 +4,7 @@ from rich.console import Console
 
 from cepheus.explain import anatomy, tree
 from cepheus.language.tesla import parse
-from cepheus.rules.naming import name_rules
+from cepheus.rules.check.check import name_rules
 
 
 def shown(text: str) -> str:

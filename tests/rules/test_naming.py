@@ -1,7 +1,7 @@
 from cepheus.core.schema import EventType
+from cepheus.rules.check.check import name_rules
 from cepheus.rules.expressions import EventPattern
 from cepheus.rules.model import Pattern, Rule, RuleSet
-from cepheus.rules.naming import name_rules
 
 
 def names(*given: tuple[str, str | None]) -> list[str | None]:

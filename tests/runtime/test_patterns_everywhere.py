@@ -14,7 +14,7 @@ from cepheus.core.event import Event
 from cepheus.core.values import Value
 from cepheus.language.tesla import parse, parse_event_pattern
 from cepheus.rules.check import check
-from cepheus.rules.patterns import fault_in, fits
+from cepheus.rules.regular_expressions import fault_in, fits
 from cepheus.runtime.network.protocol.interests import matches
 from cepheus.runtime.network.protocol.messages import AttachSink, AttachSource, DeployRules, Publish, Tick
 from cepheus.runtime.network.protocol.strategy import Filter, Options, Strategy

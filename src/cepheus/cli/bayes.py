@@ -50,7 +50,7 @@ def show(
     """
     from rich.console import Console
 
-    from cepheus.explain.belief_tree import belief_tree
+    from cepheus.explain.belief import belief_tree
 
     found = _beliefs(_checked(rules), rule)
     time = _time(at)

@@ -8,9 +8,9 @@ from lark import Token
 
 from cepheus.core.source import Source
 from cepheus.language.tesla import format_belief, parse
-from cepheus.language.tesla.grammar import grammar
-from cepheus.language.tesla.print_beliefs import INDENT, format_node, format_observation
-from cepheus.language.tesla.statements import statements
+from cepheus.language.tesla.parse import grammar
+from cepheus.language.tesla.print import INDENT, format_node, format_observation
+from cepheus.language.tesla.scan import statements
 from cepheus.rules.belief.model import Belief, Node, Observation
 
 Key = tuple[str, str]

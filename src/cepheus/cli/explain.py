@@ -46,7 +46,7 @@ def explain(
     from rich.console import Console
 
     from cepheus.explain import anatomy, draw, tree
-    from cepheus.explain.intervals import interval_tree
+    from cepheus.explain.interval import interval_tree
     from cepheus.rules.check import check
 
     checked = check(read_all(rules, facts, time_unit.value), closed=False)

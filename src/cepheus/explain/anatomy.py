@@ -1,21 +1,12 @@
-"""From a rule to its parts in words: what the tree prints and the drawings draw.
-
-Before::
-
-    Smoke(area=$a) and last Temp(area=$a and value>45) within 5 min from Smoke
-
-After: a terminator ``Smoke`` that binds ``$a``, and a part ``last Temp`` hanging from it by a window of 5 min, with
-``value > 45`` as content and a link ``area = $a`` to ``Smoke``.
-"""
+"""From a rule to its parts in words: what the tree prints and the drawings draw."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import assert_never
 
-from cepheus.explain.words import constraint_text
 from cepheus.language.tesla.print import format_expression
 from cepheus.rules.expressions import (
     Aggregate,
@@ -23,6 +14,7 @@ from cepheus.rules.expressions import (
     Comparison,
     Constraint,
     EventPattern,
+    Expression,
     Parameter,
     Scope,
 )
@@ -30,6 +22,23 @@ from cepheus.rules.model import Aggregation, Negation, PatternItem, Rule, Select
 from cepheus.rules.reach import reach
 from cepheus.rules.resolve import bindings, resolve, scope_events
 from cepheus.rules.walk import walk
+
+
+def constraint_text(constraint: Constraint, names: Mapping[Expression, str] | None = None) -> str:
+    """Write a constraint; expressions that have a name of their own are written by that name.
+
+    >>> from cepheus.core.values import ValueType
+    >>> from cepheus.rules.expressions import AttributeRef, Constant
+    >>> constraint_text(Comparison((AttributeRef(None, "value"), Constant(45, ValueType.INT)), (">",)))
+    'value > 45'
+    """
+    names = names or {}
+    if not isinstance(constraint, Comparison):
+        return names.get(constraint) or format_expression(constraint)
+    words = [names.get(constraint.operands[0]) or format_expression(constraint.operands[0])]
+    for symbol, operand in zip(constraint.operators, constraint.operands[1:], strict=True):
+        words += [symbol, names.get(operand) or format_expression(operand)]
+    return " ".join(words)
 
 
 class Role(Enum):
@@ -122,7 +131,7 @@ class Anatomy:
         return tuple(part for part in self.parts if part.role in (Role.NEGATED, Role.AGGREGATED))
 
     def part(self, name: str) -> Part:
-        """Give the part of that name."""
+        """The part of that name."""
         return next(part for part in self.parts if part.name == name)
 
 
@@ -175,7 +184,7 @@ class _Builder:
                 assert_never(item)
 
     def computed_for_where(self) -> Iterator[Part]:
-        """Give the aggregates that assignments compute."""
+        """The aggregates that assignments compute."""
         for assignment in self.rule.assignments:
             found = [node for node in walk(assignment.value) if isinstance(node, Aggregate)]
             for number, aggregate in enumerate(found, 1):
@@ -184,7 +193,7 @@ class _Builder:
                 yield replace(self._aggregated(aggregate, name, None), purpose=assignment.attribute)
 
     def uses(self, parts: tuple[Part, ...]) -> Iterator[Use]:
-        """Tell of each parameter what binds it and what it is used for."""
+        """Say of each parameter what binds it and what it is used for."""
         items = (self.rule.pattern.terminator, *self.rule.pattern.items)
         for name, binder in self.binders.items():
             used = [shown(part) for part, item in zip(parts, items, strict=False) if name in self._mentioned(item)]
@@ -199,7 +208,7 @@ class _Builder:
             yield Use(f"${name}", source, tuple(used))
 
     def _mentioned(self, item: EventPattern | PatternItem) -> set[str]:
-        """Give the parameters that an item uses; the constraint that binds a parameter does not use it."""
+        """The parameters that an item uses; the constraint that binds a parameter does not use it."""
         nodes: list[object] = [item]
         if isinstance(item, EventPattern | Selection):
             event = item if isinstance(item, EventPattern) else item.event
@@ -252,7 +261,7 @@ class _Builder:
         )
 
     def _binding(self, constraint: Constraint, own: str | None) -> tuple[str, str] | None:
-        """Tell whether this constraint is the one that gives a parameter its value."""
+        """Whether this constraint is the one that gives a parameter its value."""
         match constraint:
             case Comparison(operands=(AttributeRef() as attribute, Parameter(name=name)), operators=("=",)):
                 pass

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from cepheus.core.time import format_duration
 from cepheus.explain.anatomy import Anatomy, Part, Role
-from cepheus.explain.layout import feet, levels, spread
-from cepheus.explain.svg import LINE_HEIGHT, Canvas, text_width
+from cepheus.explain.svg import LINE_HEIGHT, Canvas, feet, levels, spread, text_width
 from cepheus.language.tesla.print import scope_text
 from cepheus.rules.expressions import Within
 
@@ -40,7 +39,7 @@ def automaton(rule: Anatomy) -> Canvas:
 
 
 def sequences(rule: Anatomy) -> list[list[Part]]:
-    """Give the chains of chosen events, each from an event that no other hangs from up to the terminator."""
+    """The chains of chosen events, each from an event that no other hangs from up to the terminator."""
     referred = {name for part in rule.selected for name in part.references}
     chains = []
     for part in rule.selected:
@@ -107,7 +106,7 @@ def _draw_states(canvas: Canvas, rule: Anatomy, path: list[Part], centres: list[
 
 
 def _initials(names: list[str]) -> dict[str, str]:
-    """Give each state a short name: the first letter, with a number where letters repeat."""
+    """Choose for each state a short name: the first letter, with a number where letters repeat."""
     result: dict[str, str] = {}
     for name in names:
         letter = name[0].upper()

@@ -1,13 +1,16 @@
-"""The network of a rule as an SVG drawing: causes above effects, each node with its table."""
+"""The network of a rule: a drawing with causes above effects and each node with its table, and a tree in words."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import accumulate
 
-from cepheus.explain.layout import spread
-from cepheus.explain.svg import LINE_HEIGHT, Canvas, document, text_width
-from cepheus.language.tesla.print_beliefs import format_bands, format_value
+from rich.text import Text
+from rich.tree import Tree
+
+from cepheus.explain.svg import LINE_HEIGHT, Canvas, document, spread, text_width
+from cepheus.language.tesla import format_node
+from cepheus.language.tesla.print import format_bands, format_value
 from cepheus.rules.belief.model import Node, Row
 from cepheus.rules.belief.periods import format_period
 from cepheus.uncertainty.belief.belief import RuleBelief
@@ -142,7 +145,7 @@ def _mean(values: list[float]) -> float:
 
 
 def _places(layers: list[list[str]], cards: dict[str, _Card]) -> dict[str, tuple[float, float]]:
-    """Give the top left corner of each card; layers are centred above one another, the cards of one end together."""
+    """The top left corner of each card; layers are centred above one another, the cards of one end together."""
     rows = [spread([cards[name].width for name in layer], _GAP) for layer in layers]
     widths = [centres[-1] + cards[layer[-1]].width / 2 for centres, layer in zip(rows, layers, strict=True)]
     heights = [max(cards[name].height for name in layer) + _BETWEEN_LAYERS for layer in layers]
@@ -181,3 +184,45 @@ def _draw(canvas: Canvas, place: tuple[float, float], card: _Card) -> None:
         for offset, cell in zip(columns, line, strict=False):
             canvas.text(left + offset, base + number * LINE_HEIGHT, cell, "quiet" if heads or len(line) == 1 else "")
         heads = len(line) == 1
+
+
+_NAME, _RULE, _QUIET = "bold cyan", "green", "dim"
+
+
+def belief_tree(belief: RuleBelief, at: int | None = None) -> Tree:
+    """Make the tree of a network: its nodes as rule text has them, and how likely their states are in a match.
+
+    Print it with Rich; on a pipe it comes out as plain text.
+    """
+    root = Tree(
+        Text.assemble(
+            "network of rule ",
+            (str(belief.rule.name), "bold"),
+            ": ",
+            (belief.composite, _NAME),
+            f" has probability {belief.probability(at):.6g} when all its parts are observed",
+        ),
+        guide_style=_QUIET,
+    )
+    added = {node.name for node in belief.added.nodes}
+    for name, node in belief.nodes.items():
+        branch = root.add(Text.assemble((name, _NAME), f"   {_role(belief, name)}"))
+        text = Text(format_node(node), _RULE)
+        if name not in added:
+            text.append("   as the rule has it", _QUIET)
+        branch.add(text)
+        if name not in belief.observed:
+            chances = belief.posterior(name, at)
+            words = ", ".join(f"{state} {chance:.4g}" for state, chance in chances.items())
+            branch.add(Text(f"in a match: {words}", _QUIET))
+    return root
+
+
+def _role(belief: RuleBelief, name: str) -> str:
+    if name == belief.composite:
+        return "the composite event"
+    if name in belief.parts:
+        return f"a part, observed: {belief.parts[name]}"
+    if name in belief.observed:
+        return f"added, observed: {belief.observed[name]}"
+    return "added"

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from cepheus.core.time import format_duration
 from cepheus.explain.anatomy import Anatomy, Part, Role
-from cepheus.explain.layout import feet, levels, spread
-from cepheus.explain.svg import LINE_HEIGHT, Canvas, text_width
+from cepheus.explain.svg import LINE_HEIGHT, Canvas, feet, levels, spread, text_width
 from cepheus.rules.expressions import Between, Within
 
 _SLOTS = 3

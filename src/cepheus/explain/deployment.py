@@ -17,7 +17,7 @@ def draw_network(
     notes: Mapping[str, str],
     title: str,
 ) -> str:
-    """Give the picture of a network as SVG.
+    """The picture of a network as SVG.
 
     ``tree`` are the links of processing trees, ``traffic`` the messages per second of each direction of a link,
     ``notes`` what to write next to a processor.

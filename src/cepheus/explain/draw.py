@@ -8,7 +8,7 @@ from cepheus.core.time import format_duration
 from cepheus.explain.anatomy import Anatomy
 from cepheus.explain.automaton import automaton
 from cepheus.explain.columns import columns
-from cepheus.explain.goals import goal_graph
+from cepheus.explain.interval import goal_graph
 from cepheus.explain.svg import Canvas, document
 from cepheus.rules.interval.model import IntervalRule
 
@@ -47,10 +47,10 @@ def _rule(rule: Anatomy) -> Canvas:
     reach = f"looks back at most {format_duration(rule.reach)} from each {rule.terminator.name}"
     canvas.text(0, 37, reach if rule.reach else f"looks at {rule.terminator.name} alone", "caption")
     left, right = automaton(rule), columns(rule)
-    beside = left.width + right.width + 5 * _GAP <= _WIDTH
-    height = max(left.height, right.height) if beside else 0
+    side_by_side = left.width + right.width + 5 * _GAP <= _WIDTH
+    height = max(left.height, right.height) if side_by_side else 0
     _card(canvas, "automaton", left, (0, _TOP), height)
-    if beside:
+    if side_by_side:
         _card(canvas, "columns", right, (left.width + 3 * _GAP, _TOP), height)
     else:
         _card(canvas, "columns", right, (0, canvas.height + _GAP), 0)

@@ -1,7 +1,8 @@
-"""A small SVG canvas: shapes and texts with classes, a style that suits light and dark pages, no dependency."""
+"""A small SVG canvas: shapes and texts with classes, where they go, a style for light and dark pages, no dependency."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from xml.sax.saxutils import escape, quoteattr
 
@@ -128,7 +129,7 @@ class Canvas:
 
 
 def text_width(words: str) -> float:
-    """Give the room that a text takes, in pixels."""
+    """The room that a text takes, in pixels."""
     return len(words) * CHARACTER
 
 
@@ -159,3 +160,54 @@ def _printable(words: str) -> str:
 
 def _allowed(code: int) -> bool:
     return 0x20 <= code < 0x7F or 0xA0 <= code < 0xD800 or 0xE000 <= code < 0xFFFE or code >= 0x10000
+
+
+def spread(widths: Sequence[float], gap: float, spans: Sequence[tuple[int, int, float]] = ()) -> list[float]:
+    """The centres of boxes set in a row; a span (from, to, room) asks for room between two centres.
+
+    >>> spread([100, 100, 60], 20)
+    [50.0, 170.0, 270.0]
+    >>> spread([100, 100], 20, [(0, 1, 300)])
+    [50.0, 350.0]
+    """
+    centres: list[float] = []
+    edge = 0.0
+    for index, width in enumerate(widths):
+        centre = edge + width / 2
+        for start, end, room in spans:
+            if max(start, end) == index:
+                centre = max(centre, centres[min(start, end)] + room)
+        centres.append(centre)
+        edge = centre + width / 2 + gap
+    return centres
+
+
+def levels(spans: Sequence[tuple[float, float]]) -> list[int]:
+    """Find for each span the lowest level at which it overlaps no other, short spans first.
+
+    >>> levels([(0, 10), (10, 20), (0, 20)])
+    [0, 0, 1]
+    """
+    taken: list[list[tuple[float, float]]] = []
+    result = [0] * len(spans)
+    for index in sorted(range(len(spans)), key=lambda i: (spans[i][1] - spans[i][0], i)):
+        start, end = spans[index]
+        level = 0
+        while level < len(taken) and any(
+            start < other_end and other_start < end for other_start, other_end in taken[level]
+        ):
+            level += 1
+        if level == len(taken):
+            taken.append([])
+        taken[level].append((start, end))
+        result[index] = level
+    return result
+
+
+def feet(level: int, all_levels: Sequence[int]) -> int:
+    """How far inside its span a line sets its feet, so that lines that end at one place do not cross.
+
+    >>> [feet(level, [0, 1, 2]) for level in (0, 1, 2)]
+    [14, 9, 4]
+    """
+    return 4 + 5 * (max(all_levels) - level)

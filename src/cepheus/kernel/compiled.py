@@ -26,6 +26,7 @@ from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
 
 from cepheus.kernel.cache import KernelStore, kernel_store
+from cepheus.kernel.checked import CHECKED
 from cepheus.kernel.fingerprint import OWN
 
 F = TypeVar("F", bound=Callable[..., object])
@@ -48,7 +49,7 @@ def inlined(function: F) -> F:
 
 
 def _compiled(function: F, *, inlined: bool) -> F:
-    dispatcher: Any = njit(nogil=True, forceinline=inlined)(function)
+    dispatcher: Any = njit(nogil=True, forceinline=inlined, boundscheck=CHECKED)(function)
     dispatcher._cache = KernelCache(function)
     return cast(F, dispatcher)
 
@@ -174,6 +175,6 @@ def _told(kind: Any) -> str:
 
 @cache
 def _surroundings() -> tuple[str, ...]:
-    """Give what compiles: versions, and settings that change the code."""
+    """What compiles: versions, whether accesses are checked, and settings that change the code."""
     versions = (numba.__version__, llvmlite.__version__, np.__version__, sys.version)
-    return (*versions, *(f"{name}={getattr(config, name, None)!r}" for name in _SETTINGS))
+    return (*versions, f"checked={CHECKED}", *(f"{name}={getattr(config, name, None)!r}" for name in _SETTINGS))

@@ -22,7 +22,6 @@ from cepheus.kernel.lanes import (
 from cepheus.kernel.machine import compute
 from cepheus.kernel.memory import At, fixed, fixed_half, fixed_pair, peek, poke, put, signed, table, word
 from cepheus.kernel.program import (
-    RULE_WORDS,
     SLOT_ID,
     SLOT_START,
     SLOT_TIME,
@@ -51,9 +50,9 @@ from cepheus.kernel.ties import is_at, pass_over_plainly
 from cepheus.kernel.windows import lane_of, occurred, reference_time
 
 _DIGEST_MASK = np.uint64(2**62 - 1)
-_RULE_BYTES = 8 * RULE_WORDS
-_STEP_BYTES = 8 * len(StepField)
-_OUTPUT_BYTES = 8 * len(OutputField)
+_RULE_BYTES = RuleField.row_bytes()
+_STEP_BYTES = StepField.row_bytes()
+_OUTPUT_BYTES = OutputField.row_bytes()
 
 
 @inlined

@@ -14,8 +14,8 @@ from cepheus.kernel.machine import all_hold
 from cepheus.kernel.memory import At, fixed, number, peek, poke, prefetch, put, table, word
 from cepheus.kernel.program import IndexField, ListenerField, TypeField
 
-_INDEX_BYTES = 8 * len(IndexField)
-_LISTENER_BYTES = 8 * len(ListenerField)
+_INDEX_BYTES = IndexField.row_bytes()
+_LISTENER_BYTES = ListenerField.row_bytes()
 
 
 @compiled

@@ -26,9 +26,9 @@ from cepheus.kernel.sums import LIMBS, add_floats, add_integer, clear
 
 _INT_MIN = -(2**63)
 _LANE_BYTES = 8 * LANE_WORDS
-_COLUMN_BYTES = 8 * len(ColumnField)
-_TYPE_BYTES = 8 * len(TypeField)
-_TYPE_STATE_BYTES = 8 * len(TypeState)
+_COLUMN_BYTES = ColumnField.row_bytes()
+_TYPE_BYTES = TypeField.row_bytes()
+_TYPE_STATE_BYTES = TypeState.row_bytes()
 _SUM_BYTES = 8 * LIMBS
 _ENTRY_BYTES = 8 * ENTRY_WORDS
 
@@ -130,10 +130,10 @@ def find_keyed_lane(context: int, column: int, key: int, count: int) -> int:
         if lane < 0:
             return -1
         row = lane_at(context, lane)
-        if peek(row, LaneState.KEY_0) == peek(key, 0) and peek(row, LaneState.COLUMN) == column:
+        if peek(row, LaneState.KEY) == peek(key, 0) and peek(row, LaneState.COLUMN) == column:
             same = True
             for k in range(1, count):
-                same = same and peek(row, LaneState.KEY_0 + k) == peek(key, k)
+                same = same and peek(row, LaneState.KEY + k) == peek(key, k)
             if same:
                 return lane
         at = (at + 1) & mask
@@ -233,7 +233,7 @@ def _new_lane(context: int, column: int, key: int) -> int:
         put(context, At.COLUMN_LANE, column, lane)
         return lane
     for k in range(count):
-        poke(row, LaneState.KEY_0 + k, peek(key, k))
+        poke(row, LaneState.KEY + k, peek(key, k))
     poke(row, LaneState.HASH, _hash(column, key, count))
     _enter_lane(context, lane)
     return lane

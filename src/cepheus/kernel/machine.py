@@ -25,7 +25,7 @@ from cepheus.kernel.memory import (
 from cepheus.kernel.program import UNFILLED, ConstraintField, ConstraintKind, Op
 
 _INT_MIN = -(2**63)
-_CONSTRAINT_BYTES = 8 * len(ConstraintField)
+_CONSTRAINT_BYTES = ConstraintField.row_bytes()
 _YEAR_1 = -62135596800000000  # the calendar of Python: years 1 to 9999, in microseconds since the epoch
 _YEAR_10000 = 253402300800000000
 _DAY = 86_400_000_000

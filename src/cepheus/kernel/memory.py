@@ -8,7 +8,6 @@ addresses of all arrays: the context. Python owns the arrays and writes the cont
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import IntEnum
 from typing import Any, cast
 
 import numpy as np
@@ -16,18 +15,45 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from cepheus.core.time import MIN_TIME
+from cepheus.kernel.checked import CHECKED, remember
 from cepheus.kernel.compiled import inlined
+from cepheus.kernel.guard import guard
+from cepheus.kernel.program import (
+    ColumnField,
+    ConstraintField,
+    ConsumedField,
+    IndexField,
+    InstructionField,
+    KeyField,
+    ListenerField,
+    OutputField,
+    RuleField,
+    SpanField,
+    StepField,
+    TypeField,
+)
+from cepheus.kernel.state import Cursor, EntryField, LaneState, MarkField, OutputHeader, TypeState
+from cepheus.kernel.tables import Fields, cell, rows_of, size_of, words_at
 
 _WORD = ir.IntType(64)
 _HALF = ir.IntType(32)
 _DOUBLE = ir.DoubleType()
+_BYTES = {_WORD: 8, _HALF: 4, _DOUBLE: 8}
 
 
-def _reader(kind: ir.Type, result: types.Type, *, constant: bool = False) -> Callable[[int, int], Any]:
-    def typing(_context: Any, _address: Any, _index: Any) -> Any:
-        def generate(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            pointer = builder.inttoptr(arguments[0], kind.as_pointer())
-            value = builder.load(builder.gep(pointer, [arguments[1]]))
+def _reader(
+    kind: ir.Type, result: types.Type, *, constant: bool = False, unit: ir.Type | None = None
+) -> Callable[[int, int], Any]:
+    """A reader of one kind of number at an index, which counts units of that kind or of another."""
+    unit = unit or kind
+
+    def typing(_context: Any, _address: Any, index: Any) -> Any:
+        def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            if CHECKED:
+                guard(context, builder, tuple(arguments), index, _BYTES[unit], _BYTES[kind])
+            pointer = builder.gep(builder.inttoptr(arguments[0], unit.as_pointer()), [arguments[1]])
+            value = builder.load(builder.bitcast(pointer, kind.as_pointer()))
             if constant:
                 value.set_metadata("invariant.load", builder.module.add_metadata([]))
             return builder.sext(value, _WORD) if kind is _HALF else value
@@ -38,8 +64,10 @@ def _reader(kind: ir.Type, result: types.Type, *, constant: bool = False) -> Cal
 
 
 def _writer(kind: ir.Type, value_type: types.Type) -> Callable[[int, int, Any], None]:
-    def typing(_context: Any, _address: Any, _index: Any, _value: Any) -> Any:
+    def typing(_context: Any, _address: Any, index: Any, _value: Any) -> Any:
         def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+            if CHECKED:
+                guard(context, builder, tuple(arguments[:2]), index, _BYTES[kind], _BYTES[kind])
             pointer = builder.inttoptr(arguments[0], kind.as_pointer())
             builder.store(arguments[2], builder.gep(pointer, [arguments[1]]))
             return context.get_dummy_value()
@@ -63,6 +91,9 @@ peek_half: Callable[[int, int], int] = _reader(_HALF, types.int64)
 
 fixed_half: Callable[[int, int], int] = _reader(_HALF, types.int64, constant=True)
 """Read a 32-bit integer that does not change while the kernel runs."""
+
+fixed_pair: Callable[[int, int], int] = _reader(_WORD, types.int64, constant=True, unit=_HALF)
+"""Read the word that begins at a half word, of those that do not change while the kernel runs."""
 
 peek_float: Callable[[int, int], float] = _reader(_DOUBLE, types.float64)
 """Read the float at an index from an address."""
@@ -101,13 +132,13 @@ def _overflow(instruction: str) -> Callable[[int, int], bool]:
 
 
 add_overflows = _overflow("sadd_with_overflow")
-"""Tell whether the sum of two integers does not fit in 64 bits."""
+"""Whether the sum of two integers does not fit in 64 bits."""
 
 subtract_overflows = _overflow("ssub_with_overflow")
-"""Tell whether the difference of two integers does not fit in 64 bits."""
+"""Whether the difference of two integers does not fit in 64 bits."""
 
 multiply_overflows = _overflow("smul_with_overflow")
-"""Tell whether the product of two integers does not fit in 64 bits."""
+"""Whether the product of two integers does not fit in 64 bits."""
 
 
 def _leading_zeros(_context: Any, _value: Any) -> Any:
@@ -129,121 +160,111 @@ def _float_of_bits(_context: Any, _bits: Any) -> Any:
 
 
 float_of_bits: Callable[[int], float] = cast(Callable[[int], float], intrinsic(_float_of_bits))
-"""Give the float that a word's bits stand for."""
+"""The float that a word's bits stand for."""
 
 
-class At(IntEnum):
+class At(Fields):
     """Places in the context: addresses of arrays, and single numbers that the kernel reads or changes."""
 
     # the program
-    TYPES = 0
-    LISTENERS = 1
-    CONSTRAINTS = 2
-    CODE = 3
-    COLUMNS = 4
-    RULES = 5
-    STEPS = 6
-    KEYS = 7
-    OUTPUTS = 8
-    CONSUMING = 9
-    TABLES = 10
-    TABLE_WIDTH = 11
-    INDEXES = 12
-    POINTS = 13
-    NODES = 14
-    MEMBERS = 15
-    RECORD_WIDTH = 16
-    MEMORY = 17  # the address of a table of its own that an engine may have
+    TYPES = rows_of(TypeField)
+    LISTENERS = rows_of(ListenerField)
+    CONSTRAINTS = rows_of(ConstraintField)
+    CODE = rows_of(InstructionField)
+    COLUMNS = rows_of(ColumnField)
+    RULES = rows_of(RuleField)
+    STEPS = rows_of(StepField)
+    KEYS = rows_of(KeyField)
+    OUTPUTS = rows_of(OutputField)
+    CONSUMING = rows_of(ConsumedField)
+    INDEXES = rows_of(IndexField)
+    POINTS = words_at()
+    NODES = rows_of(SpanField)
+    MEMBERS = words_at()
+    RECORD_WIDTH = cell(0)
+    TABLES = words_at()
+    TABLE_WIDTH = cell(0)
+    MEMORY = cell(0)  # the address of a table of its own that an engine may have
     # the state
-    STORE = 20
-    TYPE_STATE = 21
-    LANES = 22
-    SUMS = 23
-    ENTRIES = 24
-    VALUES = 25  # of entries: what their columns sum, if any does
-    HAS_VALUES = 26
-    HASH = 27
-    COLUMN_LANE = 28
-    FREE = 29
-    QUEUE = 30
+    STORE = words_at()
+    STORE_SIZE = size_of(STORE)
+    STORE_USED = cell(0)
+    TYPE_STATE = rows_of(TypeState)
+    LANES = rows_of(LaneState)
+    LANES_SIZE = size_of(LANES)
+    LANE_COUNT = cell(0)
+    SUMS = words_at()
+    ENTRIES = rows_of(EntryField)
+    ENTRIES_SIZE = size_of(ENTRIES)
+    ENTRIES_USED = cell(0)
+    VALUES = words_at()  # of entries: what their columns sum, if any does
+    HAS_VALUES = size_of(VALUES)
+    HASH = words_at()
+    HASH_SIZE = size_of(HASH)
+    COLUMN_LANE = words_at()
+    FREE = words_at()
+    QUEUE = words_at()
+    QUEUE_SIZE = size_of(QUEUE)
+    QUEUE_FIRST = cell(0)
+    QUEUE_NEXT = cell(0)
+    TIME = cell(MIN_TIME)
     # working space
-    BOUND = 40
-    CURSORS = 41
-    RESULTS = 42
-    RESULTS_DEFINED = 43
-    STACK = 44
-    STACK_DEFINED = 45
-    ACCEPTED_RULES = 46
-    ACCEPTED_COLUMNS = 47
-    ACCEPTED_LANES = 48
-    MARKS = 49
-    SCAN_SUM = 58
-    # input and output
-    CODES = 50
-    KINDS = 51
-    TIMES = 52
-    IDS = 53  # 0 if they are consecutive numbers
-    FIRST_ID = 86
-    ADDRESSES = 54
-    SLOTS = 55
-    ID_DIGESTS = 56
-    OUTPUT = 57
-    ROWS = 59
-    STARTS = 85
-    LINEAGE = 69
-    # sizes
-    STORE_SIZE = 60
-    ENTRIES_SIZE = 61
-    LANES_SIZE = 62
-    HASH_SIZE = 63
-    QUEUE_SIZE = 64
-    MARKS_SIZE = 65
-    OUTPUT_SIZE = 66
-    INPUT_SIZE = 67
-    LIMIT = 68
-    # numbers that change
-    INPUT_NEXT = 70
-    STORE_USED = 71
-    ENTRIES_USED = 72
-    LANE_COUNT = 73
-    QUEUE_FIRST = 74
-    QUEUE_NEXT = 75
-    OUTPUT_EVENTS = 76
-    CULPRIT = 78
-    TIME = 79
-    MARK_COUNT = 80
-    FOUND_EVENTS = 81
-    NEEDED_TABLE = 83
-    NEEDED_CODE = 84
+    BOUND = words_at()
+    CURSORS = rows_of(Cursor)
+    RESULTS = words_at()
+    RESULTS_DEFINED = words_at()
+    STACK = words_at()
+    STACK_DEFINED = words_at()
+    ACCEPTED_RULES = words_at()
+    ACCEPTED_COLUMNS = words_at()
+    ACCEPTED_LANES = words_at()
+    MARKS = rows_of(MarkField)
+    MARKS_SIZE = size_of(MARKS)
+    MARK_COUNT = cell(0)
+    SCAN_SUM = words_at()
+    NEEDED_TABLE = cell(-1)
+    NEEDED_CODE = cell(0)
+    # input
+    CODES = words_at()  # half words
+    KINDS = words_at()
+    TIMES = words_at()
+    STARTS = words_at()
+    IDS = words_at()  # 0 if they are consecutive numbers
+    FIRST_ID = cell(0)
+    ADDRESSES = words_at()
+    SLOTS = words_at()
+    ID_DIGESTS = words_at()
+    ROWS = words_at()
+    INPUT_SIZE = cell(0)
+    INPUT_NEXT = cell(0)
+    # output
+    OUTPUT = words_at(OutputHeader)
+    OUTPUT_SIZE = cell(0)
+    OUTPUT_EVENTS = cell(0)
+    FOUND_EVENTS = cell(0)
+    LINEAGE = cell(0)
+    LIMIT = cell(0)
+    CULPRIT = cell(0)
     # simultaneous events: what was counted, and for the current event, which may have to be taken again
-    TIES_DECIDED = 87
-    TIES_PASSED = 88
-    TIES_BOUNDED = 89
-    NEW_DECIDED = 90
-    NEW_PASSED = 91
-    NEW_BOUNDED = 92
-    HOMES = 93  # of types: the slot that tells whether an event is at home, -1 for always; 0 if there are none
-
-
-CONTEXT_SIZE = 96
+    TIES_DECIDED = cell(0)
+    TIES_PASSED = cell(0)
+    TIES_BOUNDED = cell(0)
+    NEW_DECIDED = cell(0)
+    NEW_PASSED = cell(0)
+    NEW_BOUNDED = cell(0)
+    HOMES = words_at()  # of types: the slot that tells whether an event is at home, -1 for always; 0 if there are none
 
 
 @inlined
 def signed(unsigned: np.uint64) -> int:
-    """Give the bits of an unsigned word as a signed one."""
+    """The bits of an unsigned word as a signed one."""
     return int(np.int64(unsigned))
 
 
 @inlined
 def whole(value: float) -> int:
-    """Give a float that is a whole number as an integer; it must fit."""
+    """A float that is a whole number, as an integer; it must fit."""
     return int(np.int64(value))
-
-
-@inlined
-def fixed_pair(address: int, half: int) -> int:
-    """Read the word that begins at a half word, of those that do not change while the kernel runs."""
-    return fixed(address, half >> 1)
 
 
 @inlined
@@ -276,11 +297,17 @@ def table(context: int, array: int, index: int) -> int:
     return fixed(fixed(context, array), index)
 
 
-def address(array: np.ndarray[Any, Any]) -> int:
-    """Give the address of an array's data; whoever keeps it must keep the array."""
+def address(array: np.ndarray[Any, Any], *tables: type[Fields], mixed: bool = False, label: str | Fields = "") -> int:
+    """Return the address of an array's data; whoever keeps it must keep the array.
+
+    The checked build learns what the array is called and that it holds rows of a table (or of several, ``mixed`` with
+    other words); without any it holds plain words.
+    """
+    if CHECKED:
+        remember(array, label, tables, mixed)
     return int(array.ctypes.data)
 
 
 def words_in(array: np.ndarray[Any, np.dtype[np.int64]]) -> memoryview[int]:
-    """Give the words of an array for reading and writing one at a time, which arrays themselves are slow at."""
+    """The words of an array for reading and writing one at a time, which arrays themselves are slow at."""
     return memoryview(cast(Any, array))

@@ -7,6 +7,7 @@ import numpy as np
 from cepheus.kernel import blocks as room
 from cepheus.kernel.memory import address
 from cepheus.kernel.program import Words
+from cepheus.kernel.state import OutputHeader
 
 _FEW_EVENTS = 1 << 12
 _MANY_EVENTS = 1 << 20
@@ -25,9 +26,9 @@ class Output:
         self.lineage = width if traced else 0
         self.width = width + traced
         self.addresses = np.zeros(self.width + 1, np.int64)
-        self.addresses_at = address(self.addresses)
+        self.addresses_at = address(self.addresses, OutputHeader, mixed=True, label="the addresses of the output")
         self.digests = np.zeros(_FEW_EVENTS, np.int64)  # room for the ids of a few events
-        self.digests_at = address(self.digests)
+        self.digests_at = address(self.digests, label="digests of the output")
         self._use(field_words(self.width, _FEW_EVENTS))
 
     def _use(self, fields: Words) -> None:
@@ -48,11 +49,11 @@ class Output:
         self._use(larger)
 
     def look(self, count: int) -> Words:
-        """Give the first events, as they are until more are written."""
+        """The first events, as they are until more are written."""
         return self._fields[:, :count]
 
     def take(self, count: int) -> Words:
-        """Give the first events: a copy of a few, or the block itself, with a new one in its place."""
+        """Hand out the first events: a copy of a few, or the block itself, with a new one in its place."""
         taken = self._fields[:, :count]
         if 2 * count < self.size:
             copied = field_words(self.width, count)
@@ -63,10 +64,10 @@ class Output:
 
 
 def field_words(width: int, count: int) -> Words:
-    """Give room for fields, a row each."""
+    """Room for fields, a row each."""
     return room.words(width * (count + _STAGGER)).reshape(width, count + _STAGGER)[:, :count]
 
 
 def addresses_of(fields: Words) -> Words:
-    """Give the addresses of the fields of a block."""
-    return address(fields) + fields.strides[0] * np.arange(len(fields), dtype=np.int64)
+    """The addresses of the fields of a block."""
+    return address(fields, label="a field of the output") + fields.strides[0] * np.arange(len(fields), dtype=np.int64)

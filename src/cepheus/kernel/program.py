@@ -1,7 +1,7 @@
 """The flat program: rules as rows of integer tables, data to one precompiled kernel.
 
-Deploying a rule adds rows and compiles nothing. A row has the fields named below, in that order; a float constant is
-kept as its 64 bits, and kernels read the same table through a float view.
+Deploying a rule adds rows and compiles nothing. A float constant is kept as its 64 bits, and kernels read the
+same table through a float view.
 
 How events are laid out: a stored event is a row of 64-bit words, a header (id, time, start) and then the attributes
 some rule reads, each at its slot. The event being processed has the same layout at the beginning of the store, so a
@@ -16,6 +16,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cepheus.kernel.tables import (
+    LINE_WORDS,
+    Fields,
+    HalfFields,
+    cell,
+    padding,
+    rows_inside,
+    run,
+    whole_word,
+)
+
 Words = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
@@ -27,43 +38,43 @@ MOST_COMPARED = 1000
 """So many simultaneous events are looked at for one count: a million events of one time must not cost its square."""
 
 
-class TypeField(IntEnum):
+class TypeField(Fields):
     """Of an event type: words of a row, its listeners, how long rows are kept, where its slots are read."""
 
-    WIDTH = 0
-    MEMBERS = 1
-    MEMBERS_END = 2
-    REACH = 3
-    INPUTS = 4
-    INDEXES = 5
-    INDEXES_END = 6
-    STORED = 7
+    WIDTH = cell()
+    MEMBERS = cell()
+    MEMBERS_END = cell()
+    REACH = cell()
+    INPUTS = cell()
+    INDEXES = cell()
+    INDEXES_END = cell()
+    STORED = cell()
 
 
-class ListenerField(IntEnum):
+class ListenerField(Fields):
     """Of a listener: whether it is a column or a rule, which, and the constraints its events must satisfy.
 
     A member is the number of a listener; one that has no constraints is named by the member itself, in a way of its own
     (``flatten.add_member``).
     """
 
-    IS_RULE = 0
-    TARGET = 1
-    CONSTRAINTS = 2
-    CONSTRAINTS_END = 3
+    IS_RULE = cell()
+    TARGET = cell()
+    CONSTRAINTS = cell()
+    CONSTRAINTS_END = cell()
 
 
-class ConstraintField(IntEnum):
+class ConstraintField(Fields):
     """Of a comparison: its kind, the operator, and the operands."""
 
-    KIND = 0
-    OPERATOR = 1
-    POSITION = 2
-    SLOT = 3
-    OTHER_POSITION = 4
-    OTHER_SLOT = 5
-    CONSTANT = 6
-    CODE = 7
+    KIND = cell()
+    OPERATOR = cell()
+    POSITION = cell()
+    SLOT = cell()
+    OTHER_POSITION = cell()
+    OTHER_SLOT = cell()
+    CONSTANT = cell()
+    CODE = cell()
 
 
 class ConstraintKind(IntEnum):
@@ -76,22 +87,19 @@ class ConstraintKind(IntEnum):
     CODE = 4
 
 
-class ColumnField(IntEnum):
+class ColumnField(Fields):
     """Of a column: its event type, the slots of its key, how long entries are kept, the value it sums.
 
     ``FLOAT_KEYS`` has a bit for each part of the key that is a float.
     """
 
-    TYPE = 0
-    KEYS = 1
-    KEY_0 = 2
-    KEY_1 = 3
-    KEY_2 = 4
-    KEY_3 = 5
-    REACH = 6
-    SUM_KIND = 7
-    SUM_SLOT = 8
-    FLOAT_KEYS = 9
+    TYPE = cell()
+    KEYS = cell()
+    KEY = run(MAX_KEYS)
+    REACH = cell()
+    SUM_KIND = cell()
+    SUM_SLOT = cell()
+    FLOAT_KEYS = cell()
 
 
 class ValueKind(IntEnum):
@@ -102,7 +110,23 @@ class ValueKind(IntEnum):
     FLOAT = 2
 
 
-class RuleField(IntEnum):
+MOST_BRIEF = 2
+"""How many steps fit into the first line of a rule."""
+
+
+class BriefField(HalfFields):
+    """Of a step told in brief, in half words: it takes the latest event of a column without keys, whatever it is like.
+
+    The k-th of them binds position k, from 1 on, and its window refers to the position before. Steps of no other kind
+    can be told so.
+    """
+
+    COLUMN = cell()
+    TYPE = cell()
+    WINDOW = whole_word()
+
+
+class RuleField(HalfFields):
     """Of a rule, in half words: its steps (selections, aggregates, requirements; then absences) and what it produces.
 
     With thousands of rules, what they cost is the lines of the cache that they touch. A rule is two lines; the first is
@@ -110,38 +134,19 @@ class RuleField(IntEnum):
     other rules or consume.
     """
 
-    STEPS = 0
-    ABSENCES = 1
-    ABSENCES_END = 2
-    POSITIONS = 3
-    OUTPUTS = 4
-    OUTPUTS_END = 5
-    FLAGS = 6
-    TYPE = 7
-    BRIEF = 8
-    SEED = 16
-    CONSUMING = 18
-    CONSUMING_END = 19
-
-
-RULE_WORDS = 16
-
-
-class BriefField(IntEnum):
-    """Of a step told in brief, in half words: it takes the latest event of a column without keys, whatever it is like.
-
-    The k-th of them binds position k, from 1 on, and its window refers to the position before. Steps of no other kind
-    can be told so.
-    """
-
-    COLUMN = 0
-    TYPE = 1
-    WINDOW = 2
-
-
-BRIEF_WORDS = 2
-MOST_BRIEF = 2
-"""How many steps fit into the first line of a rule."""
+    STEPS = cell()
+    ABSENCES = cell()
+    ABSENCES_END = cell()
+    POSITIONS = cell()
+    OUTPUTS = cell()
+    OUTPUTS_END = cell()
+    FLAGS = cell()
+    TYPE = cell()
+    BRIEF = rows_inside(BriefField, MOST_BRIEF)
+    SEED = whole_word()
+    CONSUMING = cell()
+    CONSUMING_END = cell()
+    PADDING = padding(2 * 2 * LINE_WORDS)  # two lines of half words
 
 
 class RuleFlag(IntEnum):
@@ -155,36 +160,36 @@ class RuleFlag(IntEnum):
     """All steps are told in brief; there are no absences."""
 
 
-class StepField(IntEnum):
+class StepField(Fields):
     """Of a step: what it does and what it looks at.
 
     A step is three lines of the cache. The first line is all that a plain selection from an unkeyed column reads.
     """
 
-    KIND = 0
-    FLAGS = 1
-    COLUMN = 2
-    KEY_COUNT = 3
-    REFERENCE = 4
-    WINDOW = 5
-    TYPE = 6
-    POSITION = 7
-    KEYS = 8
-    CONSTRAINTS = 9
-    CONSTRAINTS_END = 10
-    SINCE = 11
-    CONSUMED_SLOT = 12
-    CONSUMED_BIT = 13
-    POLICY = 14
-    COUNT = 15
-    OTHER_REFERENCE = 16
-    FUNCTION = 17
-    VALUE_KIND = 18
-    VALUE_SLOT = 19
-    VALUE_CODE = 20
-    RESULT = 21
-    INCREMENTAL = 22
-    PADDING = 23
+    KIND = cell()
+    FLAGS = cell()
+    COLUMN = cell()
+    KEY_COUNT = cell()
+    REFERENCE = cell()
+    WINDOW = cell()
+    TYPE = cell()
+    POSITION = cell()
+    KEYS = cell()
+    CONSTRAINTS = cell()
+    CONSTRAINTS_END = cell()
+    SINCE = cell()
+    CONSUMED_SLOT = cell()
+    CONSUMED_BIT = cell()
+    POLICY = cell()
+    COUNT = cell()
+    OTHER_REFERENCE = cell()
+    FUNCTION = cell()
+    VALUE_KIND = cell()
+    VALUE_SLOT = cell()
+    VALUE_CODE = cell()
+    RESULT = cell()
+    INCREMENTAL = cell()
+    PADDING = padding()
 
 
 class StepFlag(IntEnum):
@@ -228,15 +233,45 @@ class FunctionCode(IntEnum):
     LAST = 7
 
 
-class OutputField(IntEnum):
+class OutputField(Fields):
     """Of an assignment: where its value comes from and where it goes in a row of the composite type."""
 
-    CODE = 0
-    POSITION = 1
-    SLOT = 2
-    OPTIONAL = 3
-    TYPE_SLOT = 4
-    FLAG_SLOT = 5
+    CODE = cell()
+    POSITION = cell()
+    SLOT = cell()
+    OPTIONAL = cell()
+    TYPE_SLOT = cell()
+    FLAG_SLOT = cell()
+
+
+class KeyField(Fields):
+    """Of a part of the key by which a step looks up a lane: the position and the slot that it is read from."""
+
+    POSITION = cell()
+    SLOT = cell()
+
+
+class ConsumedField(Fields):
+    """Of an event that a rule consumes: its position, and the slot and bit that say so."""
+
+    POSITION = cell()
+    SLOT = cell()
+    BIT = cell()
+
+
+class InstructionField(Fields):
+    """Of an instruction of the expression machine: what to do, and what with."""
+
+    OP = cell()
+    A = cell()
+    B = cell()
+
+
+class SpanField(Fields):
+    """Of things that stand one after the other: the first, and the one behind the last."""
+
+    BEGIN = cell()
+    END = cell()
 
 
 class Op(IntEnum):
@@ -284,19 +319,22 @@ UNFILLED = -(2**63) + 1
 """In a table of a string function: nobody has asked for that string yet."""
 
 
-class IndexField(IntEnum):
+class IndexField(Fields):
     """Of a content index over one attribute of a type: how it looks up, and where its nodes are."""
 
-    BY_RANGE = 0
-    SLOT = 1
-    POINTS = 2
-    POINTS_END = 3
-    NODES = 4
-    IS_FLOAT = 5
+    BY_RANGE = cell()
+    SLOT = cell()
+    POINTS = cell()
+    POINTS_END = cell()
+    NODES = cell()
+    IS_FLOAT = cell()
 
 
 class Program(NamedTuple):
-    """All tables of a rule set; the kernel only reads them."""
+    """All tables of a rule set; the kernel only reads them. Each is named like its place in the context.
+
+    ``groups`` is where the constraints begin and end that an engine tests at moments of its own.
+    """
 
     types: Words
     listeners: Words
@@ -314,3 +352,7 @@ class Program(NamedTuple):
     members: Words
     groups: Words
     record_width: int
+
+    def tables(self) -> dict[str, Words]:
+        """The tables that the kernel reads, by name."""
+        return {name: table for name, table in self._asdict().items() if name not in ("groups", "record_width")}

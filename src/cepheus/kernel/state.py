@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from cepheus.kernel.program import MAX_KEYS
+from cepheus.kernel.tables import Fields, cell, padding, run
+
 COMPOSITE_ID_BASE = -(2**63)
 """Ids in one word: a number from 0 up, a text as ~code (its place in the string table), a composite event as its
 digest plus this base. The three ranges do not meet: digests have 62 bits."""
@@ -11,55 +14,50 @@ digest plus this base. The three ranges do not meet: digests have 62 bits."""
 STRING_ID_FLOOR = -(2**62)
 
 
-class TypeState(IntEnum):
+class TypeState(Fields):
     """Of the rows of an event type: a ring in the store, and how wide a row is. It fills a line of the cache."""
 
-    OFFSET = 0
-    MASK = 1
-    WIDTH = 2
-    FIRST = 3
-    NEXT = 4
-    PADDING_0 = 5
-    PADDING_1 = 6
-    PADDING_2 = 7
+    OFFSET = cell()
+    MASK = cell()
+    WIDTH = cell()
+    FIRST = cell()
+    NEXT = cell()
+    PADDING = padding()
 
 
-class LaneState(IntEnum):
+class LaneState(Fields):
     """Of a lane: a ring in the entries, its latest event, its key, and which entries its running sum covers.
 
     It is two lines of the cache; to find it by a key of one part, and the latest event in it, takes the first alone.
     ``LAST_PLACE`` is twice the place of the row of the latest event, plus 1 if the event before it has the same time.
     """
 
-    OFFSET = 0
-    MASK = 1
-    FIRST = 2
-    NEXT = 3
-    LAST_TIME = 4
-    LAST_PLACE = 5
-    COLUMN = 6
-    KEY_0 = 7
-    KEY_1 = 8
-    KEY_2 = 9
-    KEY_3 = 10
-    HASH = 11
-    SUM_FIRST = 12
-    SUM_NEXT = 13
-    INEXACT = 14
-    PADDING = 15
+    OFFSET = cell()
+    MASK = cell()
+    FIRST = cell()
+    NEXT = cell()
+    LAST_TIME = cell()
+    LAST_PLACE = cell()
+    COLUMN = cell()
+    KEY = run(MAX_KEYS)
+    HASH = cell()
+    SUM_FIRST = cell()
+    SUM_NEXT = cell()
+    INEXACT = cell()
+    PADDING = padding()
 
 
-LANE_WORDS = len(LaneState)
+LANE_WORDS = LaneState.row_words()
 
 
-class EntryField(IntEnum):
+class EntryField(Fields):
     """Of an entry of a lane: the event's time and its row in the store of its type."""
 
-    TIME = 0
-    ROW = 1
+    TIME = cell()
+    ROW = cell()
 
 
-ENTRY_WORDS = len(EntryField)
+ENTRY_WORDS = EntryField.row_words()
 SMALLEST_LANE = 2
 """Entries of a new lane, as a power of two."""
 
@@ -83,21 +81,28 @@ class Status(IntEnum):
 DONE, OUTPUT_FULL, STORE_FULL, ENTRIES_FULL, LANES_FULL, QUEUE_FULL, MARKS_FULL, LIMIT, STRING_NEEDED = map(int, Status)
 
 
-class Cursor(IntEnum):
+class Cursor(Fields):
     """Of the cursor of a selection: the next entry, where to stop, how many events it may still take, the lane."""
 
-    ENTRY = 0
-    END = 1
-    LEFT = 2
-    LANE = 3
+    ENTRY = cell()
+    END = cell()
+    LEFT = cell()
+    LANE = cell()
 
 
-class OutputHeader(IntEnum):
+class MarkField(Fields):
+    """Of an event that is to be marked as consumed: where its mark is in the store, and the bit."""
+
+    PLACE = cell()
+    BIT = cell()
+
+
+class OutputHeader(Fields):
     """Of a composite event in the output: the fields before the ids of its parts and its values."""
 
-    RULE = 0
-    TIME = 1
-    START = 2
+    RULE = cell()
+    TIME = cell()
+    START = cell()
 
 
-OUTPUT_HEADER = len(OutputHeader)
+OUTPUT_HEADER = OutputHeader.row_words()

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from cepheus.core.event import EventId, id_word
 from cepheus.core.values import Value, as_int
+from cepheus.kernel.memory import address
 from cepheus.kernel.program import UNDEFINED_ENTRY, UNFILLED, Words
 
 _FREE = None
@@ -140,7 +141,7 @@ class StringTable:
     def _use_digests(self, digests: NDArray[np.uint64]) -> None:
         self._digests = digests
         self._digest_words: Words = digests.view(np.int64)
-        self._digests_at = int(digests.ctypes.data)
+        self._digests_at = address(digests, label="digests of texts")
 
     def keeping(self, live: NDArray[np.bool_]) -> StringTable:
         """Give a table like this one in which only the live codes and constants stand for texts; others are free.

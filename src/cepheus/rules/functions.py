@@ -15,7 +15,7 @@ from typing import Any
 
 from cepheus.core.lists import ListValue, distinct, list_value
 from cepheus.core.values import Value, ValueType, representable
-from cepheus.rules.patterns import fits
+from cepheus.rules.regular_expressions import fits
 
 
 class Kind(Enum):

@@ -36,7 +36,7 @@ class JsonObject:
                 fail(self.path, f"there is no field {shown(field)} here")
 
     def take(self, name: str) -> object:
-        """Give a field that must be there."""
+        """Return a field that must be there."""
         if name not in self.fields:
             fail(self.path, f"the field '{name}' is missing")
         return self.fields[name]
@@ -77,7 +77,7 @@ def fail(path: str, message: str) -> NoReturn:
 
 
 def shown(value: object) -> str:
-    """Give a value as a message shows it."""
+    """Return a value as a message shows it."""
     match value:
         case dict():
             return "an object"
@@ -128,7 +128,7 @@ def read_name(value: object, path: str) -> str:
 
 
 def integer_between(low: int, high: int) -> Callable[[object, str], int]:
-    """Give a function that reads an integer within bounds, both included."""
+    """Return a function that reads an integer within bounds, both included."""
 
     def read(value: object, path: str) -> int:
         if not isinstance(value, int) or isinstance(value, bool):

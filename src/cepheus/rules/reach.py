@@ -8,7 +8,7 @@ from cepheus.rules.resolve import Choose, Compute, ResolvedRule
 
 
 def reach(rule: ResolvedRule) -> int:
-    """Give the longest time, in microseconds, between a terminator and an event the rule may look at for it.
+    """The longest time, in microseconds, between a terminator and an event the rule may look at for it.
 
     Windows hang from other events, so their lengths add up along the way to the terminator.
     """

@@ -20,7 +20,7 @@ def _child_fields(kind: type[Any]) -> tuple[str, ...]:
 
 
 def children(node: Node) -> Iterator[Node]:
-    """Give the nodes directly below a node, in text order."""
+    """The nodes directly below a node, in text order."""
     for name in _child_fields(type(node)):
         value = getattr(node, name)
         if isinstance(value, tuple):
@@ -30,7 +30,7 @@ def children(node: Node) -> Iterator[Node]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """Give the node and all nodes below it, parents first, in text order."""
+    """Yield a node and all nodes below it, parents first, in text order."""
     yield node
     for child in children(node):
         yield from walk(child)

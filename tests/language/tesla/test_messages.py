@@ -414,7 +414,7 @@ def test_no_more_than_a_hundred_mistakes() -> None:
 
 def test_importing_the_language_builds_no_parser() -> None:
     code = (
-        "import cepheus.language.tesla; from cepheus.language.tesla.grammar import grammar; "
+        "import cepheus.language.tesla; from cepheus.language.tesla.parse import grammar; "
         "print(grammar.cache_info().currsize)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cepheus.language.tesla import format_pattern, parse
 from cepheus.plan.partial import HERE, partition, shared_values, sole_child, span_around
+from cepheus.rules.check.check import name_rules
 from cepheus.rules.model import Rule
-from cepheus.rules.naming import name_rules
 from strategies.paper_rules import R1, R4, R5, R6
 
 MINUTE = 60_000_000

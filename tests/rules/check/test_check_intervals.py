@@ -11,7 +11,7 @@ from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.values import ValueType
 from cepheus.language.etalis import parse
 from cepheus.rules.check import Checked, check
-from cepheus.rules.check.intervals import kinds
+from cepheus.rules.check.interval import types
 from cepheus.rules.interval.model import IntervalRule, Knowledge, Relation
 from cepheus.rules.json_form import from_json, to_json
 from cepheus.rules.model import RuleSet
@@ -121,14 +121,14 @@ def test_many_rules_and_arguments_are_looked_at_a_few_times_each(
     rules: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = 0
-    before = kinds.variable_kinds
+    before = types.variable_kinds
 
-    def counted(rule: IntervalRule, known: Mapping[str, EventType]) -> kinds.Kinds:
+    def counted(rule: IntervalRule, known: Mapping[str, EventType]) -> types.Kinds:
         nonlocal asked
         asked += 1
         return before(rule, known)
 
-    monkeypatch.setattr(kinds, "variable_kinds", counted)
+    monkeypatch.setattr(types, "variable_kinds", counted)
     _checked("\n".join(rules))
     assert asked <= 5 * len(rules)
 

@@ -21,7 +21,7 @@ from cepheus.kernel.memory import At, fixed, peek, poke, put, table
 from cepheus.kernel.program import PolicyCode
 from cepheus.kernel.state import DONE
 
-_NEED_BYTES = 8 * len(NeedField)
+_NEED_BYTES = NeedField.row_bytes()
 
 
 @inlined

@@ -162,7 +162,7 @@ class AutomataEngine(ColumnsEngine):
 
     def _put_instances_back(self, saved: SavedInstances) -> None:
         model = self._models.get(saved.rule)
-        if model is None or not fits(saved, model, self._state.types, self._context[At.TIME]):
+        if model is None or not fits(saved, model, self._state.type_state, self._context[At.TIME]):
             raise wrong_content("a sequence is none that the rules could have begun")
         records = np.ascontiguousarray(saved.records)
         count, stride = records.shape

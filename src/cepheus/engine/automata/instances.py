@@ -15,9 +15,9 @@ from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.lanes import before, mix, row_offset
 from cepheus.kernel.memory import At, fixed, peek, poke, put, signed, word
 
-_LANE_BYTES = 8 * INSTANCE_LANE_WORDS
-_STATE_BYTES = 8 * len(StateField)
-_KEY_BYTES = 8 * len(KeyField)
+_LANE_BYTES = InstanceLane.row_bytes()
+_STATE_BYTES = StateField.row_bytes()
+_KEY_BYTES = KeyField.row_bytes()
 _MINUS_ZERO = -(2**63)  # the bits of -0.0 as an integer
 _POOL_FULL, _LANES_FULL, _MADE_FULL = int(Shortage.POOL_FULL), int(Shortage.LANES_FULL), int(Shortage.MADE_FULL)
 _NONE = -1
@@ -97,7 +97,7 @@ def find(memory: int, state: int, count: int) -> int:
         if peek(row, InstanceLane.HASH) == hashed and peek(row, InstanceLane.STATE) == state:
             same = True
             for part in range(count):
-                same = same and peek(row, InstanceLane.KEY_0 + part) == peek(key, part)
+                same = same and peek(row, InstanceLane.KEY + part) == peek(key, part)
             if same:
                 return lane
         at = (at + 1) & mask
@@ -187,7 +187,7 @@ def _new_lane(memory: int, state: int, count: int) -> int:
     poke(row, InstanceLane.STATE, state)
     poke(row, InstanceLane.STRIDE, stride)
     for part in range(count):
-        poke(row, InstanceLane.KEY_0 + part, word(memory, In.KEY, part))
+        poke(row, InstanceLane.KEY + part, word(memory, In.KEY, part))
     poke(memory, In.LANE_COUNT, lane + 1)
     _enter(memory, lane)
     return lane
@@ -203,7 +203,7 @@ def _enter(memory: int, lane: int) -> None:
     if count == 0:
         put(memory, In.STATE_LANE, state, lane)
         return
-    hashed = _hash(state, row + 8 * InstanceLane.KEY_0, count)
+    hashed = _hash(state, row + 8 * InstanceLane.KEY, count)
     poke(row, InstanceLane.HASH, hashed)
     mask = fixed(memory, In.HASH_SIZE) - 1
     at = hashed & mask

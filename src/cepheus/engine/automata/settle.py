@@ -26,9 +26,9 @@ from cepheus.kernel.program import PolicyCode, RuleField, StepField, StepKind
 from cepheus.kernel.state import DONE, Cursor
 from cepheus.kernel.windows import compute_aggregate
 
-_STEP_BYTES = 8 * len(StepField)
-_CURSOR_BYTES = 8 * len(Cursor)
-_CHOICE_BYTES = 8 * len(ChoiceField)
+_STEP_BYTES = StepField.row_bytes()
+_CURSOR_BYTES = Cursor.row_bytes()
+_CHOICE_BYTES = ChoiceField.row_bytes()
 
 
 @compiled

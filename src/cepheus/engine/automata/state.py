@@ -7,32 +7,30 @@ from enum import IntEnum
 
 import numpy as np
 
-from cepheus.engine.automata.tables import Tables
-from cepheus.kernel.memory import address
-from cepheus.kernel.program import MAX_KEYS, MAX_POSITIONS, Words
+from cepheus.engine.automata.tables import ChoiceField, KeyField, NeedField, StateField, Tables
+from cepheus.kernel.addresses import Addresses, arrays_of
+from cepheus.kernel.program import MAX_KEYS, MAX_POSITIONS, SpanField, Words
+from cepheus.kernel.tables import Fields, cell, rows_of, run, size_of, words_at
 
 
-class InstanceLane(IntEnum):
+class InstanceLane(Fields):
     """Of a lane: a ring of instances in the pool, all in one state and with one key, in the order of the stream.
 
     An instance is a record of ``STRIDE`` words: the time of its latest event, then the row numbers of all its events
     from the earliest on.
     """
 
-    OFFSET = 0
-    MASK = 1
-    FIRST = 2
-    NEXT = 3
-    STATE = 4
-    STRIDE = 5
-    HASH = 6
-    KEY_0 = 7
-    KEY_1 = 8
-    KEY_2 = 9
-    KEY_3 = 10
+    OFFSET = cell()
+    MASK = cell()
+    FIRST = cell()
+    NEXT = cell()
+    STATE = cell()
+    STRIDE = cell()
+    HASH = cell()
+    KEY = run(MAX_KEYS)
 
 
-INSTANCE_LANE_WORDS = len(InstanceLane)
+INSTANCE_LANE_WORDS = InstanceLane.row_words()
 SMALLEST_RING = 1
 """Instances of a new lane, as a power of two."""
 
@@ -48,49 +46,46 @@ class Shortage(IntEnum):
     MADE_FULL = 102
 
 
-class In(IntEnum):
+class In(Fields):
     """Places in the table of addresses and numbers."""
 
     # the automata
-    STATES = 0
-    PATHS = 1
-    KEYS = 2
-    NEEDS = 3
-    ENTRANCES = 4
-    ENTERED = 5
-    CHOICES = 6
-    COLUMN_COUNT = 7
+    STATES = rows_of(StateField)
+    PATHS = words_at()
+    KEYS = rows_of(KeyField)
+    NEEDS = rows_of(NeedField)
+    ENTRANCES = rows_of(SpanField)
+    ENTERED = words_at()
+    CHOICES = rows_of(ChoiceField)
+    COLUMN_COUNT = cell(0)
     # the instances
-    POOL = 10
-    LANES = 11
-    HASH = 12
-    STATE_LANE = 13
-    FREE = 14
-    POOL_SIZE = 15
-    LANES_SIZE = 16
-    HASH_SIZE = 17
-    POOL_USED = 18
-    LANE_COUNT = 19
+    POOL = words_at()
+    POOL_SIZE = size_of(POOL)
+    POOL_USED = cell(0)
+    LANES = rows_of(InstanceLane)
+    LANES_SIZE = size_of(LANES)
+    LANE_COUNT = cell(0)
+    HASH = words_at()
+    HASH_SIZE = size_of(HASH)
+    STATE_LANE = words_at()
+    FREE = words_at()
     # working space: a key, the instance being made, rows bound by position, lanes that got an instance
-    KEY = 20
-    RECORD = 21
-    ROWS = 22
-    MADE = 23
-    MADE_SIZE = 24
-    MADE_COUNT = 25
-    CULPRIT = 26
-    SHORTAGE = 27
-
-
-_TABLE_WORDS = 32
+    KEY = words_at()
+    RECORD = words_at()
+    ROWS = words_at()
+    MADE = words_at()
+    MADE_SIZE = size_of(MADE)
+    MADE_COUNT = cell(0)
+    CULPRIT = cell(0)
+    SHORTAGE = cell(0)
 
 
 @dataclass(slots=True)
 class Instances:
-    """All sequence instances, and the working space of one event."""
+    """All sequence instances, and the working space of one event; each array is named like its place."""
 
     pool: Words = field(default_factory=lambda: np.zeros(4096, np.int64))
-    lanes: Words = field(default_factory=lambda: np.zeros((64, INSTANCE_LANE_WORDS), np.int64))
+    lanes: Words = field(default_factory=lambda: InstanceLane.zeros(64))
     hash: Words = field(default_factory=lambda: np.full(256, -1, np.int64))
     state_lane: Words = field(default_factory=lambda: np.full(0, -1, np.int64))
     free: Words = field(default_factory=lambda: np.full((MAX_POSITIONS + 2) * RING_POWERS, -1, np.int64))
@@ -100,48 +95,25 @@ class Instances:
     made: Words = field(default_factory=lambda: np.zeros(1024, np.int64))
 
 
-class InstanceTable:
+class InstanceTable(Addresses[In]):
     """The table of addresses and numbers of one engine's instances."""
 
     def __init__(self) -> None:
-        self.words = np.zeros(_TABLE_WORDS, np.int64)
-        self.address = address(self.words)
-
-    def __getitem__(self, at: In) -> int:
-        return int(self.words[at])
-
-    def __setitem__(self, at: In, value: int) -> None:
-        self.words[at] = value
+        super().__init__(In)
 
     def use_tables(self, tables: Tables, column_count: int) -> None:
         """Point at the automata."""
-        for at, array in (
-            (In.STATES, tables.states),
-            (In.PATHS, tables.paths),
-            (In.KEYS, tables.keys),
-            (In.NEEDS, tables.needs),
-            (In.ENTRANCES, tables.entrances),
-            (In.ENTERED, tables.entered),
-            (In.CHOICES, tables.choices),
-        ):
-            self.words[at] = address(array)
+        self.point_all(
+            states=tables.states,
+            paths=tables.paths,
+            keys=tables.keys,
+            needs=tables.needs,
+            entrances=tables.entrances,
+            entered=tables.entered,
+            choices=tables.choices,
+        )
         self[In.COLUMN_COUNT] = column_count
 
     def use_instances(self, instances: Instances) -> None:
         """Point at the instances and the working space."""
-        for at, array in (
-            (In.POOL, instances.pool),
-            (In.LANES, instances.lanes),
-            (In.HASH, instances.hash),
-            (In.STATE_LANE, instances.state_lane),
-            (In.FREE, instances.free),
-            (In.KEY, instances.key),
-            (In.RECORD, instances.record),
-            (In.ROWS, instances.rows),
-            (In.MADE, instances.made),
-        ):
-            self.words[at] = address(array)
-        self[In.POOL_SIZE] = len(instances.pool)
-        self[In.LANES_SIZE] = len(instances.lanes)
-        self[In.HASH_SIZE] = len(instances.hash)
-        self[In.MADE_SIZE] = len(instances.made)
+        self.point_all(**arrays_of(instances))

@@ -7,63 +7,63 @@ rule that an event of one position leads to. Entrances are numbered after the co
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum
 
 import numpy as np
 
 from cepheus.engine.automata.model import TERMINATOR, AutomatonModel, SequenceModel, positions_of
-from cepheus.kernel.program import Program, StepKind, Words
+from cepheus.kernel.program import Program, SpanField, StepKind, Words
+from cepheus.kernel.tables import Fields, cell
 from cepheus.plan.pattern.content_index import Listener
 from cepheus.plan.pattern.flatten import flatten
 from cepheus.plan.pattern.lower import Lowering
 
 
-class StateField(IntEnum):
+class StateField(Fields):
     """Of a state: how many events it has, what the next one must satisfy, which instances can be dropped.
 
     The states of a sequence are numbered one after the other, so what leads to a state is said by the one before it.
     """
 
-    LENGTH = 0
-    WINDOW = 1
-    PATH = 2
-    KEYS = 3
-    KEYS_END = 4
-    CONSTRAINTS = 5
-    CONSTRAINTS_END = 6
-    NEEDS = 7
-    NEEDS_END = 8
-    POLICY = 9
-    COUNT = 10
-    KEPT = 11
-    RULE = 12
+    LENGTH = cell()
+    WINDOW = cell()
+    PATH = cell()
+    KEYS = cell()
+    KEYS_END = cell()
+    CONSTRAINTS = cell(0)  # constraints are placed when the program is written
+    CONSTRAINTS_END = cell(0)
+    NEEDS = cell()
+    NEEDS_END = cell()
+    POLICY = cell()
+    COUNT = cell()
+    KEPT = cell()
+    RULE = cell()
 
 
-class KeyField(IntEnum):
+class KeyField(Fields):
     """Of a part of a key: the event in the sequence, its type and attribute, the attribute of the next event."""
 
-    INDEX = 0
-    TYPE = 1
-    SLOT = 2
-    NEXT_SLOT = 3
-    IS_FLOAT = 4
+    INDEX = cell()
+    TYPE = cell()
+    SLOT = cell()
+    NEXT_SLOT = cell()
+    IS_FLOAT = cell()
 
 
-class NeedField(IntEnum):
+class NeedField(Fields):
     """Of an event that the constraints of a transition look at: its place in the sequence, type and position."""
 
-    INDEX = 0
-    TYPE = 1
-    POSITION = 2
+    INDEX = cell()
+    TYPE = cell()
+    POSITION = cell()
 
 
-class ChoiceField(IntEnum):
+class ChoiceField(Fields):
     """Of a step of a rule that chooses: the last state of the sequence it reads, and the place of its event there."""
 
-    STATE = 0
-    INDEX = 1
+    STATE = cell()
+    INDEX = cell()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +82,13 @@ class Tables:
 
 @dataclass(slots=True)
 class _Rows:
-    states: list[list[int]] = field(default_factory=list)
+    states: list[tuple[int, ...]] = field(default_factory=list)
     paths: list[int] = field(default_factory=list)
     keys: list[tuple[int, ...]] = field(default_factory=list)
     needs: list[tuple[int, ...]] = field(default_factory=list)
-    entrances: list[tuple[int, int]] = field(default_factory=list)
+    entrances: list[tuple[int, ...]] = field(default_factory=list)
     entered: list[int] = field(default_factory=list)
-    choices: list[tuple[int, int]] = field(default_factory=list)
+    choices: list[tuple[int, ...]] = field(default_factory=list)
     first_state: dict[str, int] = field(default_factory=dict)
 
 
@@ -111,26 +111,22 @@ def flatten_automata(lowering: Lowering, models: Mapping[str, AutomatonModel]) -
             if step.kind is StepKind.CHOOSE:
                 choice = model.choices[step.position]
                 last = starts[choice.sequence] + len(model.sequences[choice.sequence].states) - 1
-                rows.choices.append((last, choice.index))
+                rows.choices.append(ChoiceField.row(state=last, index=choice.index))
             else:
-                rows.choices.append((-1, 0))
+                rows.choices.append(ChoiceField.row(state=-1, index=0))
     program = flatten(lowering, listeners, groups)
-    states = _table(rows.states, len(StateField))
+    states = StateField.array(rows.states)
     states[:, StateField.CONSTRAINTS : StateField.CONSTRAINTS_END + 1] = program.groups
     return program, Tables(
         states=states,
         paths=np.array(rows.paths, np.int64),
-        keys=_table(rows.keys, len(KeyField)),
-        needs=_table(rows.needs, len(NeedField)),
-        entrances=_table(rows.entrances, 2),
+        keys=KeyField.array(rows.keys),
+        needs=NeedField.array(rows.needs),
+        entrances=SpanField.array(rows.entrances),
         entered=np.array(rows.entered, np.int64),
-        choices=_table(rows.choices, len(ChoiceField)),
+        choices=ChoiceField.array(rows.choices),
         first_state=rows.first_state,
     )
-
-
-def _table(rows: Sequence[Sequence[int]], width: int) -> Words:
-    return np.array(rows, np.int64).reshape(len(rows), width)
 
 
 def _listen_for_rules(lowering: Lowering, listeners: dict[int, list[Listener]]) -> None:
@@ -151,25 +147,36 @@ def _add_sequence(rows: _Rows, model: AutomatonModel, sequence: SequenceModel, r
     for length, state in enumerate(sequence.states, 1):
         keys, needs = len(rows.keys), len(rows.needs)
         rows.keys += [
-            (key.index, types[sequence.path[key.index]], key.slot, key.next_slot, key.is_float) for key in state.keys
+            KeyField.row(
+                index=key.index,
+                type=types[sequence.path[key.index]],
+                slot=key.slot,
+                next_slot=key.next_slot,
+                is_float=key.is_float,
+            )
+            for key in state.keys
         ]
         read = {position for constraint in state.constraints for position in positions_of(constraint)}
         rows.needs += [
-            (index, types[position], position)
+            NeedField.row(index=index, type=types[position], position=position)
             for index, position in enumerate(sequence.path[:length])
             if position in read
         ]
-        row = [0] * len(StateField)
-        row[StateField.LENGTH] = length
-        row[StateField.WINDOW] = state.window
-        row[StateField.PATH] = path
-        row[StateField.KEYS], row[StateField.KEYS_END] = keys, len(rows.keys)
-        row[StateField.NEEDS], row[StateField.NEEDS_END] = needs, len(rows.needs)
-        row[StateField.POLICY] = state.policy
-        row[StateField.COUNT] = state.count
-        row[StateField.KEPT] = state.kept
-        row[StateField.RULE] = rule
-        rows.states.append(row)
+        rows.states.append(
+            StateField.row(
+                length=length,
+                window=state.window,
+                path=path,
+                keys=keys,
+                keys_end=len(rows.keys),
+                needs=needs,
+                needs_end=len(rows.needs),
+                policy=state.policy,
+                count=state.count,
+                kept=state.kept,
+                rule=rule,
+            )
+        )
 
 
 def _add_entrances(
@@ -187,5 +194,5 @@ def _add_entrances(
         begin = len(rows.entered)
         rows.entered += states
         listener = Listener(False, columns + len(rows.entrances), model.filters[position])
-        rows.entrances.append((begin, len(rows.entered)))
+        rows.entrances.append(SpanField.row(begin=begin, end=len(rows.entered)))
         listeners[types[position]].append(listener)

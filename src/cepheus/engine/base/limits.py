@@ -20,7 +20,7 @@ Where such rules are at work the usual limit is reached at the price of some gig
 
 def endless_limits(rules: Sequence[IntervalRule], limit: int) -> dict[str, int]:
     """Give the rules, by name, that have a limit of their own, and that limit."""
-    from cepheus.rules.check.intervals.recursion import endless
+    from cepheus.rules.check.interval.unbounded import endless
 
     return dict.fromkeys((str(rule.name) for rule in endless(rules)), min(limit, ENDLESS_LIMIT))
 
@@ -47,7 +47,7 @@ def _too_many(rule: AnyRule, limit: int, hint: str) -> LimitError:
 
 
 def _too_many_in_intervals(rule: IntervalRule, limit: int, rules: Sequence[IntervalRule]) -> LimitError:
-    from cepheus.rules.check.intervals.recursion import feeds_itself
+    from cepheus.rules.check.interval.unbounded import feeds_itself
 
     own = endless_limits(rules, limit)
     if str(rule.name) in own:
@@ -77,7 +77,7 @@ def too_much_state(rule: IntervalRule, limit: int, most: int | None = None) -> L
 
 def _fewer(rule: IntervalRule) -> list[str]:
     """Give what makes a rule remember less and combine fewer events."""
-    from cepheus.rules.check.intervals.state import window_missing
+    from cepheus.rules.check.interval.unbounded import window_missing
     from cepheus.rules.interval.model import Choice, Lasting
     from cepheus.rules.walk import walk
 

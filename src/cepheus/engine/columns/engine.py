@@ -96,7 +96,7 @@ class ColumnsEngine:
 
     def _stored(self) -> dict[str, int]:
         """Give, by event type, how many rows have been stored so far."""
-        counts = self._state.types[:, TypeState.NEXT].tolist()
+        counts = self._state.type_state[:, TypeState.NEXT].tolist()
         return {
             layout.name: counts[layout.index] for layout in self._lowering.types.values() if layout.index < len(counts)
         }
@@ -310,7 +310,7 @@ class ColumnsEngine:
         self._refresh()
         state = self._state
         types = tuple(
-            stored_type(layout, state.types[layout.index], state.store, self._order, layout.width)
+            stored_type(layout, state.type_state[layout.index], state.store, self._order, layout.width)
             for layout in self._lowering.types.values()
         )
         texts = self._lowering.strings.texts
@@ -362,7 +362,7 @@ class ColumnsEngine:
                     numbers = np.array(stored.consumed.get(rule.name, []), np.int64)
                     rows[numbers - stored.first, slot] |= np.int64(1 << bit)
         born = self._born()
-        state = self._state.types[layout.index]
+        state = self._state.type_state[layout.index]
         state[TypeState.FIRST] = state[TypeState.NEXT] = stored.first
         self._context[At.INPUT_NEXT] = 0
         while True:

@@ -28,7 +28,6 @@ from cepheus.kernel.loop import loop_over
 from cepheus.kernel.machine import all_hold
 from cepheus.kernel.memory import At, fixed, fixed_half, fixed_pair, peek, poke, prefetch, put, word
 from cepheus.kernel.program import (
-    BRIEF_WORDS,
     SLOT_TIME,
     BriefField,
     ColumnField,
@@ -43,9 +42,9 @@ from cepheus.kernel.state import DONE, STRING_NEEDED, Cursor, LaneState
 from cepheus.kernel.ties import begin_ties, commit_ties
 from cepheus.kernel.windows import COUNTING, bind_latest, compute_aggregate, fitting, key_part, lane_of
 
-_STEP_BYTES = 8 * len(StepField)
-_BRIEF_BYTES = 8 * BRIEF_WORDS
-_CURSOR_BYTES = 8 * len(Cursor)
+_STEP_BYTES = StepField.row_bytes()
+_BRIEF_BYTES = BriefField.row_bytes()
+_CURSOR_BYTES = Cursor.row_bytes()
 FEW = 4
 """Fewer rules and columns than these are looked at without asking for them beforehand."""
 
@@ -214,7 +213,7 @@ def reserve(context: int, base: int, columns: int, now: int) -> int:
         column = word(context, At.ACCEPTED_COLUMNS, k)
         row = column_at(context, column)
         for part in range(fixed(row, ColumnField.KEYS)):
-            value = word(context, At.STORE, base + fixed(row, ColumnField.KEY_0 + part))
+            value = word(context, At.STORE, base + fixed(row, ColumnField.KEY + part))
             poke(key, part, key_part(row, part, value))
         lane = reserve_lane(context, column, key, now)
         if lane < 0:

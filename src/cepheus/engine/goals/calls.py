@@ -13,11 +13,19 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from cepheus.kernel.checked import CHECKED
+from cepheus.kernel.guard import forget_fault, raise_fault
 
-def _call(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+
+def _call(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
     word = ir.IntType(64)
     kind = ir.FunctionType(word, [word] * (len(arguments) - 1)).as_pointer()
-    return builder.call(builder.inttoptr(arguments[0], kind), arguments[1:])
+    if CHECKED:  # what is called by address cannot raise
+        forget_fault(builder)
+    result = builder.call(builder.inttoptr(arguments[0], kind), arguments[1:])
+    if CHECKED:
+        raise_fault(context, builder)
+    return result
 
 
 def _typed(words: int) -> Any:

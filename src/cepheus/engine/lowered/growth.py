@@ -6,10 +6,10 @@ import numpy as np
 
 from cepheus.kernel.context import Context, Scratch, State
 from cepheus.kernel.lanes import rebuild_hash, sweep
-from cepheus.kernel.lines import zeros_in_lines
 from cepheus.kernel.memory import At, address
 from cepheus.kernel.program import ColumnField, Program, TypeField, Words
 from cepheus.kernel.state import EntryField, LaneState, Status, TypeState
+from cepheus.kernel.tables import zeros_in_lines
 from cepheus.plan.pattern.lower import Lowering
 
 _LEAST_STORE = 1024
@@ -22,15 +22,15 @@ def adapt(context: Context, state: State, program: Program, lowering: Lowering) 
     """Give the state room for all types and columns of a program; rows get the slots that were added."""
     widths = program.types[:, TypeField.WIDTH]
     current = int(widths.max(initial=0))
-    types = zeros_in_lines(len(widths), len(TypeState))
+    types = TypeState.zeros(len(widths))
     types[:, TypeState.MASK] = -1
-    types[: len(state.types)] = state.types
+    types[: len(state.type_state)] = state.type_state
     types[:, TypeState.WIDTH] = widths
     unused = program.types[:, TypeField.STORED] == 0  # rows that a withdrawn rule needed are gone, their numbers stay
     types[unused, TypeState.FIRST] = types[unused, TypeState.NEXT]
     blocks: list[Words] = []
     used = current
-    for kind in range(len(state.types)):
+    for kind in range(len(state.type_state)):
         size = int(types[kind, TypeState.MASK]) + 1
         offset, old_width = int(types[kind, TypeState.OFFSET]), lowering.stored_width(kind)
         block = np.zeros((size, int(widths[kind])), np.int64)
@@ -43,7 +43,7 @@ def adapt(context: Context, state: State, program: Program, lowering: Lowering) 
     state.store = np.zeros(max(_LEAST_STORE, 2 * used, current + _FIRST_ROWS * int(widths[stored].sum())), np.int64)
     if blocks:
         state.store[current:used] = np.concatenate(blocks)
-    state.types = types
+    state.type_state = types
     column_lane = np.full(max(1, lowering.column_count), -1, np.int64)
     column_lane[: len(state.column_lane)] = state.column_lane
     state.column_lane = column_lane
@@ -69,7 +69,7 @@ def grow(status: Status, context: Context, state: State, scratch: Scratch, progr
         case Status.ENTRIES_FULL:
             _double_entries(state)
         case Status.LANES_FULL:
-            _grow_lanes(context, state, len(scratch.lanes))
+            _grow_lanes(context, state, len(scratch.accepted_lanes))
         case Status.QUEUE_FULL:
             _grow_queue(context, state)
         case Status.MARKS_FULL:
@@ -115,13 +115,13 @@ def _double_lanes(state: State) -> None:
 def _grow_store(context: Context, state: State, program: Program) -> None:
     """Move the rings of all types into a larger store, without the gaps that outgrown ones left."""
     widths = program.types[:, TypeField.WIDTH]
-    sizes = (state.types[:, TypeState.MASK] + 1) * widths
+    sizes = (state.type_state[:, TypeState.MASK] + 1) * widths
     current = int(widths.max(initial=0))
     live = current + int(sizes.sum())
     store: Words = np.zeros(max(len(state.store), 4 * live), np.int64)
     store[:current] = state.store[:current]
     used = current
-    for row, size in zip(state.types, sizes.tolist(), strict=True):
+    for row, size in zip(state.type_state, sizes.tolist(), strict=True):
         offset = int(row[TypeState.OFFSET])
         store[used : used + size] = state.store[offset : offset + size]
         row[TypeState.OFFSET] = used
@@ -134,7 +134,7 @@ def _grow_store(context: Context, state: State, program: Program) -> None:
 def _point_lanes(context: Context, state: State, program: Program) -> None:
     """Tell each lane where the row of its latest event is now."""
     lanes = state.lanes[: context[At.LANE_COUNT]]
-    types = state.types[program.columns[lanes[:, LaneState.COLUMN], ColumnField.TYPE]]
+    types = state.type_state[program.columns[lanes[:, LaneState.COLUMN], ColumnField.TYPE]]
     latest = lanes[:, LaneState.OFFSET] + ((lanes[:, LaneState.NEXT] - 1) & lanes[:, LaneState.MASK])
     numbers = state.entries[latest, EntryField.ROW] & types[:, TypeState.MASK]
     places = types[:, TypeState.OFFSET] + numbers * types[:, TypeState.WIDTH]

@@ -17,6 +17,7 @@ from cepheus.core.event import EventId
 from cepheus.core.values import INT_MAX, ValueType, from_arrow
 from cepheus.formats.arrays import encoded, validity
 from cepheus.kernel.context import Input
+from cepheus.kernel.memory import address
 from cepheus.kernel.program import ConstraintKind, Words
 from cepheus.kernel.rows import marked_rows
 from cepheus.kernel.strings import StringTable
@@ -229,7 +230,7 @@ class Intake:
             times=np.ascontiguousarray(batch.times, np.int64),
             starts=np.ascontiguousarray(batch.times if batch.starts is None else batch.starts, np.int64),
             ids=given.ids,
-            addresses=np.array([pa.py_buffer(array).address for array in self._keep] or [0], np.int64),
+            addresses=np.array([address(array) for array in self._keep] or [0], np.int64),
             slots=slots,
             id_digests=self._lowering.strings.digests(),
         )

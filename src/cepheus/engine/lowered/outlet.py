@@ -152,7 +152,8 @@ class Found:
         outlet, count, lender = self.outlet, len(self), self._lender
         if lender is None or count > len(lender.digests):
             digests = np.empty(count, np.int64)
-            fields_at, digests_at = address(addresses_of(self.fields)), address(digests)
+            addresses = addresses_of(self.fields)
+            fields_at, digests_at = address(addresses, OutputHeader, mixed=True), address(digests)
         else:
             digests, fields_at, digests_at = lender.digests[:count], lender.addresses_at, lender.digests_at
         name_events(fields_at, outlet.lengths_at, outlet.seeds_at, self.strings.digests_at, count, digests_at)

@@ -40,18 +40,18 @@ def mark_texts(live: NDArray[np.bool_], lowering: Lowering, state: State, lanes:
     """Mark the codes that the state of an engine refers to; ``lanes`` is the number of lanes in use."""
     live[0] = True  # what a row has for a text that no rule read when it was stored
     for layout in lowering.types.values():
-        if layout.index < len(state.types):
+        if layout.index < len(state.type_state):
             _mark_rows(live, layout, state)
     texts = _text_keys(lowering)
     used = state.lanes[:lanes]
     for part in range(MAX_KEYS):
         rows = texts[used[:, LaneState.COLUMN], part]
-        _mark(live, used[rows, LaneState.KEY_0 + part])
+        _mark(live, used[rows, LaneState.KEY + part])
 
 
 def _mark_rows(live: NDArray[np.bool_], layout: TypeLayout, state: State) -> None:
-    first, end = state.types[layout.index, TypeState.FIRST], state.types[layout.index, TypeState.NEXT]
-    offset, mask = state.types[layout.index, TypeState.OFFSET], state.types[layout.index, TypeState.MASK]
+    first, end = state.type_state[layout.index, TypeState.FIRST], state.type_state[layout.index, TypeState.NEXT]
+    offset, mask = state.type_state[layout.index, TypeState.OFFSET], state.type_state[layout.index, TypeState.MASK]
     bases = offset + (np.arange(first, end, dtype=np.int64) & mask) * layout.width
     ids = state.store[bases + SLOT_ID]
     _mark(live, ~ids[(ids < 0) & (ids >= STRING_ID_FLOOR)])

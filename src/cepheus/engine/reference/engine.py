@@ -31,7 +31,7 @@ from cepheus.engine.reference.situation import Deployed as _Deployed
 from cepheus.engine.reference.situation import Match as _Match
 from cepheus.engine.reference.situation import Stored as _Stored
 from cepheus.engine.reference.snapshot import read, stored_to_json
-from cepheus.rules.check.wording import text_of
+from cepheus.rules.check.findings import text_of
 from cepheus.rules.expressions import Between, Constraint, Scope, Within
 from cepheus.rules.json_form import to_json
 from cepheus.rules.model import AnyRule, Policy, RuleSet

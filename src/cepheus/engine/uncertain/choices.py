@@ -15,8 +15,8 @@ from cepheus.kernel.state import LaneState
 from cepheus.kernel.ties import counting_by, note_passed_over
 from cepheus.kernel.windows import lane_of, scope
 
-_STEP_BYTES = 8 * len(StepField)
-_STEP_WORTH_BYTES = 8 * len(StepWorthField)
+_STEP_BYTES = StepField.row_bytes()
+_STEP_WORTH_BYTES = StepWorthField.row_bytes()
 
 
 @inlined

@@ -26,8 +26,8 @@ from cepheus.kernel.memory import (
 from cepheus.kernel.program import ColumnField
 from cepheus.kernel.state import LaneState
 
-_RULE_WORTH_BYTES = 8 * len(WorthField)
-_COLUMN_WORTH_BYTES = 8 * len(ColumnWorthField)
+_RULE_WORTH_BYTES = WorthField.row_bytes()
+_COLUMN_WORTH_BYTES = ColumnWorthField.row_bytes()
 
 
 @compiled

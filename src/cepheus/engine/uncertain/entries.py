@@ -13,8 +13,8 @@ from cepheus.kernel.memory import At, fixed, number, peek, peek_float, poke, pok
 from cepheus.kernel.program import StepField
 from cepheus.kernel.ties import counting_by, first_at, is_at
 
-_STEP_BYTES = 8 * len(StepField)
-_STEP_WORTH_BYTES = 8 * len(StepWorthField)
+_STEP_BYTES = StepField.row_bytes()
+_STEP_WORTH_BYTES = StepWorthField.row_bytes()
 
 
 @inlined

@@ -38,10 +38,10 @@ from cepheus.kernel.program import RuleField, StepField, StepKind
 from cepheus.kernel.state import DONE, OUTPUT_FULL, STRING_NEEDED, Cursor
 from cepheus.kernel.ties import begin_ties, commit_ties
 
-_STEP_BYTES = 8 * len(StepField)
-_CURSOR_BYTES = 8 * len(Cursor)
-_RULE_WORTH_BYTES = 8 * len(WorthField)
-_STEP_WORTH_BYTES = 8 * len(StepWorthField)
+_STEP_BYTES = StepField.row_bytes()
+_CURSOR_BYTES = Cursor.row_bytes()
+_RULE_WORTH_BYTES = WorthField.row_bytes()
+_STEP_WORTH_BYTES = StepWorthField.row_bytes()
 
 
 @compiled

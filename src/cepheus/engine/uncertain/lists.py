@@ -11,7 +11,8 @@ from cepheus.core.values import ValueType
 from cepheus.engine.lowered.outlet import Found
 from cepheus.engine.uncertain.others import OtherErrors
 from cepheus.engine.uncertain.state import Of, WorthTable
-from cepheus.engine.uncertain.weighed import HEADER_WORDS, MEMBER_WORDS, WEIGHED, ListField, MemberField
+from cepheus.engine.uncertain.tables import ListedField, ListField
+from cepheus.engine.uncertain.weighed import WEIGHED
 from cepheus.kernel.program import FunctionCode, Words
 from cepheus.plan.pattern.code import float_bits
 from cepheus.uncertainty.aggregates import Member, compute_aggregate
@@ -29,13 +30,12 @@ class Lists:
         self._calculus = calculus
         table[Of.EXACT_MEMBERS] = calculus.exact_members
         table[Of.IGNORE], table[Of.ACCEPT] = float_bits(calculus.ignore), float_bits(calculus.accept)
-        self._make_room(Of.MEMBERS, Of.MEMBERS_ROOM, _FIRST_ROOM)
-        self._given = self._make_room(Of.LAWS, Of.LAWS_ROOM, _FIRST_ROOM)
+        self._make_room(Of.MEMBERS, _FIRST_ROOM)
+        self._given = self._make_room(Of.LAWS, _FIRST_ROOM)
 
-    def _make_room(self, at: Of, room: Of, words: int) -> Words:
+    def _make_room(self, at: Of, words: int) -> Words:
         made = np.zeros(words, np.int64)
         self._table.lend(at, made)
-        self._table[room] = words
         return made
 
     def begin(self) -> None:
@@ -47,10 +47,10 @@ class Lists:
         wanted, given = self._table[Of.MEMBERS_NEEDED], self._table[Of.LAWS_NEEDED]
         self._table[Of.MEMBERS_NEEDED] = self._table[Of.LAWS_NEEDED] = 0
         if wanted:
-            self._make_room(Of.MEMBERS, Of.MEMBERS_ROOM, 2 * wanted)
+            self._make_room(Of.MEMBERS, 2 * wanted)
         if given:
             before = self._given
-            self._given = self._make_room(Of.LAWS, Of.LAWS_ROOM, 2 * given)
+            self._given = self._make_room(Of.LAWS, 2 * given)
             self._given[: len(before)] = before
         return bool(wanted or given)
 
@@ -77,16 +77,16 @@ class Lists:
 
     def _computed(self, words: Words, others: OtherErrors) -> tuple[int | float, Distribution]:
         function = FunctionCode(words[ListField.FUNCTION]).name.capitalize()
-        records = words[HEADER_WORDS:].reshape(-1, MEMBER_WORDS)
+        records = words[ListField.row_words() :].reshape(-1, ListedField.row_words())
         numbers = records.view(np.float64)
         members, listed = [], others.listed
         for record, parts in zip(records, numbers, strict=True):
-            value = float(parts[MemberField.VALUE])
-            first, second = float(parts[MemberField.FIRST]), float(parts[MemberField.SECOND])
-            error = distribution_of(int(record[MemberField.KIND]), first, second, listed)
+            value = float(parts[ListedField.VALUE])
+            first, second = float(parts[ListedField.FIRST]), float(parts[ListedField.SECOND])
+            error = distribution_of(int(record[ListedField.KIND]), first, second, listed)
             law = None if error is None else law_of(error, value)
-            observed = int(record[MemberField.WORD]) if words[ListField.ARE_WHOLE] else value
-            members.append(Member(float(parts[MemberField.PROBABILITY]), observed, law))
+            observed = int(record[ListedField.WORD]) if words[ListField.ARE_WHOLE] else value
+            members.append(Member(float(parts[ListedField.PROBABILITY]), observed, law))
         computed = compute_aggregate(function, members, self._calculus)
         assert computed.law is not None
         assert isinstance(computed.value, int | float)

@@ -14,13 +14,11 @@ from cepheus.core.error_column import ErrorKind
 from cepheus.engine.uncertain.entries import own_worth, pass_over_edges, possible
 from cepheus.engine.uncertain.forms import settled
 from cepheus.engine.uncertain.state import Of
-from cepheus.engine.uncertain.tables import MembersCode, StepWorthField
+from cepheus.engine.uncertain.tables import ListedField, ListField, MembersCode, StepWorthField
 from cepheus.engine.uncertain.weighed import (
     HEADER_WORDS,
     MEMBER_WORDS,
     WEIGHED,
-    ListField,
-    MemberField,
     member_at,
     write_chances,
 )
@@ -91,8 +89,8 @@ def weigh(context: int, memory: int, step: int, step_worth: int) -> float:
     missing = 1.0
     for k in range(count):
         member = member_at(members, k)
-        blurred = blurred or peek(member, MemberField.KIND) != 0
-        missing *= 1.0 - peek_float(member, MemberField.PROBABILITY)
+        blurred = blurred or peek(member, ListedField.KIND) != 0
+        missing *= 1.0 - peek_float(member, ListedField.PROBABILITY)
     _observe(context, step, members, count)
     if unsure == 0 and not blurred:
         return 1.0
@@ -140,15 +138,15 @@ def _list_members(
         else:
             unsure += 1
         count += 1
-        poke_float(member, MemberField.PROBABILITY, probability)
-        poke_float(member, MemberField.VALUE, value)
-        poke(member, MemberField.WORD, word(context, At.STACK, 0))
-        poke(member, MemberField.KIND, 0)
+        poke_float(member, ListedField.PROBABILITY, probability)
+        poke_float(member, ListedField.VALUE, value)
+        poke(member, ListedField.WORD, word(context, At.STACK, 0))
+        poke(member, ListedField.KIND, 0)
         if error_slot >= 0 and not counts:
             base = word(context, At.BOUND, fixed(step, StepField.POSITION))
             source = fixed(context, At.STORE) + 8 * (base + error_slot)
             for k in range(3):
-                poke(member, MemberField.KIND + k, peek(source, k))
+                poke(member, ListedField.KIND + k, peek(source, k))
     return count, unsure
 
 
@@ -196,9 +194,9 @@ def _observe_integers(context: int, result: int, function: int, members: int, co
     """Give an aggregate of integers, or of whatever else is a word; an average is a float."""
     limbs = fixed(context, At.SCAN_SUM)
     clear(limbs)
-    best = peek(member_at(members, 0), MemberField.WORD)
+    best = peek(member_at(members, 0), ListedField.WORD)
     for k in range(count):
-        value = peek(member_at(members, k), MemberField.WORD)
+        value = peek(member_at(members, k), ListedField.WORD)
         add_integer(limbs, value, False)
         if function == FunctionCode.MAX:
             best = max(best, value)
@@ -217,10 +215,10 @@ def _observe_integers(context: int, result: int, function: int, members: int, co
 @compiled
 def _observe_floats(context: int, result: int, function: int, members: int, count: int) -> None:
     """Give an aggregate of floats."""
-    answer = peek_float(member_at(members, 0), MemberField.VALUE)
+    answer = peek_float(member_at(members, 0), ListedField.VALUE)
     values = np.empty(count, np.float64)
     for k in range(count):
-        values[k] = peek_float(member_at(members, k), MemberField.VALUE)
+        values[k] = peek_float(member_at(members, k), ListedField.VALUE)
         if (function == FunctionCode.MAX and values[k] > answer) or (
             function == FunctionCode.MIN and values[k] < answer
         ):

@@ -101,7 +101,7 @@ class OtherErrors:
     def _rewrite(self) -> None:
         """Write the components of all distributions anew."""
         self._free = [number for number, error in enumerate(self._listed) if error is None]
-        self.rows: Words = np.zeros((64, len(SpreadField)), np.int64)
+        self.rows: Words = SpreadField.zeros(64)
         self.ranges: Words = np.zeros((max(64, 2 * len(self._listed)), 2), np.int64)
         self._used = 0
         for error, number in self._numbers.items():
@@ -129,10 +129,10 @@ def _with_room(table: Words, rows: int) -> Words:
 def mark_others(live: NDArray[np.bool_], lowering: Lowering, state: State) -> None:
     """Mark the numbers that the errors of stored events name."""
     for layout in lowering.types.values():
-        if layout.index >= len(state.types):
+        if layout.index >= len(state.type_state):
             continue
-        first, end = state.types[layout.index, TypeState.FIRST], state.types[layout.index, TypeState.NEXT]
-        offset, mask = state.types[layout.index, TypeState.OFFSET], state.types[layout.index, TypeState.MASK]
+        first, end = state.type_state[layout.index, TypeState.FIRST], state.type_state[layout.index, TypeState.NEXT]
+        offset, mask = state.type_state[layout.index, TypeState.OFFSET], state.type_state[layout.index, TypeState.MASK]
         bases = offset + (np.arange(first, end, dtype=np.int64) & mask) * layout.width
         for name, slot in layout.slots.items():
             if name.endswith(ERROR_MARKS[0]):

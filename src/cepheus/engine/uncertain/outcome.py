@@ -15,9 +15,9 @@ from cepheus.kernel.memory import At, fixed, fixed_float, fixed_half, peek, peek
 from cepheus.kernel.program import RuleField, RuleFlag
 from cepheus.kernel.state import DONE, OUTPUT_FULL, OutputHeader
 
-_RULE_WORTH_BYTES = 8 * len(WorthField)
-_ERROR_BYTES = 8 * len(ErrorField)
-_TERM_BYTES = 8 * len(TermField)
+_RULE_WORTH_BYTES = WorthField.row_bytes()
+_ERROR_BYTES = ErrorField.row_bytes()
+_TERM_BYTES = TermField.row_bytes()
 _NORMAL, _UNIFORM = int(ErrorKind.NORMAL), int(ErrorKind.UNIFORM)
 
 

@@ -2,73 +2,83 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
-
 import numpy as np
 
 from cepheus.engine.uncertain.gaussian import gaussian_table
-from cepheus.engine.uncertain.tables import Worths
-from cepheus.kernel.memory import address
-from cepheus.kernel.program import Words
+from cepheus.engine.uncertain.tables import (
+    BandField,
+    BoundField,
+    ColumnWorthField,
+    ErrorField,
+    ListedField,
+    ListField,
+    SpreadField,
+    StepWorthField,
+    TermField,
+    WorthField,
+    Worths,
+)
+from cepheus.engine.uncertain.vicinity_tables import MemberField, RestField, VicinityField
+from cepheus.kernel.addresses import Addresses
+from cepheus.kernel.program import SpanField, Words
+from cepheus.kernel.tables import Fields, cell, rows_of, size_of, words_at, zeros_in_lines
 
 
-class Of(IntEnum):
+class Of(Fields):
     """Places in the table of addresses and numbers."""
 
-    BANDS = 0
-    TERMS = 1
-    BOUNDS = 2
-    RULES = 3
-    STEPS = 4
-    COLUMNS = 5
-    ERRORS = 6
-    DOUBTS = 7
-    SPREADS = 8
-    RANGES = 9
+    BANDS = rows_of(BandField)
+    TERMS = rows_of(TermField)
+    BOUNDS = rows_of(BoundField)
+    RULES = rows_of(WorthField)
+    STEPS = rows_of(StepWorthField)
+    COLUMNS = rows_of(ColumnWorthField)
+    ERRORS = rows_of(ErrorField)
+    DOUBTS = words_at()
+    SPREADS = rows_of(SpreadField)
+    RANGES = rows_of(SpanField)
     # working space: errors of computed values, products of probabilities by step, of the terminator by rule
-    RESULT_ERRORS = 10
-    PRODUCTS = 11
-    OPENINGS = 12
-    ENTRANCES = 17
-    PLACES = 13
-    LAST_SCAN = 14
-    MEMORY = 15
-    SHARED = 16
+    RESULT_ERRORS = words_at()
+    PRODUCTS = words_at()
+    OPENINGS = words_at()
+    ENTRANCES = words_at()
+    PLACES = words_at()
+    LAST_SCAN = words_at()
+    MEMORY = words_at()
+    SHARED = words_at()
     # numbers
-    FIRST_EXTRA = 20
-    NEGATION_AS_PRINTED = 21
-    STAMP = 22
-    FLOOR = 23
+    FIRST_EXTRA = cell(0)
+    NEGATION_AS_PRINTED = cell(0)
+    STAMP = cell(0)
+    FLOOR = cell(0)
     # the index of uncertain values, and room for what it finds
-    VICINITY_TYPES = 24
-    VICINITIES = 25
-    VICINITY_POINTS = 26
-    VICINITY_NODES = 27
-    VICINITY_HUNG = 28
-    VICINITY_LOWS = 29
-    VICINITY_LOW_MEMBERS = 30
-    VICINITY_MEMBERS = 31
-    CANDIDATES = 32
-    CHANCES = 33
-    GAUSSIAN = 34
-    VICINITY_RESTS = 35
+    VICINITY_TYPES = words_at()
+    VICINITIES = rows_of(VicinityField)
+    VICINITY_POINTS = words_at()
+    VICINITY_NODES = rows_of(SpanField)
+    VICINITY_HUNG = words_at()
+    VICINITY_LOWS = words_at()
+    VICINITY_LOW_MEMBERS = words_at()
+    VICINITY_MEMBERS = rows_of(MemberField)
+    VICINITY_RESTS = rows_of(RestField)
+    CANDIDATES = words_at()
+    CHANCES = words_at()
+    GAUSSIAN = words_at()
     # lists of members: where those of each result end, the lists, their room and what was wanted; those given away
-    LIST_ENDS = 36
-    MEMBERS = 37
-    MEMBERS_ROOM = 38
-    MEMBERS_NEEDED = 39
-    LAWS = 40
-    LAWS_ROOM = 41
-    LAWS_NEEDED = 42
-    LAWS_USED = 43
+    LIST_ENDS = words_at()
+    MEMBERS = words_at(ListField, ListedField)
+    MEMBERS_ROOM = size_of(MEMBERS)
+    MEMBERS_NEEDED = cell(0)
+    LAWS = words_at(ListField, ListedField)
+    LAWS_ROOM = size_of(LAWS)
+    LAWS_NEEDED = cell(0)
+    LAWS_USED = cell(0)
     # settings of the calculus, the latter two as bits
-    EXACT_MEMBERS = 44
-    IGNORE = 45
-    ACCEPT = 46
+    EXACT_MEMBERS = cell(0)
+    IGNORE = cell(0)
+    ACCEPT = cell(0)
 
 
-_TABLE_WORDS = 48
-_LINE_WORDS = 8
 MOST_TERMS = 16
 REMEMBERED = 1024
 """How many worths of bands are remembered for one terminator: a power of two."""
@@ -83,33 +93,24 @@ SHARED_PASSED, SHARED_DECIDED = 6, 7
 _GAUSSIAN = gaussian_table()
 
 
-class WorthTable:
-    """The table of addresses and numbers of one engine's uncertainty."""
+class WorthTable(Addresses[Of]):
+    """The table of addresses and numbers of one engine's uncertainty; it keeps the arrays that it points at."""
 
     def __init__(self) -> None:
-        self.words = np.zeros(_TABLE_WORDS, np.int64)
-        self.address = address(self.words)
+        super().__init__(Of)
         self._kept: dict[Of, Words] = {}
-        self.point(Of.GAUSSIAN, _GAUSSIAN)
+        self.copy(Of.GAUSSIAN, _GAUSSIAN)
 
-    def __getitem__(self, at: Of) -> int:
-        return int(self.words[at])
-
-    def __setitem__(self, at: Of, value: int) -> None:
-        self.words[at] = value
-
-    def point(self, at: Of, array: Words) -> None:
-        """Point at a copy of an array that begins where a line of the cache does, and keep it."""
-        kept = np.zeros(array.size + _LINE_WORDS, np.int64)
-        begin = -(address(kept) // 8) % _LINE_WORDS
-        kept[begin : begin + array.size] = array.ravel()
-        self._kept[at] = kept
-        self.words[at] = address(kept) + 8 * begin
+    def copy(self, at: Of, array: Words) -> None:
+        """Point at a copy of an array that begins where a line of the cache does."""
+        copied = zeros_in_lines(1, array.size)
+        copied[0] = array.ravel()
+        self.lend(at, copied)
 
     def lend(self, at: Of, array: Words) -> None:
         """Point at an array that its owner goes on writing to."""
         self._kept[at] = array
-        self.words[at] = address(array)
+        self.point(at, array)
 
     def use(self, worths: Worths, steps: int) -> None:
         """Point at the tables of bands, with working space for rules of so many steps."""
@@ -144,4 +145,4 @@ class WorthTable:
             (Of.MEMORY, np.zeros((REMEMBERED, 3), np.int64)),
             (Of.SHARED, np.zeros((worths.shared + 1, SHARED_WORDS), np.int64)),
         ):
-            self.point(at, array)
+            self.copy(at, array)

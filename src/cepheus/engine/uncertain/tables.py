@@ -14,19 +14,21 @@ from cepheus.engine.uncertain.vicinity_tables import (
     find_vicinities,
     write_vicinities,
 )
-from cepheus.kernel.lines import in_lines
 from cepheus.kernel.program import (
     OPERATOR_CODES,
     ConstraintKind,
+    InstructionField,
     Op,
     PolicyCode,
     Program,
     RuleField,
+    SpanField,
     StepKind,
     Words,
 )
+from cepheus.kernel.tables import Fields, cell, padding, real
 from cepheus.plan.pattern.bands import LoweredBand, LoweredTerm
-from cepheus.plan.pattern.code import Instruction, LoweredConstraint, float_bits
+from cepheus.plan.pattern.code import Instruction, LoweredConstraint
 from cepheus.plan.pattern.content_index import Listener
 from cepheus.plan.pattern.flatten import column_listeners, flatten
 from cepheus.plan.pattern.layouts import DOUBT, ERROR_MARKS
@@ -35,46 +37,46 @@ from cepheus.plan.pattern.lowered import LoweredRule, LoweredStep
 from cepheus.uncertainty.laws import Spreads
 
 
-class BandField(IntEnum):
+class BandField(Fields):
     """Of a band: its terms, its bounds, and the constraints that decide it where nothing of it is uncertain."""
 
-    TERMS = 0
-    TERMS_END = 1
-    BOUNDS = 2
-    BOUNDS_END = 3
-    CONSTRAINTS = 4
-    CONSTRAINTS_END = 5
+    TERMS = cell()
+    TERMS_END = cell()
+    BOUNDS = cell()
+    BOUNDS_END = cell()
+    CONSTRAINTS = cell()
+    CONSTRAINTS_END = cell()
 
 
-class TermField(IntEnum):
+class TermField(Fields):
     """Of a term: where its value and error are (position -1: a computed value), and the bits of its coefficient."""
 
-    POSITION = 0
-    SLOT = 1
-    ERROR_SLOT = 2
-    IS_INTEGER = 3
-    COEFFICIENT = 4
+    POSITION = cell()
+    SLOT = cell()
+    ERROR_SLOT = cell()
+    IS_INTEGER = cell()
+    COEFFICIENT = real()
 
 
-class BoundField(IntEnum):
+class BoundField(Fields):
     """Of a bound: the operator, the bits of a constant, and the instructions that give it otherwise (-1: none)."""
 
-    OPERATOR = 0
-    CONSTANT = 1
-    CODE = 2
+    OPERATOR = cell()
+    CONSTANT = real()
+    CODE = cell()
 
 
-class WorthField(IntEnum):
+class WorthField(Fields):
     """Of a rule: the bits of its least probability and of its factor, its own bands, its absences: a cache line."""
 
-    FLOOR = 0
-    FACTOR = 1
-    BANDS = 2
-    BANDS_END = 3
-    ABSENCES = 4
-    ABSENCES_END = 5
-    ERRORS = 6
-    PADDING = 7
+    FLOOR = real()
+    FACTOR = real()
+    BANDS = cell()
+    BANDS_END = cell()
+    ABSENCES = cell()
+    ABSENCES_END = cell()
+    ERRORS = cell()
+    PADDING = padding()
 
 
 class MembersCode(IntEnum):
@@ -86,7 +88,7 @@ class MembersCode(IntEnum):
     NEEDED = 3
 
 
-class StepWorthField(IntEnum):
+class StepWorthField(Fields):
     """Of a step: its bands, whether a candidate must exceed the least probability, the error of what is aggregated.
 
     ``SHARED`` is the number of an aggregate or absence that rules have in common (-1: none): it asks nothing but the
@@ -95,40 +97,64 @@ class StepWorthField(IntEnum):
     last event, ``MEMBERS`` who belongs to an aggregate.
     """
 
-    BANDS = 0
-    BANDS_END = 1
-    EXCEEDS = 2
-    VALUE_ERROR = 3
-    SHARED = 4
-    REMEMBERED = 5
-    SINGLE = 6
-    MEMBERS = 7
+    BANDS = cell()
+    BANDS_END = cell()
+    EXCEEDS = cell()
+    VALUE_ERROR = cell()
+    SHARED = cell()
+    REMEMBERED = cell()
+    SINGLE = cell()
+    MEMBERS = cell()
 
 
-class ErrorField(IntEnum):
+class ErrorField(Fields):
     """Of the error of an attribute that a rule computes: its terms, and where it goes in a row of its type."""
 
-    TERMS = 0
-    TERMS_END = 1
-    TYPE_SLOT = 2
+    TERMS = cell()
+    TERMS_END = cell()
+    TYPE_SLOT = cell()
 
 
-class ColumnWorthField(IntEnum):
+class ColumnWorthField(Fields):
     """Of a column: the bands of its events and the bits of the probability that they must reach."""
 
-    BANDS = 0
-    BANDS_END = 1
-    FLOOR = 2
+    BANDS = cell()
+    BANDS_END = cell()
+    FLOOR = real()
 
 
-class SpreadField(IntEnum):
+class ListField(Fields):
+    """Of a list of members: the function, how many there are, how many are not sure, how likely there are any.
+
+    Then whether their values are whole numbers. The members follow.
+    """
+
+    FUNCTION = cell()
+    COUNT = cell()
+    UNSURE = cell()
+    DEFINED = real()
+    ARE_WHOLE = cell()
+
+
+class ListedField(Fields):
+    """Of a listed member: its probability, its value, kind and parameters of the error of that, its value as a word."""
+
+    PROBABILITY = real()
+    VALUE = real()
+    KIND = cell()
+    FIRST = real()
+    SECOND = real()
+    WORD = cell()
+
+
+class SpreadField(Fields):
     """Of a component of a distribution: the bits of weight, mean, variance and two half widths."""
 
-    WEIGHT = 0
-    MEAN = 1
-    VARIANCE = 2
-    WIDE = 3
-    NARROW = 4
+    WEIGHT = real()
+    MEAN = real()
+    VARIANCE = real()
+    WIDE = real()
+    NARROW = real()
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +193,16 @@ class _Rows:
 
     def add_terms(self, terms: Iterable[LoweredTerm]) -> tuple[int, int]:
         begin = len(self.terms)
-        self.terms += [(t.position, t.slot, t.error_slot, t.is_integer, float_bits(t.coefficient)) for t in terms]
+        self.terms += [
+            TermField.row(
+                position=term.position,
+                slot=term.slot,
+                error_slot=term.error_slot,
+                is_integer=term.is_integer,
+                coefficient=term.coefficient,
+            )
+            for term in terms
+        ]
         return begin, len(self.terms)
 
 
@@ -195,32 +230,44 @@ def flatten_probable(lowering: Lowering, factors: Mapping[str, float]) -> tuple[
     program = flatten(lowering, others, [*groups, *(near.listener.filters for near in members)])
     code: list[Instruction] = [(op, a, b) for op, a, b in program.code.tolist()]
     bands, bounds = _bands(rows, program, code)
-    worths = np.zeros((len(lowering.rules), len(WorthField)), np.int64)
+    worths: list[tuple[int, ...]] = []
     steps: list[tuple[int, ...]] = []
     errors: list[tuple[int, ...]] = []
     shared: dict[LoweredStep, int] = {}
-    rules = in_lines(program.rules)
+    rules = RuleField.zeros(len(program.rules))
+    rules[:] = program.rules
     halves = rules.view(np.int32)
     for number, rule in enumerate(lowering.rules.values()):
         floor, factor = rule.resolved.min_probability, factors.get(rule.name, 1.0)
-        absences = int(halves[number, RuleField.ABSENCES]), int(halves[number, RuleField.ABSENCES_END])
-        worths[number] = (float_bits(floor), float_bits(factor), *rows.span(rule.bands), *absences, len(errors), 0)
+        begin, end = rows.span(rule.bands)
+        worths.append(
+            WorthField.row(
+                floor=floor,
+                factor=factor,
+                bands=begin,
+                bands_end=end,
+                absences=int(halves[number, RuleField.ABSENCES]),
+                absences_end=int(halves[number, RuleField.ABSENCES_END]),
+                errors=len(errors),
+            )
+        )
         halves[number, RuleField.ABSENCES_END] = halves[number, RuleField.ABSENCES]
         inner = len(rule.resolved.positions)
         steps += [_step(step, inner, rows, shared) for step in (*rule.steps, *rule.absences)]
         errors += _errors(lowering, rule, rows)
-    columns = np.zeros((lowering.column_count + 1, len(ColumnWorthField)), np.int64)
+    columns = ColumnWorthField.zeros(lowering.column_count + 1)
     for column in lowering.columns.values():
-        columns[column.index] = (*rows.span(column.bands), float_bits(column.key.floor))
+        begin, end = rows.span(column.bands)
+        columns[column.index] = ColumnWorthField.row(bands=begin, bands_end=end, floor=column.key.floor)
     doubts = [layout.slots[DOUBT] for layout in lowering.types.values()]
-    return program._replace(code=_table(code, 3), rules=rules), Worths(
+    return program._replace(code=InstructionField.array(code), rules=rules), Worths(
         bands=bands,
-        terms=_table(rows.terms, len(TermField)),
+        terms=TermField.array(rows.terms),
         bounds=bounds,
-        rules=worths,
-        steps=_table(steps, len(StepWorthField)),
+        rules=WorthField.array(worths),
+        steps=StepWorthField.array(steps),
         columns=columns,
-        errors=_table(errors, len(ErrorField)),
+        errors=ErrorField.array(errors),
         doubts=np.array([*doubts, 0], np.int64),
         vicinities=write_vicinities(
             vicinities,
@@ -250,13 +297,24 @@ def _bands(rows: _Rows, program: Program, code: list[Instruction]) -> tuple[Word
     bands: list[tuple[int, ...]] = []
     bounds: list[tuple[int, ...]] = []
     for number, band in enumerate(rows.found):
-        terms = rows.add_terms(band.terms)
+        terms, terms_end = rows.add_terms(band.terms)
         begin = len(bounds)
         for bound in band.bounds:
-            bounds.append((OPERATOR_CODES[bound.operator], float_bits(bound.constant), len(code) if bound.code else -1))
+            operator, at = OPERATOR_CODES[bound.operator], len(code) if bound.code else -1
+            bounds.append(BoundField.row(operator=operator, constant=bound.constant, code=at))
             code += bound.code
-        bands.append((*terms, begin, len(bounds), *program.groups[number].tolist()))
-    return _table(bands, len(BandField)), _table(bounds, len(BoundField))
+        constraints, constraints_end = program.groups[number].tolist()
+        bands.append(
+            BandField.row(
+                terms=terms,
+                terms_end=terms_end,
+                bounds=begin,
+                bounds_end=len(bounds),
+                constraints=constraints,
+                constraints_end=constraints_end,
+            )
+        )
+    return BandField.array(bands), BoundField.array(bounds)
 
 
 def _step(step: LoweredStep, inner: int, rows: _Rows, shared: dict[LoweredStep, int]) -> tuple[int, ...]:
@@ -270,7 +328,17 @@ def _step(step: LoweredStep, inner: int, rows: _Rows, shared: dict[LoweredStep, 
     members = MembersCode.ALL if step.plain else MembersCode.FITTING
     if step.weighed:
         members = MembersCode.NEEDED if step.needed else MembersCode.WEIGHED
-    return (*rows.span(step.bands), exceeds, step.value_error_slot, number, remembered, single, members)
+    begin, end = rows.span(step.bands)
+    return StepWorthField.row(
+        bands=begin,
+        bands_end=end,
+        exceeds=exceeds,
+        value_error=step.value_error_slot,
+        shared=number,
+        remembered=remembered,
+        single=single,
+        members=members,
+    )
 
 
 _ANYTHING = -1
@@ -321,7 +389,8 @@ def _errors(lowering: Lowering, rule: LoweredRule, rows: _Rows) -> list[tuple[in
     found: list[tuple[int, ...]] = []
     for output in rule.outputs:
         slot = -1 if composite is None else composite.slots.get(f"{output.attribute}{ERROR_MARKS[0]}", -1)
-        found.append((*rows.add_terms(output.error_terms), slot))
+        begin, end = rows.add_terms(output.error_terms)
+        found.append(ErrorField.row(terms=begin, terms_end=end, type_slot=slot))
     return found
 
 
@@ -333,11 +402,10 @@ def spread_rows(laws: Sequence[Spreads]) -> tuple[Words, Words]:
         begin = len(lines)
         for component in law.components:
             wide, narrow = (*component.widths, 0.0, 0.0)[:2]
-            numbers = (component.weight, component.mean, component.variance, wide, narrow)
-            lines.append(tuple(map(float_bits, numbers)))
+            lines.append(
+                SpreadField.row(
+                    weight=component.weight, mean=component.mean, variance=component.variance, wide=wide, narrow=narrow
+                )
+            )
         ranges.append((begin, len(lines)))
-    return _table(lines, len(SpreadField)), _table(ranges, 2)
-
-
-def _table(rows: Sequence[Sequence[int]], width: int) -> Words:
-    return np.array(rows, np.int64).reshape(len(rows), width)
+    return SpreadField.array(lines), SpanField.array(ranges)

@@ -28,10 +28,10 @@ from cepheus.kernel.memory import (
     word,
 )
 
-_INDEX_BYTES = 8 * len(VicinityField)
-_MEMBER_BYTES = 8 * len(MemberField)
-_REST_BYTES = 8 * len(RestField)
-_SPREAD_BYTES = 8 * len(SpreadField)
+_INDEX_BYTES = VicinityField.row_bytes()
+_MEMBER_BYTES = MemberField.row_bytes()
+_REST_BYTES = RestField.row_bytes()
+_SPREAD_BYTES = SpreadField.row_bytes()
 _NORMAL, _UNIFORM, _NONE = int(ErrorKind.NORMAL), int(ErrorKind.UNIFORM), int(ErrorKind.NONE)
 
 

@@ -12,13 +12,13 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from itertools import count
 from statistics import NormalDist
 
 import numpy as np
 
-from cepheus.kernel.program import OPERATOR_CODES, ConstraintKind, IndexField, Words
+from cepheus.kernel.program import OPERATOR_CODES, ConstraintKind, IndexField, SpanField, Words
+from cepheus.kernel.tables import Fields, cell, padding, real
 from cepheus.plan.pattern.bands import LoweredBand
 from cepheus.plan.pattern.code import LoweredConstraint, float_bits
 from cepheus.plan.pattern.content_index import WORTH_AN_INDEX, Group, Indexes, Listener
@@ -29,47 +29,47 @@ _SLACK = 1e-9
 """How far beyond its bounds, in probability and in standard deviations, rounding may make a band count."""
 
 
-class VicinityField(IntEnum):
+class VicinityField(Fields):
     """Of an index: where value and error are, the ends of bands, the nodes of the tree, the bands by their lower end.
 
     ``DEVIATIONS`` has the bits of how many standard deviations off the mean of the value a band may be.
     """
 
-    SLOT = 0
-    ERROR_SLOT = 1
-    IS_INTEGER = 2
-    POINTS = 3
-    POINTS_END = 4
-    NODES = 5
-    LOWS = 6
-    LOWS_END = 7
-    DEVIATIONS = 8
+    SLOT = cell()
+    ERROR_SLOT = cell()
+    IS_INTEGER = cell()
+    POINTS = cell()
+    POINTS_END = cell()
+    NODES = cell()
+    LOWS = cell()
+    LOWS_END = cell()
+    DEVIATIONS = real()
 
 
-class MemberField(IntEnum):
+class MemberField(Fields):
     """Of a listener in an index: the bits of its band's ends and of the probability that an event must reach.
 
     Then what it is, its band, and where the rest of what it asks stands (-1: it asks nothing else). A row is one line
     of the cache: what many rules cost is the lines that they touch.
     """
 
-    LOW = 0
-    HIGH = 1
-    FLOOR = 2
-    IS_RULE = 3
-    TARGET = 4
-    REST = 5
-    BAND = 6
-    PADDING = 7
+    LOW = real()
+    HIGH = real()
+    FLOOR = real()
+    IS_RULE = cell()
+    TARGET = cell()
+    REST = cell()
+    BAND = cell()
+    PADDING = padding()
 
 
-class RestField(IntEnum):
+class RestField(Fields):
     """Of what a listener asks besides its band: constraints and other bands."""
 
-    FILTERS = 0
-    FILTERS_END = 1
-    BANDS = 2
-    BANDS_END = 3
+    FILTERS = cell()
+    FILTERS_END = cell()
+    BANDS = cell()
+    BANDS_END = cell()
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,34 +189,35 @@ def write_vicinities(
             band, _ = bands_at((near.band,))
             members.append(_member(near, band, len(rests) if asks_more else -1))
             if asks_more:
-                rests.append((*filters_at[at], *bands_at(near.rest)))
+                (filters, filters_end), (bands, bands_end) = filters_at[at], bands_at(near.rest)
+                rests.append(RestField.row(filters=filters, filters_end=filters_end, bands=bands, bands_end=bands_end))
         lows += sorted((_ends(near.band)[0], begin + at) for at, near in enumerate(vicinity.members))
         indexes.add(_group(vicinity), _counter(begin))
         tree = indexes.rows[-1]
         (term,) = vicinity.members[0].band.terms
         rows.append(
-            (
-                term.slot,
-                term.error_slot,
-                term.is_integer,
-                tree[IndexField.POINTS],
-                tree[IndexField.POINTS_END],
-                tree[IndexField.NODES],
-                low_begin,
-                len(lows),
-                float_bits(max(_deviations(near.floor) for near in vicinity.members)),
+            VicinityField.row(
+                slot=term.slot,
+                error_slot=term.error_slot,
+                is_integer=term.is_integer,
+                points=tree[IndexField.POINTS],
+                points_end=tree[IndexField.POINTS_END],
+                nodes=tree[IndexField.NODES],
+                lows=low_begin,
+                lows_end=len(lows),
+                deviations=max(_deviations(near.floor) for near in vicinity.members),
             )
         )
     return VicinityTables(
         types=first,
-        indexes=_table(rows, len(VicinityField)),
+        indexes=VicinityField.array(rows),
         points=np.array(indexes.points, np.int64),
-        nodes=_table(indexes.nodes, 2),
+        nodes=SpanField.array(indexes.nodes),
         hung=np.array(indexes.members, np.int64),
         lows=np.array([float_bits(low) for low, _ in lows], np.int64),
         low_members=np.array([member for _, member in lows], np.int64),
-        members=_table(members, len(MemberField)),
-        rests=_table(rests, len(RestField)),
+        members=MemberField.array(members),
+        rests=RestField.array(rests),
     )
 
 
@@ -226,13 +227,17 @@ def _counter(begin: int) -> Callable[[Listener], int]:
     return lambda _: next(numbers)
 
 
-def _table(rows: Sequence[Sequence[int]], width: int) -> Words:
-    return np.array(rows, np.int64).reshape(len(rows), width)
-
-
 def _member(near: Near, band: int, rest: int) -> tuple[int, ...]:
-    numbers = map(float_bits, (*_ends(near.band), near.floor))
-    return (*numbers, near.listener.is_rule, near.listener.target, rest, band, 0)
+    low, high = _ends(near.band)
+    return MemberField.row(
+        low=low,
+        high=high,
+        floor=near.floor,
+        is_rule=near.listener.is_rule,
+        target=near.listener.target,
+        rest=rest,
+        band=band,
+    )
 
 
 def _group(vicinity: Vicinity) -> Group:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import math
 import sys
-from enum import IntEnum
 
 from cepheus.core.error_column import ErrorKind
 from cepheus.engine.uncertain.inside import inside
 from cepheus.engine.uncertain.state import Of
-from cepheus.engine.uncertain.tables import SpreadField
+from cepheus.engine.uncertain.tables import ListedField, ListField, SpreadField
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.memory import fixed, fixed_float, peek, peek_float, poke_float, table, whole
 from cepheus.kernel.program import FunctionCode
@@ -21,35 +20,11 @@ WEIGHED = len(ErrorKind)
 """The kind of the error of an aggregate that has a list of members."""
 
 
-class ListField(IntEnum):
-    """Of a list of members: the function, how many there are, how many are not sure, how likely there are any.
-
-    Then whether their values are whole numbers.
-    """
-
-    FUNCTION = 0
-    COUNT = 1
-    UNSURE = 2
-    DEFINED = 3
-    ARE_WHOLE = 4
-
-
-class MemberField(IntEnum):
-    """Of a member: its probability, its value, the kind and parameters of the error of that, its value as a word."""
-
-    PROBABILITY = 0
-    VALUE = 1
-    KIND = 2
-    FIRST = 3
-    SECOND = 4
-    WORD = 5
-
-
-MEMBER_WORDS = len(MemberField)
-HEADER_WORDS = len(ListField)
-_MEMBER_BYTES = 8 * MEMBER_WORDS
-_HEADER_BYTES = 8 * HEADER_WORDS
-_SPREAD_BYTES = 8 * len(SpreadField)
+MEMBER_WORDS = ListedField.row_words()
+HEADER_WORDS = ListField.row_words()
+_MEMBER_BYTES = ListedField.row_bytes()
+_HEADER_BYTES = ListField.row_bytes()
+_SPREAD_BYTES = SpreadField.row_bytes()
 _MOST = sys.float_info.max
 _NONE, _NORMAL, _UNIFORM = int(ErrorKind.NONE), int(ErrorKind.NORMAL), int(ErrorKind.UNIFORM)
 
@@ -91,12 +66,12 @@ def _below(memory: int, members: int, bound: float, inclusive: bool) -> float:
             chance = _member_below(memory, member, bound, inclusive)
             if function == FunctionCode.MAX:
                 chance = 1.0 - chance
-            product *= 1.0 - peek_float(member, MemberField.PROBABILITY) * chance
+            product *= 1.0 - peek_float(member, ListedField.PROBABILITY) * chance
         return (product - (1.0 - defined) if function == FunctionCode.MAX else 1.0 - product) / defined
     missing, total = 1.0, 0.0
     for k in range(count):
         member = member_at(members, k if function == FunctionCode.FIRST else count - 1 - k)
-        probability = peek_float(member, MemberField.PROBABILITY)
+        probability = peek_float(member, ListedField.PROBABILITY)
         total += missing * probability * _member_below(memory, member, bound, inclusive)
         missing *= 1.0 - probability
         if missing == 0.0:
@@ -108,8 +83,8 @@ def _below(memory: int, members: int, bound: float, inclusive: bool) -> float:
 def _member_below(memory: int, member: int, bound: float, inclusive: bool) -> float:
     """Give the probability that the true value of a member is less than a bound, or equal to it where inclusive."""
     gaussian = fixed(memory, Of.GAUSSIAN)
-    value, kind = peek_float(member, MemberField.VALUE), peek(member, MemberField.KIND)
-    first, second = peek_float(member, MemberField.FIRST), peek_float(member, MemberField.SECOND)
+    value, kind = peek_float(member, ListedField.VALUE), peek(member, ListedField.KIND)
+    first, second = peek_float(member, ListedField.FIRST), peek_float(member, ListedField.SECOND)
     low, none = -math.inf, math.nan
     if kind == _NONE:
         return inside(gaussian, value, 0.0, 0.0, 0.0, low, False, bound, inclusive, none)
@@ -147,7 +122,7 @@ def write_chances(members: int, count: int) -> None:
     chances = member_at(members, count)
     poke_float(chances, 0, 1.0)
     for k in range(count):
-        p = peek_float(member_at(members, k), MemberField.PROBABILITY)
+        p = peek_float(member_at(members, k), ListedField.PROBABILITY)
         poke_float(chances, k + 1, p * peek_float(chances, k))
         for number in range(k, 0, -1):
             poke_float(chances, number, peek_float(chances, number) * (1.0 - p) + peek_float(chances, number - 1) * p)
@@ -157,13 +132,13 @@ def write_chances(members: int, count: int) -> None:
 @inlined
 def _mean_of(member: int) -> float:
     """Give the mean of a member's true value, whose error is Normal or nothing."""
-    value = peek_float(member, MemberField.VALUE)
-    return value if peek(member, MemberField.KIND) == _NONE else value - peek_float(member, MemberField.FIRST)
+    value = peek_float(member, ListedField.VALUE)
+    return value if peek(member, ListedField.KIND) == _NONE else value - peek_float(member, ListedField.FIRST)
 
 
 @inlined
 def _variance_of(member: int) -> float:
-    return 0.0 if peek(member, MemberField.KIND) == _NONE else peek_float(member, MemberField.SECOND)
+    return 0.0 if peek(member, ListedField.KIND) == _NONE else peek_float(member, ListedField.SECOND)
 
 
 @inlined
@@ -194,7 +169,7 @@ def _by_subsets(memory: int, members: int, count: int, bound: float, inclusive: 
         present, bit = 0, 0
         for k in range(count):
             member = member_at(members, k)
-            p = peek_float(member, MemberField.PROBABILITY)
+            p = peek_float(member, ListedField.PROBABILITY)
             there = True
             if p < 1.0:
                 there = (subset >> bit) & 1 == 1
@@ -230,14 +205,14 @@ def _by_gaussian(memory: int, members: int, count: int, bound: float, inclusive:
     expected, mean, lost, variance = 0.0, 0.0, 0.0, 0.0
     for k in range(count):
         member = member_at(members, k)
-        p = peek_float(member, MemberField.PROBABILITY)
+        p = peek_float(member, ListedField.PROBABILITY)
         expected += p
         mean, lost = _plus(mean, lost, p * _mean_of(member))
     mean = _bounded(mean, lost)
     centre = mean / expected if average else 0.0
     for k in range(count):
         member = member_at(members, k)
-        p, offset = peek_float(member, MemberField.PROBABILITY), _mean_of(member) - centre
+        p, offset = peek_float(member, ListedField.PROBABILITY), _mean_of(member) - centre
         variance += p * (_variance_of(member) + offset * offset) - p * p * offset * offset
     if average:
         mean, variance = centre, variance / (expected * expected)

@@ -25,10 +25,10 @@ from cepheus.kernel.memory import (
     word,
 )
 
-_BAND_BYTES = 8 * len(BandField)
-_TERM_BYTES = 8 * len(TermField)
-_BOUND_BYTES = 8 * len(BoundField)
-_SPREAD_BYTES = 8 * len(SpreadField)
+_BAND_BYTES = BandField.row_bytes()
+_TERM_BYTES = TermField.row_bytes()
+_BOUND_BYTES = BoundField.row_bytes()
+_SPREAD_BYTES = SpreadField.row_bytes()
 _NORMAL, _UNIFORM, _OTHER = int(ErrorKind.NORMAL), int(ErrorKind.UNIFORM), int(ErrorKind.OTHER)
 
 

@@ -5,24 +5,21 @@ A method reports a mistake and goes on with a stand-in, so that one run finds th
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
-from lark import Token, Transformer
-
-from cepheus.core.errors import Diagnostic, did_you_mean
+from cepheus.core.errors import did_you_mean
 from cepheus.core.lists import MAX_DEPTH
 from cepheus.core.schema import Attribute, EventType
 from cepheus.core.source import Source, Span
 from cepheus.core.time import UNITS
 from cepheus.core.values import TYPE_NAMES, Value, ValueType
 from cepheus.formats.intervals import argument_name
-from cepheus.language.etalis.bare import read_bare
+from cepheus.language.common.literals import read_duration, read_number, read_string, read_time
+from cepheus.language.common.node_builder import Children, NodeBuilder
+from cepheus.language.common.tokens import MAX_NESTING
 from cepheus.language.etalis.policies import read_policy
-from cepheus.language.etalis.scan import MAX_NESTING
-from cepheus.language.etalis.terms import Kind, Term, TermReader
-from cepheus.language.tesla.literals import LiteralError, read_duration, read_number, read_string, read_time
+from cepheus.language.etalis.terms import Kind, Term, TermReader, read_bare_duration
 from cepheus.rules.expressions import Constant
 from cepheus.rules.interval.model import (
     Absence,
@@ -39,9 +36,6 @@ from cepheus.rules.interval.model import (
     TimePoint,
     Where,
 )
-
-Children = list[Any]
-T = TypeVar("T")
 
 _COMPARATORS = {"==": "=", "<>": "!=", "\\=": "!=", "=<": "<=", "=>": ">="}
 _SWAPPED = {
@@ -82,7 +76,7 @@ class FileLimit:
 Statement = IntervalRule | Fact | Deduction | EventType | FilePolicy | FileUnit | FileLimit
 
 
-class Builder(Transformer[Token, Any]):
+class Builder(NodeBuilder):
     """Builds statements of one source at a time; ``errors`` collects the mistakes."""
 
     def __init__(self) -> None:
@@ -94,9 +88,8 @@ class Builder(Transformer[Token, Any]):
 
         If that is None, they are kept as they are written.
         """
-        self.source = source
+        self.start(source)
         self.unit = unit
-        self.errors: list[Diagnostic] = []
 
     # ---- Helpers -------------------------------------------------------------------------------------------------
 
@@ -105,35 +98,8 @@ class Builder(Transformer[Token, Any]):
         last = first if last is None else last
         return Span(self.source, start, last.end if isinstance(last, Span) else last.end_pos)
 
-    def _error(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
-        self.errors.append(Diagnostic(code, message, span, hint))
-
-    def _read(self, span: Span, stand_in: T, read: Callable[[], T]) -> T:
-        try:
-            return read()
-        except LiteralError as error:
-            self._error(error.code, error.message, span, error.hint)
-            return stand_in
-
     def _terms(self) -> TermReader:
         return TermReader(self.errors.append)
-
-    def same(self, children: Children) -> Any:
-        """Give what stands below as it is."""
-        return children[0]
-
-    def nothing(self, _children: Children) -> None:
-        """Give nothing."""
-
-    def first(self, children: Children) -> Children:
-        """Start a list."""
-        return children
-
-    def more(self, children: Children) -> Children:
-        """Add to a list."""
-        elements: Children = children[0]
-        elements.append(children[-1])
-        return elements
 
     # ---- Statements ----------------------------------------------------------------------------------------------
 
@@ -282,7 +248,7 @@ class Builder(Transformer[Token, Any]):
         span = self._span(number, children[-1])
         name = str(unit[0]) if unit else self.unit
         if name is None:
-            return self._read(span, 0, lambda: read_bare(str(number)))
+            return self._read(span, 0, lambda: read_bare_duration(str(number)))
         return self._read(span, 0, lambda: read_duration(str(number), name))
 
     def bare_atom(self, children: Children) -> Atom:
@@ -471,7 +437,7 @@ class Builder(Transformer[Token, Any]):
 
 
 def _depth(pattern: IntervalPattern) -> int:
-    """Give the number of levels of a pattern; each operator of a chain is one. What is too deep allows no recursion."""
+    """Count the levels of a pattern, each operator of a chain one; without recursion, which could overflow."""
     deepest = 0
     stack: list[tuple[IntervalPattern, int]] = [(pattern, 1)]
     while stack:

@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from threading import RLock
 
-from lark import Token
+from lark import Lark, Token
 from lark.exceptions import UnexpectedToken
 
-from cepheus.core.errors import Diagnostic, RuleError
+from cepheus.core.errors import Diagnostic
 from cepheus.core.schema import EventType
 from cepheus.core.source import Source
 from cepheus.core.time import TimeUnit
-from cepheus.language.etalis.build import FileLimit, FilePolicy, FileUnit, Statement
-from cepheus.language.etalis.explain import explain
-from cepheus.language.etalis.grammar import grammar
+from cepheus.language.common.tokens import MAX_ERRORS, ScannedTokens, raise_in_order, span_of
+from cepheus.language.etalis.build import Builder, FileLimit, FilePolicy, FileUnit, Statement
 from cepheus.language.etalis.scan import Scan, scan
-from cepheus.language.tesla.scan import span_of
+from cepheus.language.etalis.syntax_errors import explain
 from cepheus.rules.interval.model import Deduction, Fact, IntervalRule, Knowledge
 from cepheus.rules.model import RuleSet
 
-MAX_ERRORS = 100
-"""After this many mistakes the rest of a text is not looked at."""
+
+class Grammar:
+    """Parser and builder; the builder works on one source at a time, so whoever uses the parser holds the lock."""
+
+    def __init__(self, text: str) -> None:
+        self.lock = RLock()
+        self.builder = Builder()
+        self.parser = Lark(text, parser="lalr", lexer=ScannedTokens, transformer=self.builder, start="statement")
+
+
+@cache
+def grammar() -> Grammar:
+    """The grammar of the ETALIS language; the first call takes about a tenth of a second."""
+    return Grammar(files(__package__).joinpath("grammar.lark").read_text("utf-8"))
 
 
 def parse(text: str, name: str = "<rules>", unit: TimeUnit = TimeUnit.US) -> RuleSet:
@@ -83,9 +97,7 @@ def read_statements(source: Source, scanned: Scan, unit: TimeUnit | None) -> lis
             if len(builder.errors) >= MAX_ERRORS:
                 break
         errors = builder.errors
-    errors += _repeated(found)
-    if errors:
-        raise RuleError(sorted(errors, key=lambda error: error.span.start if error.span else 0)[:MAX_ERRORS])
+    raise_in_order([*errors, *_repeated(found)])
     return found
 
 
@@ -111,7 +123,7 @@ def _read(source: Source, tokens: list[Token], lexical: list[Diagnostic]) -> Sta
 
 
 def _unit(scanned: Scan) -> str | None:
-    """Give the unit of a text, which holds for all of it, wherever it is said."""
+    """The unit of a text, which holds for all of it, wherever it is said."""
     for tokens in scanned.statements:
         if tokens[0].type == "UNIT" and len(tokens) > 1:
             return str(tokens[1])

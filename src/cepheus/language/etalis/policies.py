@@ -8,7 +8,7 @@ from lark import Token
 
 from cepheus.core.errors import Diagnostic, did_you_mean
 from cepheus.core.source import Source, Span
-from cepheus.language.tesla.scan import span_of
+from cepheus.language.common.tokens import span_of
 from cepheus.rules.interval.model import Choice, ConsumptionPolicy, Preference
 
 _CHOICES = {choice.value: choice for choice in Choice}

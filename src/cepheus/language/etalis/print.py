@@ -8,9 +8,9 @@ from typing import assert_never
 from cepheus.core.schema import EventType
 from cepheus.core.time import format_duration, format_time
 from cepheus.core.values import ValueType, type_of
-from cepheus.language.etalis.bare import Bare
+from cepheus.language.common.literals import quoted
 from cepheus.language.etalis.policies import format_policy
-from cepheus.language.tesla.print import quoted
+from cepheus.language.etalis.terms import BareDuration
 from cepheus.rules.expressions import (
     Aggregate,
     Arithmetic,
@@ -166,12 +166,12 @@ def _operand(pattern: IntervalPattern) -> str:
 
 
 def _duration(duration: int) -> str:
-    return duration.written if isinstance(duration, Bare) else format_duration(duration)
+    return duration.written if isinstance(duration, BareDuration) else format_duration(duration)
 
 
 def _point(time: int) -> str:
     """Write a point in time so that no unit of a file changes it."""
-    if isinstance(time, Bare):
+    if isinstance(time, BareDuration):
         return time.written
     return f"{time} us" if time < 10**12 else f"timestamp {quoted(format_time(time))}"
 

@@ -6,6 +6,7 @@ from typing import assert_never
 
 from cepheus.core.schema import EventType
 from cepheus.core.source import Source
+from cepheus.language.common.comments import comments_of, lay_out
 from cepheus.language.etalis.build import FileLimit, FilePolicy, FileUnit, Statement
 from cepheus.language.etalis.parse import read_statements
 from cepheus.language.etalis.print import (
@@ -17,7 +18,6 @@ from cepheus.language.etalis.print import (
     format_rule,
 )
 from cepheus.language.etalis.scan import scan
-from cepheus.language.tesla.comments import belongs, lay_out
 from cepheus.rules.interval.model import Deduction, Fact, IntervalRule
 
 _SHORT = (Fact, EventType, FilePolicy, FileUnit, FileLimit, Deduction)
@@ -42,25 +42,17 @@ def reformat(text: str, name: str = "<rules>") -> str:
     source = Source(name, text)
     scanned = scan(source)
     found = read_statements(source, scanned, None)
-    comments = scanned.comments
-    taken = 0
     output = ""
     before: Statement | None = None
-    for place, (tokens, statement) in enumerate(zip(scanned.statements, found, strict=True)):
-        following = len(text)
-        if place + 1 < len(scanned.statements):
-            following = scanned.statements[place + 1][0].start_pos or 0
-        first = taken
-        while taken < len(comments) and belongs(comments[taken], tokens, following, text):
-            taken += 1
-        above = comments[first:taken]
+    *belonging, last = comments_of(scanned.statements, scanned.comments, len(text), text)
+    for tokens, statement, above in zip(scanned.statements, found, belonging, strict=True):
         if before is not None:
             alike = type(before) is type(statement) and isinstance(statement, _SHORT) and not above
             output += "\n" if alike else "\n\n"
         output += lay_out(above, tokens[0].start_pos, text) + _written(statement)
         before = statement
-    if taken < len(comments):
-        output += ("\n\n" if output else "") + lay_out(comments[taken:], None, text).rstrip("\n")
+    if last:
+        output += ("\n\n" if output else "") + lay_out(last, None, text).rstrip("\n")
     return output + "\n" if output else ""
 
 

@@ -9,11 +9,8 @@ from lark import Token
 
 from cepheus.core.errors import Diagnostic
 from cepheus.core.source import Source, Span
-from cepheus.language.tesla.scan import Lexeme, span_of
+from cepheus.language.common.tokens import MAX_NESTING, Lexeme, span_of, stray_character, unfinished
 from cepheus.rules.functions import AGGREGATES, FUNCTIONS
-
-MAX_NESTING = 100
-"""How deep parentheses may nest, so that no pass over the model runs out of stack."""
 
 RELATIONS = {
     "par": "PAR",
@@ -124,7 +121,7 @@ def _statements(tokens: list[Token]) -> list[list[Token]]:
 
 
 def _classify(statement: list[Token]) -> None:
-    """Tell keywords, operators and aggregates from names, and an arrow from a comparison with a negative number."""
+    """Distinguish keywords, operators and aggregates from names, and an arrow from ``<`` before a negative number."""
     arrow = False
     for index, token in enumerate(statement):
         following = statement[index + 1].type if index + 1 < len(statement) else ""
@@ -161,7 +158,7 @@ def _kind_of_name(name: str, index: int, previous: str, before_sign: bool, state
 
 
 def _has_window(statement: list[Token], opening: int) -> bool:
-    """Tell whether WITHIN stands directly in the parentheses that open there."""
+    """Whether WITHIN stands directly in the parentheses that open there."""
     depth = 0
     for token in statement[opening:]:
         depth += (token == "(") - (token == ")")
@@ -195,15 +192,8 @@ def _nesting(statement: list[Token], source: Source) -> list[Diagnostic]:
 
 
 def _lexical_error(kind: str, span: Span) -> Diagnostic:
-    if kind == "unfinished_comment":
-        start = Span(span.source, span.start, span.start + 2)
-        return Diagnostic("comment", "this comment never ends", start, "write */")
-    if kind == "unfinished_string":
-        stripped = Span(span.source, span.start, span.start + len(span.text.rstrip()))
-        hint = f"close it with {span.text[0]}, or write \\n for a new line"
-        return Diagnostic("string", "this string is not closed on its line", stripped, hint)
-    character = span.text
-    shown = f"'{character}'" if character.isprintable() else f"U+{ord(character):04X}"
+    if kind != "stray":
+        return unfinished(kind, span)
     hints = {
         "$": "variables begin with a capital letter, without a dollar sign",
         "!": "write NOT before a condition, != for 'not equal'",
@@ -216,4 +206,4 @@ def _lexical_error(kind: str, span: Span) -> Diagnostic:
         "\u2260": "write !=",
         ";": "statements end with a full stop",
     }
-    return Diagnostic("character", f"{shown} has no meaning here", span, hints.get(character))
+    return stray_character(span, hints.get(span.text))

@@ -15,6 +15,7 @@ from cepheus.core.errors import Diagnostic, did_you_mean
 from cepheus.core.lists import list_value
 from cepheus.core.source import Span
 from cepheus.core.values import ValueType
+from cepheus.language.common.literals import LiteralError, read_duration
 from cepheus.rules.expressions import Arithmetic, Call, Comparison, Constant, Expression, Negative, Parameter
 from cepheus.rules.functions import AGGREGATES, FUNCTIONS, LIST_BEFORE, LIST_OF
 from cepheus.rules.interval.model import (
@@ -78,19 +79,19 @@ _UNDEFINED = Constant(0, ValueType.INT)
 
 
 def is_variable(name: str) -> bool:
-    """Tell whether a name is that of a variable: it begins with a capital letter or an underscore."""
+    """Whether a name is that of a variable: it begins with a capital letter or an underscore."""
     return name[0] == "_" or name[0].isupper()
 
 
 def _is_pattern(term: Term) -> bool:
-    """Tell whether a term is a list that nothing needs to be computed for."""
+    """Whether a term is a list that nothing needs to be computed for."""
     if term.kind not in (Kind.LIST, Kind.LIST_BEFORE):
         return False
     return all(each.kind in (Kind.CONSTANT, Kind.NAME) or _is_pattern(each) for each in term.below)
 
 
 def _constant_list(parts: Sequence[Argument | Expression], span: Span) -> Constant | None:
-    """Give the list of some constants as a constant; None if not all of them are, or if it is too large."""
+    """The list of some constants as a constant; None if not all of them are, or if it is too large."""
     constants = tuple(part for part in parts if isinstance(part, Constant))
     value = list_value(part.value for part in constants) if len(constants) == len(parts) else None
     return None if value is None else Constant(value, ValueType.LIST, span, constants)
@@ -225,7 +226,7 @@ class TermReader:
         return tuple(condition for term in terms for condition in self._with_aggregates(term))
 
     def _with_aggregates(self, term: Term) -> Iterator[Condition]:
-        """Give the conditions of a term, those that compute the aggregates in it first."""
+        """The conditions of a term, those that compute the aggregates in it first."""
         if term.kind is Kind.BOTH:
             for each in term.below:
                 yield from self._with_aggregates(each)
@@ -311,3 +312,29 @@ class TermReader:
             self._error("aggregate", f"{function} takes {'only an event' if value else 'a value'}", term.span, hint)
         read = self.expression(value[0]) if value else None
         return Aggregated(variable, function, read, self.atom(atom), term.window, term.span)
+
+
+_UNITS = ("us", "s")  # the shortest and the longest unit that a command may give to such a number
+
+
+class BareDuration(int):
+    """``20`` in ``(p).20``: a number of microseconds that remembers how it was written.
+
+    What it is worth is said elsewhere, by the command that reads the file, so that a text that is laid out anew must
+    leave it as it is.
+
+    >>> read_bare_duration("0.5").written
+    '0.5'
+    """
+
+    written: str
+
+
+def read_bare_duration(number: str) -> BareDuration:
+    """Read a number without a unit, which must be a length of time in some unit that a command may give to it."""
+    try:
+        bare = BareDuration(read_duration(number, _UNITS[0]))
+    except LiteralError:
+        bare = BareDuration(read_duration(number, _UNITS[1]))
+    bare.written = number
+    return bare

@@ -2,13 +2,14 @@
 
 from cepheus.language.tesla.parse import parse, parse_event_pattern, parse_pattern
 from cepheus.language.tesla.print import (
+    format_belief,
     format_event_pattern,
     format_expression,
+    format_node,
     format_pattern,
     format_rule,
     format_rules,
 )
-from cepheus.language.tesla.print_beliefs import format_belief, format_node
 from cepheus.language.tesla.reformat import reformat
 
 __all__ = [

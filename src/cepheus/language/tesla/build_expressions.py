@@ -1,22 +1,15 @@
-"""What the parser builds of constraints and expressions: one method per alternative of the grammar.
-
-The parser calls these as it recognises each construct, so that no tree stands between the text and the model. A
-method reports a mistake and goes on with a stand-in, so that one run finds them all.
-"""
+"""What the parser builds of constraints and expressions: one method per alternative of the grammar."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
-from lark import Token, Transformer
-
-from cepheus.core.errors import Diagnostic
 from cepheus.core.source import Source, Span
 from cepheus.core.values import Value, ValueType
-from cepheus.language.tesla.literals import LiteralError, read_duration, read_number, read_string, read_time
-from cepheus.language.tesla.scan import MAX_NESTING
+from cepheus.language.common.literals import LiteralError, read_duration, read_number, read_string, read_time
+from cepheus.language.common.node_builder import Children, NodeBuilder
+from cepheus.language.common.tokens import MAX_NESTING
 from cepheus.rules.expressions import (
     Aggregate,
     Arithmetic,
@@ -35,58 +28,20 @@ from cepheus.rules.expressions import (
 from cepheus.rules.functions import AGGREGATES
 from cepheus.rules.walk import children as nodes_below
 
-Children = list[Any]
-"""What stands below an alternative of the grammar: tokens, nodes and lists of nodes, as the alternative says."""
-
-T = TypeVar("T")
-
 _OPERATORS = {"==": "=", "<>": "!=", "=<": "<=", "=>": ">="}
 
 
-class ExpressionBuilder(Transformer[Token, Any]):
-    """Builds expressions and event patterns of one source at a time; ``errors`` collects the mistakes."""
+class ExpressionBuilder(NodeBuilder):
+    """Builds expressions and event patterns of one source at a time."""
 
     def __init__(self) -> None:
         super().__init__()
         self.begin(Source("<rules>", ""))
 
     def begin(self, source: Source) -> None:
-        """Start on a text: spans point into it from now on."""
-        self.source = source
-        self.errors: list[Diagnostic] = []
+        """Start on a text."""
+        self.start(source)
         self.event_end = self.terminator_end = 0
-
-    # ---- Helpers -------------------------------------------------------------------------------------------------
-
-    def _token_span(self, token: Any) -> Span:
-        return Span(self.source, token.start_pos, token.end_pos)
-
-    def _error(self, code: str, message: str, span: Span, hint: str | None = None) -> None:
-        self.errors.append(Diagnostic(code, message, span, hint))
-
-    def _read(self, span: Span, stand_in: T, read: Callable[[], T]) -> T:
-        try:
-            return read()
-        except LiteralError as error:
-            self._error(error.code, error.message, span, error.hint)
-            return stand_in
-
-    def same(self, children: Children) -> Any:
-        """Give what stands below as it is."""
-        return children[0]
-
-    def nothing(self, _children: Children) -> None:
-        """Give nothing: the construct only separates or ends others."""
-
-    def first(self, children: Children) -> list[Any]:
-        """Start a list."""
-        return children
-
-    def more(self, children: Children) -> list[Any]:
-        """Add to a list; a separator may stand between."""
-        elements: list[Any] = children[0]
-        elements.append(children[-1])
-        return elements
 
     # ---- Literals ------------------------------------------------------------------------------------------------
 
@@ -287,7 +242,7 @@ class ExpressionBuilder(Transformer[Token, Any]):
 
 
 def _depth(node: Expression) -> int:
-    """Give the number of levels of a tree without recursion, which could overflow on what is too deep."""
+    """Count the levels of a tree, without recursion, which could overflow on what is too deep."""
     deepest = 0
     stack: list[tuple[Any, int]] = [(node, 1)]
     while stack:

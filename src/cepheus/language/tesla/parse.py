@@ -2,24 +2,53 @@
 
 from __future__ import annotations
 
+from functools import cache
+from importlib.resources import files
+from threading import RLock
 from typing import Any
 
-from lark import Token
+from lark import Lark, Token
 from lark.exceptions import UnexpectedToken
 
 from cepheus.core.collector import collector_at_rest
-from cepheus.core.errors import Diagnostic, RuleError
+from cepheus.core.errors import Diagnostic
 from cepheus.core.schema import EventType
 from cepheus.core.source import Source
-from cepheus.language.tesla.explain import explain
-from cepheus.language.tesla.grammar import Grammar, grammar
-from cepheus.language.tesla.statements import statements
+from cepheus.language.common.tokens import MAX_ERRORS, ScannedTokens, raise_in_order
+from cepheus.language.tesla.build import Builder
+from cepheus.language.tesla.scan import Scanner, statements
+from cepheus.language.tesla.syntax_errors import explain
 from cepheus.rules.belief.model import Belief
 from cepheus.rules.expressions import EventPattern
 from cepheus.rules.model import ErrorDeclaration, Pattern, Rule, RuleSet
 
-MAX_ERRORS = 100
-"""After this many mistakes the rest of a text is not looked at."""
+
+class Grammar:
+    """Scanner, parser and builder of one grammar.
+
+    The builder works on one source at a time, so whoever uses the parser holds the lock.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.lock = RLock()
+        self.builder = Builder()
+        self.parser = Lark(
+            text,
+            parser="lalr",
+            lexer=ScannedTokens,
+            transformer=self.builder,
+            start=["statement", "partial_rule", "subscription"],
+        )
+        for rule in self.parser.rules:
+            # Lark leaves tokens as names here; plain strings make every reduction a quicker dictionary lookup.
+            rule.origin.name = str(rule.origin.name)
+        self.scanner = Scanner(self.parser.terminals, self.parser.ignore_tokens)
+
+
+@cache
+def grammar() -> Grammar:
+    """The TESLA grammar; the first call takes about a tenth of a second."""
+    return Grammar(files(__package__).joinpath("grammar.lark").read_text("utf-8"))
 
 
 def parse(text: str, name: str = "<rules>") -> RuleSet:
@@ -116,7 +145,7 @@ class _Reading:
             return None
 
     def _reported(self, tokens: list[Token]) -> bool:
-        """Tell whether a character was left out of these tokens: a syntax error is then only its consequence."""
+        """Whether a character was left out of these tokens: a syntax error is then only its consequence."""
         start, end = (tokens[0].start_pos, tokens[-1].end_pos) if tokens else (0, len(self.source.text))
         assert start is not None
         assert end is not None
@@ -124,5 +153,4 @@ class _Reading:
 
     def finish(self) -> None:
         """Raise what was found, in text order."""
-        if self.errors:
-            raise RuleError(sorted(self.errors, key=lambda error: error.span.start if error.span else 0)[:MAX_ERRORS])
+        raise_in_order(self.errors)

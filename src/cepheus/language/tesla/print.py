@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import assert_never
 
+from cepheus.core.distribution import Distribution
 from cepheus.core.schema import EventType
 from cepheus.core.time import format_duration, format_time
 from cepheus.core.values import ValueType, as_int
-from cepheus.language.tesla.print_beliefs import format_belief
+from cepheus.language.common.literals import quoted
+from cepheus.rules.belief.model import Bands, Belief, Chances, Node, Observation, Row
+from cepheus.rules.belief.periods import format_period
 from cepheus.rules.expressions import (
     Aggregate,
     Arithmetic,
@@ -30,7 +34,6 @@ _LINE_WIDTH = 100
 _INDENT = " " * len("define ")
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2}
 _UNARY = 3
-_ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def format_rules(rules: RuleSet) -> str:
@@ -166,20 +169,6 @@ def _literal(constant: Constant) -> str:
             assert_never(constant.type)
 
 
-def quoted(text: str) -> str:
-    """Write a string as a literal, with escapes where they are needed."""
-    return f"'{''.join(map(_escape, text))}'"
-
-
-def _escape(character: str) -> str:
-    if character in _ESCAPES:
-        return _ESCAPES[character]
-    if character.isprintable():
-        return character
-    code = ord(character)
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
-
-
 def _constraint(constraint: Constraint) -> str:
     if not isinstance(constraint, Comparison):
         return format_expression(constraint)
@@ -240,3 +229,74 @@ def scope_text(scope: Scope) -> str:
             return f"between {first} and {second}"
         case _:
             assert_never(scope)
+
+
+INDENT = "  "
+"""How far what stands in a network is indented."""
+
+
+def format_belief(belief: Belief) -> str:
+    """Write a network over several lines, without a line end after the last.
+
+    >>> from cepheus.language.tesla.parse import parse
+    >>> print(format_belief(parse("network Fire {node Jam{HIGH:.1,LOW:.9} observe Jam=LOW}").beliefs[0]))
+    network Fire {
+      node Jam {HIGH: 0.1, LOW: 0.9}
+      observe Jam = LOW
+    }
+    """
+    lines = [f"network {belief.rule} {{"]
+    lines += [f"{INDENT}{line}" for node in belief.nodes for line in format_node(node).split("\n")]
+    lines += [f"{INDENT}{format_observation(known)}" for known in belief.observations]
+    return "\n".join([*lines, "}"])
+
+
+def format_node(node: Node) -> str:
+    """Write one node of a network, with its seasons below it."""
+    bands = f" {format_bands(node.bands)}" if node.bands is not None else ""
+    given = f" given {', '.join(node.parents)}" if node.parents else ""
+    lines = [f"node {node.name}{bands}{given}{_table(node.rows, '')}"]
+    for season in node.seasons:
+        start, end = format_period(season.period)
+        lines.append(f"{INDENT}from '{start}' to '{end}'{_table(season.rows, INDENT)}")
+    return "\n".join(lines)
+
+
+def format_observation(known: Observation) -> str:
+    """Write what is known of a node."""
+    return f"observe {known.node} = {known.state}"
+
+
+def format_bands(bands: Bands) -> str:
+    """Write the bands of a number."""
+    steps = zip(bands.cuts, bands.states[1:], strict=True)
+    return f"{{{bands.states[0]}{''.join(f' < {format_number(cut)} < {state}' for cut, state in steps)}}}"
+
+
+def format_value(value: Chances | Distribution) -> str:
+    """Write what a row says: chances or a distribution.
+
+    >>> format_value((("YES", 0.25), ("NO", 0.75)))
+    '{YES: 0.25, NO: 0.75}'
+    """
+    if isinstance(value, tuple):
+        return f"{{{', '.join(f'{state}: {format_number(chance)}' for state, chance in value)}}}"
+    return str(value)
+
+
+def format_given(given: Sequence[str | None]) -> str:
+    """Write the states of parents that a row is for."""
+    return ", ".join("*" if state is None else state for state in given)
+
+
+def format_number(number: float) -> str:
+    """Write a number so that reading gives it again, without a decimal point where it needs none."""
+    return repr(int(number)) if abs(number) < 1e15 and number == int(number) else repr(number)
+
+
+def _table(rows: tuple[Row, ...], indent: str) -> str:
+    if len(rows) == 1 and not rows[0].given:
+        value = rows[0].value
+        return f" {format_value(value)}" if isinstance(value, tuple) else f" ~ {format_value(value)}"
+    lines = [f"{indent}{INDENT}{format_given(row.given)}: {format_value(row.value)}" for row in rows]
+    return "\n".join([" {", *lines, f"{indent}}}"])

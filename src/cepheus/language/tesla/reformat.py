@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from lark import Token
+
 from cepheus.core.schema import EventType
 from cepheus.core.source import Source
+from cepheus.language.common.comments import comments_of, lay_out
+from cepheus.language.common.tokens import start_of
 from cepheus.language.tesla.build import Statement
-from cepheus.language.tesla.comments import belongs, lay_out, start_of
-from cepheus.language.tesla.grammar import grammar
-from cepheus.language.tesla.parse import parse
-from cepheus.language.tesla.print import format_declaration, format_error, format_rule
-from cepheus.language.tesla.reformat_belief import is_inside, reformat_belief
-from cepheus.language.tesla.statements import statements
-from cepheus.rules.belief.model import Belief
+from cepheus.language.tesla.parse import grammar, parse
+from cepheus.language.tesla.print import (
+    INDENT,
+    format_declaration,
+    format_error,
+    format_node,
+    format_observation,
+    format_rule,
+)
+from cepheus.language.tesla.scan import statements
+from cepheus.rules.belief.model import Belief, Node, Observation
 from cepheus.rules.model import ErrorDeclaration, Rule
 
 
@@ -36,28 +44,23 @@ def reformat(text: str, name: str = "<rules>") -> str:
     scan = grammar().scanner.scan(source)
     nodes: list[Statement] = [*rules.declarations, *rules.errors, *rules.rules, *rules.beliefs]
     nodes.sort(key=lambda node: node.span.start if node.span else 0)
-    comments = scan.comments
-    taken = 0
     output = ""
     was_declaration = False
     cut = statements(scan.tokens)
-    for place, (statement, node) in enumerate(zip(cut, nodes, strict=True)):
-        following = start_of(cut[place + 1][0]) if place + 1 < len(cut) else len(text)
-        first = taken
-        while taken < len(comments) and belongs(comments[taken], statement, following, text):
-            taken += 1
-        above, inside = comments[first:taken], []
+    *belonging, last = comments_of(cut, scan.comments, len(text), text)
+    for statement, node, comments in zip(cut, nodes, belonging, strict=True):
+        above, inside = comments, list[Token]()
         if isinstance(node, Belief):
-            inside = [comment for comment in above if is_inside(comment, statement)]
-            above = [comment for comment in above if not is_inside(comment, statement)]
+            inside = [comment for comment in comments if _is_inside(comment, statement)]
+            above = [comment for comment in comments if not _is_inside(comment, statement)]
         is_declaration = isinstance(node, EventType | ErrorDeclaration)
         if output:
             output += "\n" if is_declaration and was_declaration and not above else "\n\n"
         output += lay_out(above, start_of(statement[0]), text)
-        output += reformat_belief(node, statement, inside, text) if isinstance(node, Belief) else _statement(node)
+        output += _belief(node, statement, inside, text) if isinstance(node, Belief) else _statement(node)
         was_declaration = is_declaration
-    if taken < len(comments):
-        output += ("\n\n" if output else "") + lay_out(comments[taken:], None, text).rstrip("\n")
+    if last:
+        output += ("\n\n" if output else "") + lay_out(last, None, text).rstrip("\n")
     return output + "\n" if output else ""
 
 
@@ -71,3 +74,42 @@ def _statement(node: EventType | ErrorDeclaration | Rule) -> str:
             return format_error(node)
         case _:
             assert_never(node)
+
+
+def _belief(belief: Belief, statement: list[Token], comments: list[Token], text: str) -> str:
+    """Write a network of which the text and the comments between its braces are given."""
+    items: list[Node | Observation] = [*belief.nodes, *belief.observations]
+    items.sort(key=lambda item: item.span.start if item.span else 0)
+    cut = _cut(statement)
+    closing = next(token for token in reversed(statement) if token.type == "RBRACE")
+    nodes, observations = "", ""
+    *belonging, last = comments_of(cut, comments, start_of(closing), text)
+    for tokens, item, above in zip(cut, items, belonging, strict=True):
+        written = lay_out(above, start_of(tokens[0]), text)
+        if isinstance(item, Node):
+            nodes += f"{written}{format_node(item)}\n"
+        else:
+            observations += f"{written}{format_observation(item)}\n"
+    end = lay_out(last, None, text)
+    inner = "".join(f"{INDENT}{line}\n" if line else "\n" for line in f"{nodes}{observations}{end}".splitlines())
+    return f"network {belief.rule} {{\n{inner}}}"
+
+
+def _is_inside(comment: Token, statement: list[Token]) -> bool:
+    """Whether a comment stands between the braces of a network."""
+    braces = [token for token in statement if token.type in ("LBRACE", "RBRACE")]
+    return start_of(braces[0]) < start_of(comment) < start_of(braces[-1])
+
+
+def _cut(statement: list[Token]) -> list[list[Token]]:
+    """Cut the tokens between the braces into nodes and observations."""
+    found: list[list[Token]] = []
+    for token in statement[3:]:
+        if token.type in ("NODE", "OBSERVE"):
+            found.append([])
+        if found:
+            found[-1].append(token)
+    if found:  # the last one has the brace that closes the network, and perhaps a semicolon
+        end = max(place for place, token in enumerate(found[-1]) if token.type == "RBRACE")
+        del found[-1][end:]
+    return found

@@ -1,4 +1,4 @@
-"""Rule text to tokens: the terminals of the grammar, comments set aside, mistakes reported and stepped over."""
+"""TESLA text to tokens and statements: comments set aside, mistakes reported and stepped over."""
 
 from __future__ import annotations
 
@@ -11,32 +11,19 @@ from lark.lexer import PatternStr, TerminalDef
 
 from cepheus.core.errors import Diagnostic
 from cepheus.core.source import Source, Span
-from cepheus.language.tesla.scan_beliefs import classify_beliefs
+from cepheus.language.common.tokens import (
+    MAX_NESTING,
+    UNFINISHED_COMMENT,
+    UNFINISHED_STRING,
+    Lexeme,
+    span_of,
+    stray_character,
+    unfinished,
+)
 from cepheus.rules.functions import AGGREGATES, FUNCTIONS
 
-MAX_NESTING = 100
-"""How deep parentheses and expressions may nest, so that no pass over the model runs out of stack."""
-
-_UNFINISHED_STRING = r"""['"\u201c\u201d\u201e\u2018\u2019\u201a][^\n]*"""
-_UNFINISHED_COMMENT = r"/\*(?s:.)*"
 _STRAY = r"&&|\|\||(?s:.)"
 _MISTAKES = frozenset({"unfinished_comment", "unfinished_string", "stray"})
-
-
-class Lexeme(Token):
-    """A token with offsets only: lines and columns are worked out from a span when a message needs them."""
-
-    __slots__ = ()
-
-    def __new__(cls, kind: str, text: str, start: int, end: int) -> Lexeme:
-        """Make a token without the checks of its base class, which take longer than the rest of the scan."""
-        token = str.__new__(cls, text)
-        token.type = kind
-        token.value = text
-        token.start_pos = start
-        token.end_pos = end
-        token.line = token.column = token.end_line = token.end_column = None
-        return token
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +52,8 @@ class Scanner:
             elif terminal.name not in ignored or terminal.name == "COMMENT":
                 expressions.append(f"(?P<{terminal.name}>{pattern.to_regexp()})")
         # An unfinished comment begins like a division, so it follows the comment, which has the highest priority.
-        expressions.insert(1, rf"(?P<unfinished_comment>{_UNFINISHED_COMMENT})")
-        expressions += [r"\Z", f"(?P<unfinished_string>{_UNFINISHED_STRING})", f"(?P<stray>{_STRAY})"]
+        expressions.insert(1, rf"(?P<unfinished_comment>{UNFINISHED_COMMENT})")
+        expressions += [r"\Z", f"(?P<unfinished_string>{UNFINISHED_STRING})", f"(?P<stray>{_STRAY})"]
         # A byte order mark at the start of a file is as good as a space.
         self._pattern = re.compile(rf"[\s\ufeff]*+(?:{'|'.join(expressions)})")
 
@@ -99,7 +86,7 @@ class Scanner:
 
 
 def _classify_calls(tokens: list[Token]) -> None:
-    """Tell functions and aggregates from other names: they stand before a parenthesis."""
+    """Distinguish functions and aggregates from other names: they stand before a parenthesis."""
     for index in range(len(tokens) - 1):
         if tokens[index + 1].type != "LPAR":
             continue
@@ -112,7 +99,7 @@ def _classify_calls(tokens: list[Token]) -> None:
 
 
 def _classify_errors(tokens: list[Token]) -> None:
-    """Tell declarations of errors from whatever else is called ``error``: an attribute and a tilde follow.
+    """Distinguish declarations of errors from whatever else is called ``error``: an attribute and a tilde follow.
 
     At the beginning of a statement one of the two is enough, so that a slip in the other is noticed as such.
     """
@@ -126,7 +113,7 @@ def _classify_errors(tokens: list[Token]) -> None:
 
 
 def _has_scope(tokens: list[Token], opening: int) -> bool:
-    """Tell whether a window or interval stands directly in the parentheses or behind them."""
+    """Whether a window or interval stands directly in the parentheses or behind them."""
     depth = 0
     for index in range(opening, len(tokens)):
         kind = tokens[index].type
@@ -160,14 +147,6 @@ def _nesting(tokens: list[Token], source: Source) -> list[Diagnostic]:
     return []
 
 
-def span_of(source: Source, first: Token, last: Token | None = None) -> Span:
-    """Give the range from the first token to the end of the last one (or of the same)."""
-    start, end = first.start_pos, (last or first).end_pos
-    assert start is not None
-    assert end is not None
-    return Span(source, start, end)
-
-
 def _surrogates(source: Source) -> list[Diagnostic]:
     try:
         source.text.encode()
@@ -177,29 +156,14 @@ def _surrogates(source: Source) -> list[Diagnostic]:
     return []
 
 
-_CLOSING_QUOTES = dict.fromkeys("\u201c\u201d\u201e", "\u201d") | dict.fromkeys("\u2018\u2019\u201a", "\u2019")
-
-
 def _lexical_error(kind: str, span: Span, before: list[Token]) -> Diagnostic:
-    if kind == "unfinished_comment":
-        return Diagnostic(
-            "comment", "this comment never ends", Span(span.source, span.start, span.start + 2), "write */"
-        )
-    if kind == "unfinished_string":
-        quote = _CLOSING_QUOTES.get(span.text[0], span.text[0])
-        stripped = Span(span.source, span.start, span.start + len(span.text.rstrip()))
-        return Diagnostic(
-            "string",
-            "this string is not closed on its line",
-            stripped,
-            f"close it with {quote}, or write \\n for a new line",
-        )
+    if kind != "stray":
+        return unfinished(kind, span)
     character = span.text
-    shown = f"'{character}'" if character.isprintable() else f"U+{ord(character):04X}"
     hint = _opposite(span, before) if character == "!" else _STRAY_HINTS.get(character)
     if character == "[" and before and before[-1].lower() == "in":
         hint = "there is no 'in': write a rule for each value, or for texts matches(name, 'one|other')"
-    return Diagnostic("character", f"{shown} has no meaning here", span, hint)
+    return stray_character(span, hint)
 
 
 _STRAY_HINTS = {
@@ -229,3 +193,107 @@ def _opposite(span: Span, before: list[Token]) -> str:
     if name[2]:
         return f"write {name[1]}(..) = false" if inside else f"write not {name[1]}(..)"
     return f"write {name[1]} = false"
+
+
+_WORDS = {"node": "NODE", "given": "GIVEN", "observe": "OBSERVE", "from": "FROM", "to": "TO"}
+"""The words of a network and their terminals."""
+
+_BEFORE_NAMES = frozenset({"NODE", "GIVEN", "OBSERVE", "COMMA", "COLON", "EQUALS", "COMPARATOR", "TILDE"})
+_AFTER_NAMES = frozenset({"COMMA", "COLON", "EQUALS", "COMPARATOR"})
+
+
+def classify_beliefs(tokens: list[Token]) -> None:
+    """Name the tokens of networks: ``network``, ``node`` and so on are words of the language only there.
+
+    In turn, the other words of the language are names there, so that a state may be called ``first`` or ``true``.
+    """
+    index = 0
+    while index < len(tokens):
+        if _begins(tokens, index):
+            tokens[index].type = "NETWORK"
+            index = _classify(tokens, index + 3)
+        else:
+            index += 1
+
+
+def _begins(tokens: list[Token], index: int) -> bool:
+    return (
+        tokens[index].type == "NAME"
+        and tokens[index].lower() == "network"
+        and index + 2 < len(tokens)
+        and _is_word(tokens[index + 1])
+        and tokens[index + 2].type == "LBRACE"
+    )
+
+
+def _classify(tokens: list[Token], start: int) -> int:
+    """Name the tokens between the braces; give the place behind the last of them.
+
+    Braces that are never closed reach to the next rule, so that one mistake does not hide others.
+    """
+    depth = 1
+    for index in range(start, len(tokens)):
+        token = tokens[index]
+        follower = tokens[index + 1] if index + 1 < len(tokens) else None
+        depth += (token.type == "LBRACE") - (token.type == "RBRACE")
+        if depth == 0:
+            return index + 1
+        if token.type == "SEMICOLON" or (token.type == "DEFINE" and follower is not None and _is_word(follower)):
+            return index
+        if _is_word(token):
+            named = tokens[index - 1].type in _BEFORE_NAMES or (follower is not None and follower.type in _AFTER_NAMES)
+            token.type = "NAME" if named else _WORDS.get(token.lower(), "NAME")
+    return len(tokens)
+
+
+def _is_word(token: Token) -> bool:
+    return token[0].isalpha() or token[0] == "_"
+
+
+_TYPE_NAMES = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "FUNCTION", "AGGREGATE"})
+
+
+def statements(tokens: list[Token]) -> list[list[Token]]:
+    """Cut tokens into statements, each with the semicolon that ends it, if any.
+
+    A statement begins at ``rule NAME``, at ``event NAME``, at ``define`` (unless a rule header stands before it), at
+    ``error NAME.NAME ~``, at ``network NAME {`` and behind the brace that closes a network. An attribute may be called
+    ``rule`` or ``event``; no name follows it then.
+    """
+    found: list[list[Token]] = []
+    current: list[Token] = []
+    header = closed = False
+    braces = 0
+    previous = ""
+    for index, token in enumerate(tokens):
+        kind = token.type
+        if kind in ("NETWORK", "ERROR") or closed:
+            starts = kind != "SEMICOLON"
+            header = kind == "RULE"
+        elif kind == "DEFINE":
+            starts = not header
+            header = False
+        elif kind in ("RULE", "EVENT"):
+            follower = tokens[index + 1].type if index + 1 < len(tokens) else ""
+            starts = follower in _TYPE_NAMES and previous != "DOT"
+            if starts or not current:
+                header = kind == "RULE"
+        else:
+            starts = False
+        if starts and current:
+            found.append(current)
+            current = []
+        if starts:
+            braces = 0
+        current.append(token)
+        braces += (kind == "LBRACE") - (kind == "RBRACE")
+        closed = kind == "RBRACE" and braces == 0 and current[0].type == "NETWORK"
+        if kind == "SEMICOLON":
+            if len(current) > 1:
+                found.append(current)
+            current = []
+            header = False
+        previous = kind
+    if current:
+        found.append(current)
+    return found

@@ -21,7 +21,7 @@ from cepheus.plan.pattern.bands import (
 )
 from cepheus.plan.pattern.code import LoweredConstraint
 from cepheus.plan.pattern.layouts import TypeLayout
-from cepheus.rules.check.attributes import LISTS_HINT
+from cepheus.rules.check.names import LISTS_HINT
 from cepheus.rules.expressions import (
     Constraint,
 )

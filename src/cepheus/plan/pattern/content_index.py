@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from cepheus.kernel.program import OPERATOR_CODES, ConstraintKind
+from cepheus.kernel.program import OPERATOR_CODES, ConstraintKind, IndexField
 from cepheus.plan.pattern.code import LoweredConstraint
 
 WORTH_AN_INDEX = 8
@@ -105,7 +105,16 @@ class Indexes:
             begin = len(self.members)
             self.members += hung[node]
             self.nodes.append((begin, len(self.members)))
-        self.rows.append((group.by_range, group.slot, first_point, len(self.points), first_node, group.is_float))
+        self.rows.append(
+            IndexField.row(
+                by_range=group.by_range,
+                slot=group.slot,
+                points=first_point,
+                points_end=len(self.points),
+                nodes=first_node,
+                is_float=group.is_float,
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)

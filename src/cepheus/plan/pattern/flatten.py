@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import struct
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from cepheus.kernel.lines import in_lines
 from cepheus.kernel.program import (
     MOST_BRIEF,
-    RULE_WORDS,
+    BriefField,
     ColumnField,
     ConstraintField,
+    ConsumedField,
     IndexField,
+    InstructionField,
+    KeyField,
     ListenerField,
     OutputField,
     PolicyCode,
     Program,
     RuleField,
     RuleFlag,
+    SpanField,
     StepField,
     StepFlag,
     StepKind,
@@ -59,7 +61,16 @@ class _Tables:
         for c in constraints:
             code = self.add_code(c.code)
             self.constraints.append(
-                (c.kind, c.operator, c.position, c.slot, c.other_position, c.other_slot, c.constant, code)
+                ConstraintField.row(
+                    kind=c.kind,
+                    operator=c.operator,
+                    position=c.position,
+                    slot=c.slot,
+                    other_position=c.other_position,
+                    other_slot=c.other_slot,
+                    constant=c.constant,
+                    code=code,
+                )
             )
         return begin, len(self.constraints)
 
@@ -68,7 +79,9 @@ class _Tables:
         if not listener.filters:
             return ~(2 * listener.target + listener.is_rule)
         begin, end = self.add_constraints(listener.filters)
-        self.listeners.append((listener.is_rule, listener.target, begin, end))
+        self.listeners.append(
+            ListenerField.row(is_rule=listener.is_rule, target=listener.target, constraints=begin, constraints_end=end)
+        )
         return len(self.listeners) - 1
 
     def add_step(self, step: LoweredStep, *, completes: bool = False) -> None:
@@ -77,31 +90,32 @@ class _Tables:
         keys = len(self.keys)
         self.keys += step.keys
         flags = step.single * StepFlag.SINGLE + completes * StepFlag.COMPLETES + step.plain * StepFlag.PLAIN
+        consumed_slot, consumed_bit = step.consumed
         self.steps.append(
-            (
-                step.kind,
-                flags,
-                step.column,
-                len(step.keys),
-                step.reference,
-                step.window,
-                step.type,
-                step.position,
-                keys,
-                begin,
-                end,
-                step.since,
-                *step.consumed,
-                step.policy,
-                step.count,
-                step.other_reference,
-                step.function,
-                step.value_kind,
-                step.value_slot,
-                self.add_code(step.value_code),
-                step.result,
-                step.incremental,
-                0,
+            StepField.row(
+                kind=step.kind,
+                flags=flags,
+                column=step.column,
+                key_count=len(step.keys),
+                reference=step.reference,
+                window=step.window,
+                type=step.type,
+                position=step.position,
+                keys=keys,
+                constraints=begin,
+                constraints_end=end,
+                since=step.since,
+                consumed_slot=consumed_slot,
+                consumed_bit=consumed_bit,
+                policy=step.policy,
+                count=step.count,
+                other_reference=step.other_reference,
+                function=step.function,
+                value_kind=step.value_kind,
+                value_slot=step.value_slot,
+                value_code=self.add_code(step.value_code),
+                result=step.result,
+                incremental=step.incremental,
             )
         )
 
@@ -125,26 +139,22 @@ def flatten(
     ranges = [tables.add_constraints(group) for group in groups]
     return Program(
         types=types,
-        listeners=_table(tables.listeners, len(ListenerField)),
-        constraints=_table(tables.constraints, len(ConstraintField)),
-        code=_table(tables.code, 3),
+        listeners=ListenerField.array(tables.listeners),
+        constraints=ConstraintField.array(tables.constraints),
+        code=InstructionField.array(tables.code),
         columns=_columns(lowering),
-        rules=in_lines(np.array(rules, np.int32).view(np.int64).reshape(len(rules), RULE_WORDS)),
-        steps=in_lines(_table(tables.steps, len(StepField))),
-        keys=_table(tables.keys, 2),
-        outputs=_table(tables.outputs, len(OutputField)),
-        consuming=_table(tables.consuming, 3),
-        indexes=_table(indexes.rows, len(IndexField)),
+        rules=RuleField.array(rules),
+        steps=StepField.array(tables.steps),
+        keys=KeyField.array(tables.keys),
+        outputs=OutputField.array(tables.outputs),
+        consuming=ConsumedField.array(tables.consuming),
+        indexes=IndexField.array(indexes.rows),
         points=np.array(indexes.points, np.int64),
-        nodes=_table(indexes.nodes, 2),
+        nodes=SpanField.array(indexes.nodes),
         members=np.array(indexes.members, np.int64),
-        groups=_table(ranges, 2),
+        groups=SpanField.array(ranges),
         record_width=2 + max((layout.width for layout in lowering.types.values()), default=0),
     )
-
-
-def _table(rows: Sequence[Sequence[int]], width: int) -> Words:
-    return np.array(rows, np.int64).reshape(len(rows), width)
 
 
 def column_listeners(lowering: Lowering) -> dict[int, list[Listener]]:
@@ -159,7 +169,7 @@ def column_listeners(lowering: Lowering) -> dict[int, list[Listener]]:
 
 def _rule(
     lowering: Lowering, rule: LoweredRule, tables: _Tables, listeners: Mapping[int, Sequence[Listener]]
-) -> list[int]:
+) -> tuple[int, ...]:
     steps = len(tables.steps)
     for number, step in enumerate(rule.steps, 1):
         tables.add_step(step, completes=number == len(rule.steps) and _completes(rule, step))
@@ -173,31 +183,34 @@ def _rule(
         slot = composite.slots.get(output.attribute, -1) if composite is not None else -1
         flagged = composite is not None and output.attribute in composite.optional
         code = -1 if output.code is None else tables.add_code(output.code)
-        tables.outputs.append((code, output.position, output.slot, output.optional, slot, slot + 1 if flagged else -1))
+        tables.outputs.append(
+            OutputField.row(
+                code=code,
+                position=output.position,
+                slot=output.slot,
+                optional=output.optional,
+                type_slot=slot,
+                flag_slot=slot + 1 if flagged else -1,
+            )
+        )
     consuming = len(tables.consuming)
     tables.consuming += rule.consuming
     flags = feeds * RuleFlag.FEEDS + bool(rule.consuming) * RuleFlag.CONSUMES + _is_brief(rule) * RuleFlag.BRIEF
-    brief = [half for step in rule.steps for half in (step.column, step.type, *_halves(step.window))]
-    row = [
-        steps,
-        absences,
-        len(tables.steps),
-        len(rule.resolved.positions),
-        outputs,
-        len(tables.outputs),
-        flags,
-        composite.index if composite is not None else -1,
-        *(brief if flags & RuleFlag.BRIEF else ()),
-    ]
-    row += [0] * (RuleField.SEED - len(row))
-    row += [*_halves(rule.seed), consuming, len(tables.consuming)]
-    return row + [0] * (2 * RULE_WORDS - len(row))
-
-
-def _halves(word: int) -> tuple[int, int]:
-    """Give the two half words of a word, as they lie in memory."""
-    first, second = struct.unpack("=ii", struct.pack("=Q", word % (1 << 64)))
-    return first, second
+    brief = [BriefField.row(column=step.column, type=step.type, window=step.window) for step in rule.steps]
+    return RuleField.row(
+        steps=steps,
+        absences=absences,
+        absences_end=len(tables.steps),
+        positions=len(rule.resolved.positions),
+        outputs=outputs,
+        outputs_end=len(tables.outputs),
+        flags=flags,
+        type=composite.index if composite is not None else -1,
+        brief=[half for row in brief for half in row] if flags & RuleFlag.BRIEF else (),
+        seed=rule.seed,
+        consuming=consuming,
+        consuming_end=len(tables.consuming),
+    )
 
 
 def _is_brief(rule: LoweredRule) -> bool:
@@ -232,7 +245,7 @@ def _types(lowering: Lowering, tables: _Tables, listeners: Mapping[int, Sequence
     reach: dict[int, int] = defaultdict(int)
     for column in lowering.columns.values():
         reach[column.key.type] = max(reach[column.key.type], column.reach)
-    types = np.zeros((len(lowering.types), len(TypeField)), np.int64)
+    types = TypeField.zeros(len(lowering.types))
     inputs = 0
     stored = set(reach)
     for layout in lowering.types.values():
@@ -243,29 +256,31 @@ def _types(lowering: Lowering, tables: _Tables, listeners: Mapping[int, Sequence
         first_index = len(indexes.rows)
         for group in groups:
             indexes.add(group, tables.add_member)
-        row = types[layout.index]
-        row[TypeField.WIDTH] = layout.width
-        row[TypeField.MEMBERS] = begin
-        row[TypeField.MEMBERS_END] = end
-        row[TypeField.REACH] = reach[layout.index]
-        row[TypeField.INPUTS] = inputs
-        row[TypeField.INDEXES] = first_index
-        row[TypeField.INDEXES_END] = len(indexes.rows)
-        row[TypeField.STORED] = layout.index in stored
+        types[layout.index] = TypeField.row(
+            width=layout.width,
+            members=begin,
+            members_end=end,
+            reach=reach[layout.index],
+            inputs=inputs,
+            indexes=first_index,
+            indexes_end=len(indexes.rows),
+            stored=layout.index in stored,
+        )
         inputs += layout.width
     return types
 
 
 def _columns(lowering: Lowering) -> Words:
-    columns = np.zeros((lowering.column_count, len(ColumnField)), np.int64)
+    columns = ColumnField.zeros(lowering.column_count)
     for column in lowering.columns.values():
-        row, key = columns[column.index], column.key
-        row[ColumnField.TYPE] = key.type
-        row[ColumnField.KEYS] = len(key.key_slots)
-        for part, slot in enumerate(key.key_slots):
-            row[ColumnField.KEY_0 + part] = slot
-        row[ColumnField.REACH] = column.reach
-        row[ColumnField.SUM_KIND] = key.sum_kind
-        row[ColumnField.SUM_SLOT] = key.sum_slot
-        row[ColumnField.FLOAT_KEYS] = key.float_keys
+        key = column.key
+        columns[column.index] = ColumnField.row(
+            type=key.type,
+            keys=len(key.key_slots),
+            key=key.key_slots,
+            reach=column.reach,
+            sum_kind=key.sum_kind,
+            sum_slot=key.sum_slot,
+            float_keys=key.float_keys,
+        )
     return columns

@@ -12,7 +12,7 @@ from cepheus.rules.json_fields import JsonObject, fail, read_name, read_number, 
 
 
 def belief_to_json(belief: Belief) -> dict[str, Any]:
-    """Give a network as a JSON object.
+    """Return a network as a JSON object.
 
     >>> belief_to_json(Belief("Fire", (Node("Jam", (Row((("HIGH", 0.1), ("LOW", 0.9))),)),)))["nodes"][0]["table"]
     [{'given': [], 'chances': {'HIGH': 0.1, 'LOW': 0.9}}]

@@ -68,7 +68,7 @@ def format_period(period: Period) -> tuple[str, str]:
 
 
 def contains(period: Period, time: int) -> bool:
-    """Tell whether a time (microseconds since the epoch) lies in a period."""
+    """Whether a time (microseconds since the epoch) lies in a period."""
     place = _place(period.cycle, time)
     if place is None:
         return False
@@ -78,7 +78,7 @@ def contains(period: Period, time: int) -> bool:
 
 
 def next_change(period: Period, time: int) -> int | None:
-    """Give the first time after the given one at which the period begins or ends, if there is one."""
+    """The first time after the given one at which the period begins or ends, if there is one."""
     found = [moment for end in (period.start, period.end) if (moment := _next(period.cycle, end, time)) is not None]
     return min(found, default=None)
 
@@ -121,7 +121,7 @@ def _written(cycle: Cycle, moment: int) -> str:
 
 
 def _place(cycle: Cycle, time: int) -> int | None:
-    """Give the moment of a time in a cycle; None where the calendar does not reach."""
+    """The moment of a time in a cycle; None where the calendar does not reach."""
     match cycle:
         case Cycle.DAY:
             return time % DAY

@@ -1,8 +1,8 @@
-"""A rule as a Bayesian network: the composite event is the only cause of all its parts."""
+"""A rule as a Bayesian network, its composite event the only cause of all its parts; and what an expert adds to it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from cepheus.rules.belief.model import NO, YES, Belief, Node, Observation, Row
@@ -22,7 +22,7 @@ class Part:
 
 
 def translate(rule: Rule) -> Belief:
-    """Give the network that a rule alone says: its composite event happens, and then each of its parts does.
+    """The network that a rule alone says: its composite event happens, and then each of its parts does.
 
     Nodes are the composite event first, then the parts in text order; the parts are observed. Nothing is known of how
     likely the composite event is, and nothing but it explains the parts, so that its probability is 1.
@@ -42,7 +42,7 @@ def translate(rule: Rule) -> Belief:
 
 
 def parts(rule: Rule) -> tuple[Part, ...]:
-    """Give the events of a rule's pattern with the names of their nodes.
+    """The events of a rule's pattern with the names of their nodes.
 
     An event is called as in the rule, an aggregate like its event; a name that is taken, if only by the composite
     event, gets a number: ``Temp_2``.
@@ -74,3 +74,32 @@ def _free(name: str, taken: set[str]) -> str:
         free = f"{name}_{number}"
     taken.add(free)
     return free
+
+
+def enrich(translated: Belief, added: Belief) -> Belief:
+    """Put an expert's nodes in place of those that the rule gave, and behind them those that are new.
+
+    Where the composite event is said to depend on one of its parts, the edge between the two is reversed: unless the
+    expert says more of the part, nothing is known of how likely it is, and as it is observed that does not matter.
+
+    >>> from cepheus.rules.belief.model import NO, YES, Observation
+    >>> cause, effect = Node("Fire", (Row(EVEN),)), Node("Smoke", (Row(EVEN, (None,)),), ("Fire",))
+    >>> reverse = Node("Fire", (Row(EVEN, (None,)),), ("Smoke",))
+    >>> both = enrich(Belief("R1", (cause, effect)), Belief("R1", (reverse,), (Observation("Smoke", YES),)))
+    >>> [(node.name, node.parents) for node in both.nodes]
+    [('Fire', ('Smoke',)), ('Smoke', ())]
+    """
+    written = {node.name: node for node in added.nodes}
+    cause = written.get(translated.nodes[0].name, translated.nodes[0])
+    nodes: list[Node] = []
+    for node in translated.nodes:
+        if node.name in written:
+            nodes.append(written.pop(node.name))
+        elif node.name in cause.parents:
+            nodes.append(replace(node, rows=(Row(EVEN),), parents=()))
+        else:
+            nodes.append(node)
+    nodes += written.values()
+    return replace(
+        translated, nodes=tuple(nodes), observations=translated.observations + added.observations, span=added.span
+    )

@@ -1,4 +1,4 @@
-"""All checks on a rule set, and what they find out about it."""
+"""All checks on a rule set, and what they find out about it; rules that their author left unnamed get names first."""
 
 from __future__ import annotations
 
@@ -7,26 +7,63 @@ from dataclasses import dataclass, replace
 from cepheus.core.collector import collector_at_rest
 from cepheus.core.errors import Diagnostic, RuleError
 from cepheus.core.schema import Schema
-from cepheus.rules.check.assignments import assignments
-from cepheus.rules.check.attributes import attributes
 from cepheus.rules.check.belief import beliefs
-from cepheus.rules.check.cycles import cycles
-from cepheus.rules.check.errors import equalities, errors, with_errors
+from cepheus.rules.check.clauses import assignments, windows
+from cepheus.rules.check.contradictions import ranges
+from cepheus.rules.check.cycles import cycles, mixing
+from cepheus.rules.check.declared_errors import equalities, errors, refuse_declared_errors, with_errors
+from cepheus.rules.check.event_types import known_types
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.check.inputs import composites, inputs, with_positional
-from cepheus.rules.check.intervals.check import check_intervals
-from cepheus.rules.check.intervals.mixing import mixing
-from cepheus.rules.check.intervals.uncertain import refuse_declared_errors
-from cepheus.rules.check.known import known_types
-from cepheus.rules.check.names import names
+from cepheus.rules.check.interval.check import check_intervals
+from cepheus.rules.check.names import attributes, names
 from cepheus.rules.check.parameters import parameters
-from cepheus.rules.check.ranges import ranges
 from cepheus.rules.check.scope import RuleScope, scope_of
-from cepheus.rules.check.slots import Key
+from cepheus.rules.check.type_slots import Key
 from cepheus.rules.check.types import types
-from cepheus.rules.check.windows import windows
-from cepheus.rules.model import Rule, RuleSet
-from cepheus.rules.naming import name_rules
+from cepheus.rules.interval.model import IntervalRule
+from cepheus.rules.model import AnyRule, Rule, RuleSet
+
+
+def name_rules(rules: RuleSet) -> RuleSet:
+    """Name every unnamed rule after its composite type, with ``_2``, ``_3`` and so on where that name is taken.
+
+    Names are given in text order and never clash with those that the author gave.
+
+    >>> from cepheus.core.schema import EventType
+    >>> from cepheus.rules.expressions import EventPattern
+    >>> from cepheus.rules.model import Pattern, Rule
+    >>> fire = Rule(EventType("Fire"), Pattern(EventPattern("Smoke")))
+    >>> [rule.name for rule in name_rules(RuleSet((), (fire, fire, replace(fire, name="Fire_2")))).rules]
+    ['Fire', 'Fire_3', 'Fire_2']
+    """
+    taken = {rule.name for rule in rules.all_rules if rule.name is not None}
+    next_number: dict[str, int] = {}
+    named: list[AnyRule] = []
+    for rule in rules.all_rules:
+        if rule.name is None:
+            name = _free(rule.composite.name, taken, next_number)
+            taken.add(name)
+            named.append(replace(rule, name=name))
+        else:
+            named.append(rule)
+    return replace(
+        rules,
+        rules=tuple(rule for rule in named if isinstance(rule, Rule)),
+        interval_rules=tuple(rule for rule in named if isinstance(rule, IntervalRule)),
+    )
+
+
+def _free(base: str, taken: set[str], next_number: dict[str, int]) -> str:
+    """Find the first free name; numbers tried once are not tried again, so that many alike rules cost little."""
+    number = next_number.get(base, 1)
+    name = base if number == 1 else f"{base}_{number}"
+    while name in taken:
+        number += 1
+        name = f"{base}_{number}"
+    next_number[base] = number + 1
+    return name
+
 
 MAX_DEPTH = 200
 """How far expressions may be nested, so that what walks them never runs out of stack."""

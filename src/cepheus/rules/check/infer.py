@@ -8,11 +8,10 @@ from typing import assert_never
 from cepheus.core.schema import TIME_ATTRIBUTE
 from cepheus.core.source import Span
 from cepheus.core.values import ValueType
-from cepheus.rules.check.findings import Findings
-from cepheus.rules.check.known import KnownTypes
+from cepheus.rules.check.event_types import KnownTypes
+from cepheus.rules.check.findings import IN_WORDS, Findings, line_of, text_of
 from cepheus.rules.check.scope import RuleScope
-from cepheus.rules.check.slots import FAMILY, Family, Key, Origin, Slot, Unifier
-from cepheus.rules.check.wording import IN_WORDS, line_of, text_of
+from cepheus.rules.check.type_slots import FAMILY, Family, Key, Origin, Slot, Unifier
 from cepheus.rules.expressions import (
     Aggregate,
     Arithmetic,
@@ -54,7 +53,7 @@ class Inference:
         self.undecided: list[_Sum] = []
 
     def attribute(self, type_name: str, name: str) -> Slot:
-        """Give the slot of an attribute: fixed if its type is declared, defined or in the data's schema."""
+        """The slot of an attribute: fixed if its type is declared, defined or in the data's schema."""
         key = (type_name, name)
         slot = self.slots.get(key)
         if slot is None:
@@ -102,7 +101,7 @@ class RuleInference:
         self.unifier.same(computed, slot, lambda _: Origin("computed", span))
 
     def infer(self, node: Expression, own: EventPattern | None) -> Slot:
-        """Give the slot of an expression, reporting what cannot be inside it."""
+        """The slot of an expression, reporting what cannot be inside it."""
         match node:
             case Constant(type=value_type):
                 return Slot(FAMILY[value_type], value_type)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cepheus.core.errors import RuleError
 from cepheus.core.schema import TIME_ATTRIBUTE, Attribute, EventType, Schema
-from cepheus.rules.check.known import KnownTypes
+from cepheus.rules.check.event_types import KnownTypes
 from cepheus.rules.check.scope import RuleScope, Site
 from cepheus.rules.check.types import InferredTypes
 from cepheus.rules.expressions import Arithmetic, AttributeRef, Call, Comparison, Constraint, Negative
@@ -16,7 +16,7 @@ from cepheus.rules.model import Aggregation, Negation, Selection
 
 
 def inputs(scopes: list[RuleScope], known: KnownTypes, inferred: InferredTypes) -> Schema:
-    """Give the types of events that come from outside, in the order in which they are declared and first mentioned.
+    """The types of events that come from outside, in the order in which they are declared and first mentioned.
 
     A declared type has all its declared attributes, any other those that rules read. An attribute that nothing
     declares is optional if every rule that reads it says, with ``coalesce``, what to take in its place.
@@ -52,12 +52,12 @@ def with_positional(read: Schema, positional: Mapping[str, EventType], known: Kn
 
 
 def composites(known: KnownTypes, inferred: InferredTypes) -> Schema:
-    """Give the types of composite events that the rules define."""
+    """The types of composite events that the rules define."""
     return Schema((_completed(event_type, inferred) for event_type in known.composites.values()), closed=True)
 
 
 def _completed(event_type: EventType, inferred: InferredTypes) -> EventType:
-    """Give a type with the types of attributes that only rules which read them tell."""
+    """Return a type with the types of attributes that only rules which read them tell."""
     if all(attribute.type is not None for attribute in event_type.attributes):
         return event_type
     attributes = (
@@ -80,7 +80,7 @@ def _read_type(name: str, read: dict[str, bool], known: KnownTypes, inferred: In
 
 
 def _reads(scopes: list[RuleScope]) -> dict[str, dict[str, bool]]:
-    """Give every type that patterns mention with the attributes read, each with whether it may be missing."""
+    """Collect every type that patterns mention with the attributes read, each with whether it may be missing."""
     found: dict[str, dict[str, bool]] = {}
     for scope in scopes:
         found.setdefault(scope.rule.pattern.terminator.type, {})
@@ -102,7 +102,7 @@ def _reads(scopes: list[RuleScope]) -> dict[str, dict[str, bool]]:
 
 
 def _references(site: Site) -> list[tuple[AttributeRef, bool]]:
-    """Give the attributes that an expression reads, each with whether a function does without it."""
+    """The attributes that an expression reads, each with whether a function does without it."""
     if not any(isinstance(node, Call) and takes_undefined(node.function) for node in site.nodes):
         return [(node, False) for node in site.nodes if isinstance(node, AttributeRef)]
     found: list[tuple[AttributeRef, bool]] = []

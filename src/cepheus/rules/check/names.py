@@ -1,17 +1,156 @@
-"""Do the names in a rule stand for something: event types, events of the pattern, the rules themselves?"""
+"""Do the names in a rule stand for something: event types, events, attributes, functions, aggregates, other rules?"""
 
 from __future__ import annotations
 
+import re
 from typing import assert_never
 
 from cepheus.core.errors import did_you_mean
+from cepheus.core.schema import RESERVED, TIME_ATTRIBUTE
 from cepheus.core.source import Span
-from cepheus.rules.check.findings import Findings
-from cepheus.rules.check.known import KnownTypes
+from cepheus.core.values import ValueType
+from cepheus.rules.check.event_types import KnownTypes
+from cepheus.rules.check.findings import Findings, find_alias, find_name, line_of, text_of
 from cepheus.rules.check.scope import Role, RuleScope, Site
-from cepheus.rules.check.wording import find_alias, find_name, line_of
-from cepheus.rules.expressions import AttributeRef, Between, EventPattern, Scope, Within
+from cepheus.rules.expressions import Aggregate, AttributeRef, Between, Call, Constant, EventPattern, Scope, Within
+from cepheus.rules.functions import AGGREGATES, FUNCTIONS
 from cepheus.rules.model import Aggregation, Negation, RuleSet, Selection
+from cepheus.rules.regular_expressions import PatternFault, fault_in
+
+_LETTER = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)|[^\\]", re.DOTALL)
+"""A letter of a string as it is written, with its escape."""
+
+
+def check_regex(node: Call, findings: Findings) -> None:
+    """Check the regular expression that a call writes out, and point at the letters where it breaks."""
+    match node:
+        case Call(function="matches", arguments=(_, Constant(value=str(pattern)) as constant)):
+            fault = fault_in(pattern)
+        case _:
+            return
+    if fault is not None:
+        hint = fault.hint.replace("\\", "\\\\")  # as it is written in a string of a rule
+        findings.error("regular-expression", fault.message, _place(fault, pattern, constant.span), hint)
+
+
+def _place(fault: PatternFault, pattern: str, span: Span | None) -> Span | None:
+    """The place of a fault in the text of the rule, where a letter may be written as an escape."""
+    if span is None or fault.start is None or fault.end is None:
+        return span
+    letters = [match.end() for match in _LETTER.finditer(span.text, 1, len(span.text) - 1)]
+    if len(letters) != len(pattern):
+        return span
+    ends = [1, *letters]
+    return Span(span.source, span.start + ends[fault.start], span.start + ends[min(fault.end, len(pattern))])
+
+
+def check_call(node: Call, findings: Findings) -> None:
+    """Report a function that does not exist, a wrong number of arguments, and what is no regular expression."""
+    function = FUNCTIONS.get(node.function)
+    if function is None:
+        hint = did_you_mean(node.function, FUNCTIONS)
+        if node.function in AGGREGATES:
+            hint = (
+                f"the aggregate is written '{AGGREGATES[node.function]}(Event(..).attribute within 5 min from Event)'"
+            )
+        findings.error("unknown-function", f"there is no function '{node.function}'", place_of_name(node), hint)
+        return
+    expected, found = len(function.arguments), len(node.arguments)
+    if found < expected or (found > expected and not function.variadic):
+        count = f"{'at least ' if function.variadic else ''}{expected} argument{'s' if expected > 1 else ''}"
+        findings.error(
+            "argument-count",
+            f"'{function.name}' takes {count}, found {found}",
+            node.span,
+            f"write {function.signature}: {function.summary}",
+        )
+    check_regex(node, findings)
+
+
+def place_of_name(node: Call | Aggregate) -> Span | None:
+    """The place of a function's name, which is written in any case."""
+    if node.span is None:
+        return None
+    written = node.span.text[: len(node.function)]
+    return find_name(node.span, written) if written.lower() == node.function.lower() else node.span
+
+
+_NULLS = ("null", "none", "nil")
+_NULL_HINT = "coalesce(x, -1) = -1 asks whether x is undefined, x = x whether it is not"
+
+LISTS_HINT = "let a rule of ETALIS take the list apart, and read what that makes"
+"""What to do about a list where rules of TESLA read."""
+
+
+def attributes(scope: RuleScope, known: KnownTypes, findings: Findings) -> None:
+    """Check every attribute, function call and aggregate of a rule.
+
+    Found here: attributes that a known type does not have, names of an event's own fields used as attributes, functions
+    that do not exist or get the wrong number of arguments, aggregates without a value or in a place where none can be.
+    """
+    for site in scope.sites:
+        for node in site.nodes:
+            if isinstance(node, AttributeRef):
+                type_name = scope.type_of(node, site.own)
+                if type_name is not None:
+                    _attribute(node, type_name, known, findings)
+            elif isinstance(node, Call):
+                check_call(node, findings)
+    for attribute in scope.rule.composite.attributes:
+        if attribute.type is ValueType.LIST:
+            message = f"'{attribute.name}' is a list, which rules of TESLA cannot make"
+            findings.error("list-attribute", message, attribute.span, "let a rule of ETALIS make the event")
+    for aggregate, _ in scope.aggregates:
+        _aggregate(aggregate, findings)
+    for aggregate in scope.misplaced:
+        findings.error(
+            "misplaced-aggregate",
+            f"{text_of(aggregate)} cannot stand here: an aggregate stands by itself in the pattern, or in where",
+            aggregate.span,
+            f"write '$x = {text_of(aggregate)}' as a part of the pattern of its own, and use $x here",
+        )
+
+
+def _attribute(node: AttributeRef, type_name: str, known: KnownTypes, findings: Findings) -> None:
+    found = known.attributes(type_name)
+    if found is None:
+        if node.name.lower() in _NULLS and node.event is None:
+            message = f"'{node.name}' is read as an attribute of '{type_name}', as there is no such value"
+            findings.warning("null", message, node.span, _NULL_HINT)
+        if node.name in RESERVED and node.name != TIME_ATTRIBUTE:
+            span = find_name(node.span, node.name, last=True)
+            findings.error(
+                "reserved-name",
+                f"'{node.name}' is a field of the event itself, which rules do not read",
+                span,
+                f"of these fields, only 'time' can be read; give the data's attribute another name than '{node.name}'",
+            )
+    elif node.name not in found:
+        hint = did_you_mean(node.name, found) or f"{type_name} has the attributes {', '.join(found)}"
+        hint = _NULL_HINT if node.name.lower() in _NULLS else hint
+        span = find_name(node.span, node.name, last=True)
+        findings.error("unknown-attribute", f"'{type_name}' has no attribute '{node.name}'", span, hint)
+    else:
+        event_type = known.get(type_name)
+        attribute = None if event_type is None else event_type.attribute(node.name)
+        if attribute is not None and attribute.type is ValueType.LIST:
+            span = find_name(node.span, node.name, last=True)
+            message = f"{type_name}.{node.name} is a list, which rules of TESLA cannot read"
+            findings.error("list-attribute", message, span, LISTS_HINT)
+
+
+def _aggregate(node: Aggregate, findings: Findings) -> None:
+    if node.function not in AGGREGATES.values():
+        hint = did_you_mean(node.function, AGGREGATES.values()) or f"there are {', '.join(AGGREGATES.values())}"
+        findings.error("unknown-aggregate", f"there is no aggregate '{node.function}'", place_of_name(node), hint)
+    elif node.value is None and node.function != "Count":
+        findings.error(
+            "aggregate-value",
+            f"{node.function} needs a value of the events it runs over; only Count goes without",
+            node.span,
+            f"write '{node.function}({node.event.type}(..).attribute ..)'",
+        )
+
 
 _SHORTEST_SIMILAR = 4
 
@@ -44,7 +183,7 @@ def _rule_names(rules: RuleSet, findings: Findings) -> None:
 
 
 def _patterns(scope: RuleScope) -> list[tuple[EventPattern, bool]]:
-    """Give every event of a rule, in text order, and whether it takes part."""
+    """List every event of a rule, in text order, and whether it takes part."""
     found = [(scope.rule.pattern.terminator, True)]
     for item in scope.rule.pattern.items:
         match item:

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from cepheus.core.errors import did_you_mean
 from cepheus.core.source import Span
-from cepheus.rules.check.findings import Findings
+from cepheus.rules.check.findings import Findings, find_name
 from cepheus.rules.check.scope import Role, RuleScope, Site
-from cepheus.rules.check.wording import find_name
 from cepheus.rules.expressions import AttributeRef, Comparison, Parameter
 from cepheus.rules.model import Aggregation
 
@@ -114,7 +113,7 @@ def _circular(scope: RuleScope, findings: Findings) -> None:
 
 
 def _stuck(needed: dict[str, set[str]]) -> list[str]:
-    """Give the names that need one another in a circle, in text order."""
+    """Find the names that need one another in a circle, in text order."""
     left = {name: set(others) for name, others in needed.items()}
     while True:
         wanted = {other for others in left.values() for other in others}

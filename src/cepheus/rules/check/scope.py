@@ -74,7 +74,7 @@ class RuleScope:
     binders: dict[str, AttributeRef | None] = field(default_factory=dict)
 
     def type_of(self, ref: AttributeRef, own: EventPattern | None) -> str | None:
-        """Give the type of the event whose attribute is meant, None if there is no such event."""
+        """The type of the event whose attribute is meant, None if there is no such event."""
         if ref.event is None:
             return None if own is None else own.type
         if own is not None and ref.event == own.alias:
@@ -143,7 +143,7 @@ def _site(
 
 
 def _below(node: Constraint) -> tuple[tuple[Constraint, ...], int]:
-    """Give the node and those below it, parents first, and how deep they are nested; without recursion."""
+    """The node and those below it, parents first, and how deep they are nested; without recursion."""
     found: list[Constraint] = []
     deepest = 0
     stack: list[tuple[Constraint, int]] = [(node, 1)]
@@ -156,7 +156,7 @@ def _below(node: Constraint) -> tuple[tuple[Constraint, ...], int]:
 
 
 def _parts(node: Constraint) -> Iterator[Expression]:
-    """Give the operands of a node, the last one first."""
+    """The operands of a node, the last one first."""
     match node:
         case Comparison(operands=operands) | Call(arguments=operands):
             return reversed(operands)

@@ -47,7 +47,7 @@ class _Values:
         raise AssertionError(f"{event}.{name} in an interval rule")
 
     def computed(self, name: str) -> Value | None:
-        """Give the value of a variable."""
+        """The value of a variable."""
         return self.binding.get(name)
 
 
@@ -62,18 +62,18 @@ class Conditions:
         self._tests: dict[Constraint, Test] = {}
 
     def value(self, expression: Expression, binding: Binding) -> Value | None:
-        """Give the value of an expression, None if it is undefined."""
+        """The value of an expression, None if it is undefined."""
         if expression not in self._evaluators:
             self._evaluators[expression] = evaluator(expression)
         return self._evaluators[expression](_Values(binding))
 
     def satisfy(self, conditions: Sequence[Condition], match: Match) -> Iterator[Match]:
-        """Give the match with each way to bind the variables of the conditions that makes all of them hold."""
+        """Yield the match with each way to bind the variables of the conditions that makes all of them hold."""
         for binding in self.bindings(conditions, match.binding, match.end):
             yield Match(match.start, match.end, binding, match.parts)
 
     def bindings(self, conditions: Sequence[Condition], binding: Binding, end: int = 0) -> Iterator[Binding]:
-        """Give the bindings that extend one and make all conditions hold; ``end`` is where sliding windows end."""
+        """Yield the bindings that extend one and make all conditions hold; ``end`` is where sliding windows end."""
         if not conditions:
             yield binding
             return
@@ -135,7 +135,7 @@ class Conditions:
                 assert_never(condition)
 
     def _rows(self, name: str, arguments: Sequence[Argument], binding: Binding) -> Sequence[Row]:
-        """Give the rows that may fit: those with the values of the arguments that have one, by an index."""
+        """The rows that may fit: those with the values of the arguments that have one, by an index."""
         known: dict[int, Value] = {}
         for place, argument in enumerate(arguments):
             if isinstance(argument, Constant):
@@ -174,7 +174,7 @@ class Conditions:
 
 
 def _index_key(value: Value) -> Key:
-    """Give a key that values which may be equal have in common: an integer may meet a float, and is then one."""
+    """Return a key that values which may be equal have in common: an integer may meet a float, and is then one."""
     return value_key(float(value) if type(value) is int else value)
 
 

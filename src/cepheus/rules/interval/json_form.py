@@ -27,7 +27,7 @@ _ENUMS: dict[str, type[Enum]] = {
 
 
 def node_to_json(node: Any) -> Any:
-    """Give a node of the model, or what it holds, as JSON.
+    """Return a node of the model, or what it holds, as JSON.
 
     >>> node_to_json(model.Atom("a", (expressions.Parameter("X"),)))
     {'is': 'Atom', 'type': 'a', 'arguments': [{'is': 'Parameter', 'name': 'X'}]}
@@ -77,7 +77,7 @@ def _hints(kind: type[Any]) -> dict[str, Any]:
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Tell whether a value is of the type that a field of a node is declared with."""
+    """Whether a value is of the type that a field of a node is declared with."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return _is_value(value) if float in arguments else any(_fits(value, each) for each in arguments)
@@ -87,7 +87,7 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def _is_value(value: Any) -> bool:
-    """Tell whether this is a value of an attribute: a truth, a number that fits, a text, or a list of values."""
+    """Whether this is a value of an attribute: a truth, a number that fits, a text, or a list of values."""
     if isinstance(value, tuple):
         return all(map(_is_value, value))
     if isinstance(value, bool | str):

@@ -12,7 +12,7 @@ from cepheus.rules.interval.model import Anything, Argument, Bind, Fits, Holds, 
 
 
 def opened(arguments: Sequence[Argument], prefix: str = "") -> tuple[tuple[Argument, ...], tuple[Fits, ...]]:
-    """Give arguments with variables for the patterns of lists, and the conditions on these.
+    """Return arguments with variables for the patterns of lists, and the conditions on these.
 
     The names of the variables are none that anyone can write; ``prefix`` keeps them apart from those of others.
 
@@ -32,12 +32,12 @@ def opened(arguments: Sequence[Argument], prefix: str = "") -> tuple[tuple[Argum
 
 
 def is_hidden(variable: str) -> bool:
-    """Tell whether a variable is one of ``opened``."""
+    """Whether a variable is one of ``opened``."""
     return variable.startswith("[")
 
 
 def steps(value: Expression, pattern: ListPattern, bound: Collection[str]) -> tuple[Holds | Bind, ...]:
-    """Give the conditions that take a list apart; ``bound`` are the variables that have a value before.
+    """The conditions that take a list apart; ``bound`` are the variables that have a value before.
 
     ``[H|T] = L`` becomes ``size(L) >= 1, H = item(L, 0), T = rest(L, 1)``.
     """

@@ -48,7 +48,7 @@ class Match:
 
 
 def binding_key(binding: Binding) -> Key:
-    """Give the key of the values of all variables."""
+    """The key of the values of all variables."""
     return tuple((name, *value_key(binding[name])) for name in sorted(binding))
 
 
@@ -98,12 +98,12 @@ def _take_apart(pattern: ListPattern, value: Value | None, binding: Binding) -> 
 
 
 def fits(atom: Atom, instance: Instance, binding: Binding) -> Binding | None:
-    """Give the values of variables under which an instance is one that the atom asks for, or None."""
+    """The values of variables under which an instance is one that the atom asks for, or None."""
     return unify(atom.arguments, instance.values, binding) if atom.type == instance.type else None
 
 
 def agree(one: Binding, other: Binding) -> Binding | None:
-    """Give both bindings together, or None if they differ on a variable that they share."""
+    """Join two bindings; None if they differ on a variable that they share."""
     for name in one.keys() & other.keys():
         if not compare("=", one[name], other[name]):
             return None
@@ -111,7 +111,7 @@ def agree(one: Binding, other: Binding) -> Binding | None:
 
 
 def relate(operator: Operator, q1: int, q2: int, q3: int, q4: int) -> tuple[int, int] | None:
-    """Give the interval of ``[q1, q2] operator [q3, q4]``, or None if they are not so related: Figure 2.
+    """The interval of ``[q1, q2] operator [q3, q4]``, or None if they are not so related: Figure 2.
 
     >>> relate(Operator.SEQ, 1, 2, 3, 4), relate(Operator.DURING, 1, 2, 1, 4)
     ((1, 4), None)
@@ -138,7 +138,7 @@ def relate(operator: Operator, q1: int, q2: int, q3: int, q4: int) -> tuple[int,
 
 
 def instance_id(event_type: str, values: tuple[Value | None, ...], start: int, end: int) -> str:
-    """Give the id of a complex event, which depends on nothing but the event itself.
+    """The id of a complex event, which depends on nothing but the event itself.
 
     >>> instance_id("rise", ("GO", 2), 1, 5) == instance_id("rise", ("GO", 2.0), 1, 5)
     True
@@ -151,7 +151,7 @@ _MASK = 2**64 - 1
 
 
 def _word(value: Value | None) -> int:
-    """Give the 64 bits of a value; numbers that are equal have the same."""
+    """The 64 bits of a value; numbers that are equal have the same."""
     if value is None or isinstance(value, bool | str):
         return text_digest(repr(value))
     if isinstance(value, tuple):

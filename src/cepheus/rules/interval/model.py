@@ -82,7 +82,7 @@ class ListPattern:
     span: Span | None = field(default=None, compare=False, repr=False)
 
     def built(self) -> Expression:
-        """Give the expression of the list itself; nothing in it may be ``_``."""
+        """The expression of the list itself; nothing in it may be ``_``."""
         items = tuple(item.built() if isinstance(item, ListPattern) else item for item in self.items)
         parts = [item for item in items if not isinstance(item, Anything)]
         if self.rest is None:

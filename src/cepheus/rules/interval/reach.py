@@ -36,7 +36,7 @@ _INSIDE_RIGHT = (Operator.DURING, Operator.STARTS, Operator.FINISHES)
 
 
 def reach(pattern: IntervalPattern) -> float:
-    """Give the longest time, in microseconds, between the end of a match and an event that it depends on.
+    """The longest time, in microseconds, between the end of a match and an event that it depends on.
 
     Infinite if no window sets a limit. The time of an event is that of its end.
     """
@@ -46,13 +46,13 @@ def reach(pattern: IntervalPattern) -> float:
 
 
 def chooses(rule: IntervalRule) -> bool:
-    """Tell whether the policy of a rule chooses among partners, so that what it finds depends on all it has found."""
+    """Whether the policy of a rule chooses among partners, so that what it finds depends on all it has found."""
     restricted = rule.policy is not None and rule.policy.choice is not Choice.UNRESTRICTED
     return restricted and any(isinstance(node, Combined | Absence) for node in walk(rule.pattern))
 
 
 def effective_policy(rule: IntervalRule) -> ConsumptionPolicy:
-    """Give the policy of a rule, without ``onesided`` where no operator has matches that wait on both sides.
+    """The policy of a rule, without ``onesided`` where no operator has matches that wait on both sides.
 
     There it changes nothing, and without it windows limit what is kept.
     """
@@ -62,7 +62,7 @@ def effective_policy(rule: IntervalRule) -> ConsumptionPolicy:
 
 
 def reach_below(operator: Operator, policy: ConsumptionPolicy, reach: int) -> int:
-    """Give how long what waits at an operator, and below it, can be of use, from what the windows around it say.
+    """How long what waits at an operator, and below it, can be of use, from what the windows around it say.
 
     Under ``onesided`` what has left a window still keeps others from waiting where both operands wait.
     """
@@ -70,14 +70,14 @@ def reach_below(operator: Operator, policy: ConsumptionPolicy, reach: int) -> in
 
 
 def points(rules: Iterable[object]) -> tuple[int, ...]:
-    """Give the points in time, in order and in microseconds since the epoch, that are part of interval rules."""
+    """The points in time, in order and in microseconds since the epoch, that are part of interval rules."""
     patterns = (rule.pattern for rule in rules if isinstance(rule, IntervalRule))
     nodes = (node for pattern in patterns for node in walk(pattern))
     return tuple(sorted({node.time for node in nodes if isinstance(node, TimePoint)}))
 
 
 def _back(pattern: IntervalPattern) -> float:
-    """Give how long before the end of a match the events of it may end."""
+    """How long before the end of a match the events of it may end."""
     match pattern:
         case Atom() | TimePoint():
             return 0
@@ -96,7 +96,7 @@ def _back(pattern: IntervalPattern) -> float:
 
 
 def _length(pattern: IntervalPattern) -> float:
-    """Give how long a match can be; an event can be of any length."""
+    """How long a match can be; an event can be of any length."""
     match pattern:
         case TimePoint():
             return 0

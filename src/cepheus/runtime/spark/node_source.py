@@ -150,8 +150,7 @@ class _Connected:
         self._lock = threading.Condition()
         self._deliveries: list[tuple[int, tuple[Event, ...]]] = []
         self._failure: CepheusError | None = None
-        self._client, self._sink = wait(self._connect(access, patterns, offset))
-        self.first = self._client.position.received if offset is None else int(offset["first"])
+        self._client, self._sink, self.first = wait(self._connect(access, patterns, offset))
         self._before = self.first if offset is None else int(offset["received"])
 
     def offset(self, received: int) -> Offset:
@@ -186,17 +185,25 @@ class _Connected:
     def _known(self) -> int:
         return self._deliveries[-1][0] if self._deliveries else self._before
 
-    async def _connect(self, access: Access, patterns: Sequence[str], offset: Offset | None) -> tuple[AsyncClient, str]:
+    async def _connect(
+        self, access: Access, patterns: Sequence[str], offset: Offset | None
+    ) -> tuple[AsyncClient, str, int]:
+        """Connect; give the client, the name of the subscription, and the last message before it.
+
+        Events may come before ``subscribe`` returns, so that message is looked up first.
+        """
         if offset is None:
             client = await AsyncClient.connect(access, Session())
+            first = client.position.received
             subscription = await client.subscribe(*patterns)
         else:
+            first = int(offset["first"])
             session = Session(str(offset["session"]), int(offset["sent"]), int(offset["received"]))
             client = AsyncClient(access, session)
             subscription = client.taken_up(str(offset["sink"]))
             await client.ready()
         self._watching = asyncio.ensure_future(self._watch(subscription))
-        return client, subscription.sink
+        return client, subscription.sink, first
 
     async def _watch(self, subscription: Subscription) -> None:
         try:

@@ -9,10 +9,9 @@ from functools import cached_property
 from cepheus.core.errors import OptionError, RuleError, did_you_mean
 from cepheus.core.time import format_time
 from cepheus.language.tesla import format_belief, parse
-from cepheus.rules.belief.enrich import enrich
 from cepheus.rules.belief.model import NO, YES, Bands, Belief, Node, Observation, Row, Season
 from cepheus.rules.belief.periods import contains, next_change
-from cepheus.rules.belief.translate import CERTAIN, IMPOSSIBLE, translate
+from cepheus.rules.belief.translate import CERTAIN, IMPOSSIBLE, enrich, translate
 from cepheus.rules.check.belief import belief as check_belief
 from cepheus.rules.check.belief import node_alone, states_of
 from cepheus.rules.check.findings import Findings
@@ -26,7 +25,7 @@ class RuleBelief:
     """The Bayesian network of a rule; an edit gives a new one, and one that makes no sense is a RuleError.
 
     >>> from cepheus.language.tesla import parse
-    >>> from cepheus.rules.naming import name_rules
+    >>> from cepheus.rules.check.check import name_rules
     >>> rules = name_rules(parse("define Fire() from Smoke() and last Temp(value > 45) within 5 min from Smoke"))
     >>> belief = RuleBelief.of(rules.rules[0])
     >>> belief.probability()

@@ -18,7 +18,7 @@ def beliefs_of(rules: RuleSet) -> dict[str, RuleBelief]:
     A rule without a network of its own says that its parts have no other cause: its probability is 1.
 
     >>> from cepheus.language.tesla import parse
-    >>> from cepheus.rules.naming import name_rules
+    >>> from cepheus.rules.check.check import name_rules
     >>> rules = parse("define Fire() from Smoke() network Fire {node Smoke given Fire {*: {YES: .5, NO: .5}}}")
     >>> beliefs_of(name_rules(rules))["Fire"].probability()
     0.5

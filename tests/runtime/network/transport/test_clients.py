@@ -13,6 +13,7 @@ from servers import access, config, run, serving
 from cepheus import Event
 from cepheus.core.errors import EventError, OptionError, RuleError, UnsupportedError
 from cepheus.network import Access, AsyncClient, Client, NetworkError
+from cepheus.runtime.network.transport.client import Session
 from cepheus.runtime.network.transport.metrics import serve_metrics
 from cepheus.runtime.network.transport.server import NodeServer
 
@@ -122,6 +123,64 @@ def test_a_node_comes_back_as_it_was(tmp_path: Path) -> None:
             await source.close()
         with pytest.raises(OptionError, match="another name, neighbours or strategy"):
             NodeServer(config(tmp_path, 'strategy = "MT"\n'))
+
+    run(check())
+
+
+def test_a_client_whose_session_another_takes_up_is_told(tmp_path: Path) -> None:
+    """Its connection just ended, it took that for the end of its own work, and waited for events for ever."""
+
+    async def check() -> None:
+        async with serving(config(tmp_path)) as server:
+            first = await AsyncClient.connect(access(server), Session())
+            fires = await first.subscribe("Fire")
+            place = first.position
+            second = AsyncClient(access(server), place)
+            same = second.taken_up(fires.sink)
+            await second.ready()
+            with pytest.raises(NetworkError, match="another connection has taken up the session"):
+                await fires.take()
+            async with await AsyncClient.connect(access(server)) as client:
+                source = await client.source("s", ["Fire"])
+                await source.publish([Event("Fire", 5)], 5)
+                await source.close()
+            assert [fire.time for fire in await same.take()] == [5]
+            await first.abandon()
+            await second.close()
+
+    run(check())
+
+
+def test_a_client_that_is_cut_off_is_told(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with serving(config(tmp_path, "[limits]\nbacklog_bytes = 500\n")) as server:
+            slow = await AsyncClient.connect(access(server), Session())  # it confirms nothing
+            fires = await slow.subscribe("Fire")
+            async with await AsyncClient.connect(access(server)) as client:
+                source = await client.source("s", ["Fire"])
+                for time in range(1, 20):
+                    await source.publish([Event("Fire", time)], time)
+                await source.close()
+            server.host.sweep()
+            with pytest.raises(NetworkError, match="does not keep up"):
+                async for _ in fires:
+                    pass
+            await slow.abandon()
+
+    run(check())
+
+
+def test_a_client_comes_back_when_the_node_closes_its_connection(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with serving(config(tmp_path)) as server, await AsyncClient.connect(access(server)) as sink:
+            fires = await sink.subscribe("Fire")
+            for connection in server.host.connections.values():
+                connection.close()
+            async with await AsyncClient.connect(access(server)) as client:
+                source = await client.source("s", ["Fire"])
+                await source.publish([Event("Fire", 5)], 5)
+                await source.close()
+            assert [fire.time for fire in await fires.take()] == [5]
 
     run(check())
 

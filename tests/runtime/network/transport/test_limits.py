@@ -34,7 +34,7 @@ from cepheus.runtime.network.protocol.messages import (
     Start,
     Tick,
 )
-from cepheus.runtime.network.transport.hello import CLIENT, LINK, Hello, decode_hello, encode_hello
+from cepheus.runtime.network.transport.hello import CLIENT, GOODBYE, LINK, Hello, decode_hello, encode_hello
 from cepheus.runtime.network.transport.pieces import PIECE, encode_frames, pieces
 from cepheus.runtime.network.transport.server import NodeServer
 
@@ -361,7 +361,21 @@ def test_uncertain_events_are_refused(tmp_path: Path, event: Event) -> None:
 def test_a_source_belongs_to_whoever_attached_it(tmp_path: Path) -> None:
     async def check() -> None:
         async with serving(config(tmp_path)) as server:
-            assert await _says(server, HELLO, _frame(AttachSource("s", ("A",)))) is grpc.StatusCode.OK
+            goodbye = encode_frames([encode_frame(Frame(0, 0, None, GOODBYE))])
+            assert await _says(server, HELLO, _frame(AttachSource("s", ("A",))) + goodbye) is grpc.StatusCode.OK
             assert list(server.host.node.links) == []  # a client that is done leaves nothing behind
+
+    run(check())
+
+
+def test_a_client_that_ends_without_a_goodbye_may_come_back(tmp_path: Path) -> None:
+    """The stream of a client that dies just ends, too, and at times its session was forgotten at once."""
+
+    async def check() -> None:
+        async with serving(config(tmp_path)) as server:
+            assert await _says(server, HELLO, _frame(AttachSource("s", ("A",)))) is grpc.StatusCode.OK
+            assert server.host.node.processor.client_of_source("s") == "client:anybody:session"
+            again = encode_hello(Hello("", CLIENT, "session", sent=1, kept=2))
+            assert await _says(server, again) is grpc.StatusCode.OK
 
     run(check())

@@ -42,6 +42,7 @@ from cepheus.runtime.network.transport.access import FATAL, Access, refused, sta
 from cepheus.runtime.network.transport.connection import Connection
 from cepheus.runtime.network.transport.hello import (
     CLIENT,
+    GOODBYE,
     Hello,
     NetworkError,
     decode_hello,
@@ -51,7 +52,6 @@ from cepheus.runtime.network.transport.hello import (
 from cepheus.runtime.network.transport.known import Doubted, KnownTypes, doubts
 from cepheus.runtime.network.transport.pieces import LONGEST
 from cepheus.runtime.network.transport.source import AsyncSource
-from cepheus.runtime.network.transport.streams import ClientStream
 from cepheus.runtime.network.transport.subscription import Subscription
 
 log = logging.getLogger("cepheus.network")
@@ -91,7 +91,7 @@ class AsyncClient:
         self._confirmed = None if session is None else session.received
         self._dialler = access.dialler()
         self._connection: Connection | None = None
-        self._stream: ClientStream | None = None
+        self._leaving = False
         self._changed = asyncio.Condition()
         self._failure: CepheusError | None = None
         self._admitted: dict[str, asyncio.Future[int]] = {}
@@ -204,8 +204,9 @@ class AsyncClient:
         """Leave the node, with everything said."""
         try:
             await self.drained()
-            if self._stream is not None:
-                await self._stream.finish()
+            if self._connection is not None:
+                self._leaving = True
+                self._connection.note(GOODBYE)
                 await asyncio.wait([self._task], timeout=2.0)
         finally:
             await self.abandon()
@@ -283,7 +284,7 @@ class AsyncClient:
 
     async def _connect_once(self) -> bool:
         """Serve one connection; True if it ended because this side was done."""
-        stream = self._stream = self._dialler.link()
+        stream = self._dialler.link()
         writer = None
         try:
             hello = Hello.greeting("", CLIENT, self._link, self._session)
@@ -303,7 +304,7 @@ class AsyncClient:
             while (data := await stream.read()) is not None:
                 await self._take(connection.reader.take(data))
                 connection.wake()
-            return not self._link.log
+            return self._leaving
         finally:
             if writer is not None:
                 writer.cancel()

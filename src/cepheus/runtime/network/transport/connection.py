@@ -54,6 +54,10 @@ class Connection:
     _notes: list[bytes] = field(default_factory=list)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     closed: asyncio.Event = field(default_factory=asyncio.Event)
+    why: str = ""
+    """Why it was closed, for a client that must not come back to it."""
+    leaving: bool = False
+    """Whether the other side has said goodbye."""
 
     def __post_init__(self) -> None:
         self._written = self.link.log[0][0] - 1 if self.link.log else self.link.sent
@@ -63,6 +67,11 @@ class Connection:
     def wake(self) -> None:
         """There may be something to write."""
         self._wake.set()
+
+    def close(self, why: str = "") -> None:
+        """Let whoever serves the connection end it, and tell the other side why if it must not come back."""
+        self.why = why
+        self.closed.set()
 
     def say_something(self) -> None:
         """Acknowledge once more, so that the other side knows that somebody is there."""

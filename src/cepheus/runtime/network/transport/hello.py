@@ -17,6 +17,9 @@ STATUS = f"/{SERVICE}/Status"
 
 PROCESSOR, CLIENT = "processor", "client"
 
+GOODBYE = b'{"goodbye": true}'
+"""The note of a client whose session may end. A stream that just ends says nothing: so do those of clients that die."""
+
 
 class NetworkError(CepheusError):
     """A connection that cannot be made, was refused, or was lost for good."""

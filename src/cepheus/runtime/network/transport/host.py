@@ -31,6 +31,7 @@ from cepheus.runtime.network.transport.beside import Beside
 from cepheus.runtime.network.transport.config import NodeConfig
 from cepheus.runtime.network.transport.congestion import Congestion, Note
 from cepheus.runtime.network.transport.connection import Connection
+from cepheus.runtime.network.transport.hello import GOODBYE
 from cepheus.runtime.network.transport.journal import DiskJournal, JournalBrokenError
 from cepheus.runtime.network.transport.known import TypeBook
 from cepheus.runtime.network.transport.security import Principal, RefusedError
@@ -143,7 +144,7 @@ class NodeHost:
         """A peer is there; a connection that it had before is of no use any more."""
         before = self.connections.get(peer)
         if before is not None:
-            before.closed.set()
+            before.close("another connection has taken up the session" if peer.startswith(CLIENT_PREFIX) else "")
         self.connections[peer] = connection
         self._left.pop(peer, None)
         self._doubted.pop(peer, None)
@@ -190,9 +191,12 @@ class NodeHost:
         return events
 
     def _hear(self, peer: str, principal: Principal | None, body: bytes) -> None:
-        """Take a note from another host, and pass it on if it is new."""
+        """Take a client's goodbye, or a note from another host, and pass that on if it is new."""
         if principal is not None:
-            raise RefusedError("clients have no queues to speak of")
+            if body != GOODBYE:
+                raise RefusedError("clients have no queues to speak of")
+            self.connections[peer].leaving = True
+            return
         note = Note.decode(body)
         if self.congestion.hear(note, time.monotonic()):
             self._note(note, besides=peer)
@@ -218,14 +222,16 @@ class NodeHost:
         now = time.monotonic()
         for peer in [peer for peer in self.node.links if peer.startswith(CLIENT_PREFIX)]:
             connection = self.connections.get(peer)
+            why = ""
             if self.node.links[peer].waiting > self.config.limits.backlog_bytes:
                 log.warning("%s does not keep up with what it subscribed to; its session ends", peer)
+                why = "the client does not keep up with what it subscribed to, and its session has ended"
             elif connection is not None or now - self._left.get(peer, now) < self.config.session_timeout / 1_000_000:
                 continue
             else:
                 log.warning("%s has not come back; its session ends", peer)
             if connection is not None:
-                connection.closed.set()
+                connection.close(why)
             self.forget(peer)
         for name in self.neighbours:
             self._look_for_silence(name, now)
@@ -242,7 +248,7 @@ class NodeHost:
             return
         if now - connection.heard > _SILENT:
             log.warning("'%s' has said nothing for %.0f s; its connection is closed", neighbour, _SILENT)
-            connection.closed.set()
+            connection.close()
         elif now - connection.said > _SAY_SOMETHING:
             connection.say_something()
 
@@ -341,7 +347,7 @@ class NodeHost:
         """End: nobody may hear what was made of messages that are not written down."""
         self.broken = error
         for connection in self.connections.values():
-            connection.closed.set()
+            connection.close()
         self.ended.set()
 
     def _look_at_queues(self) -> None:

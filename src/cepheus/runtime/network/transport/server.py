@@ -57,6 +57,10 @@ _SAY_AGAIN = 60.0
 """Seconds after which what is wrong with a connection is said again, if nothing has changed."""
 
 
+class _SessionOverError(Exception):
+    """A client's connection was closed, and it must not come back to its session."""
+
+
 class NodeServer:
     """A node that serves until it is stopped."""
 
@@ -134,6 +138,8 @@ class NodeServer:
         except RefusedError as error:
             self.host.counts.refused += 1
             log.warning("refused %s: %s", context.peer(), error)
+            await context.abort(codes.PERMISSION_DENIED, str(error))
+        except _SessionOverError as error:
             await context.abort(codes.PERMISSION_DENIED, str(error))
         except TimeoutError:
             await context.abort(codes.DEADLINE_EXCEEDED, "nobody said who they are")
@@ -214,20 +220,24 @@ class NodeServer:
                 task.cancel()
             await asyncio.gather(writer, reader, closed, return_exceptions=True)
             host.disconnect(peer, connection, for_good=ended)
+        if connection.why:
+            raise _SessionOverError(connection.why)
 
     async def _read(self, peer: str, principal: Principal | None, connection: Connection) -> bool:
-        """Read until the other side says that it is done; True if it did."""
+        """Read until there is no more; True if the other side has said goodbye."""
         pace = Pace(self.config.limits.events_per_second, time.monotonic())
         while True:
             data = await connection.stream.read()
             if data is None:
                 connection.reader.end()
-                return True
+                return False
             if self.host.connections.get(peer) is not connection:
                 return False
             connection.bytes_in += len(data)
             connection.heard = time.monotonic()
             events = self.host.handle(peer, principal, connection.reader.take(data))
+            if connection.leaving:
+                return True
             if principal is not None:
                 await self.host.room()
                 if pause := pace.take(events, time.monotonic()):

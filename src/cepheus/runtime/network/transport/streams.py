@@ -67,10 +67,6 @@ class ClientStream:
         """Send a message; waits while the other side takes no more."""
         await self._call.write(data)
 
-    async def finish(self) -> None:
-        """Say that no more messages come."""
-        await self._call.done_writing()
-
     def cancel(self) -> None:
         """Cut the stream."""
         self._call.cancel()
