@@ -12,7 +12,7 @@ from cepheus.core.errors import OptionError
 
 if TYPE_CHECKING:
     from cepheus.core.calculus import Calculus
-    from cepheus.core.companions import Companion
+    from cepheus.core.error_columns import ErrorSource
 
 
 class Unit(Enum):
@@ -94,8 +94,8 @@ def keywords(uncertain: list[str] | None = None, calculus: list[str] | None = No
     return {**made, "uncertain": _errors(uncertain or ()), "calculus": _calculus(calculus or ())}
 
 
-def _errors(given: list[str] | tuple[()]) -> Mapping[str, Companion] | None:
-    from cepheus.core.companions import companion_of
+def _errors(given: list[str] | tuple[()]) -> Mapping[str, ErrorSource] | None:
+    from cepheus.core.error_columns import error_source_of
 
     tables: dict[str, dict[str, object]] = {}
     for text in given:
@@ -105,7 +105,7 @@ def _errors(given: list[str] | tuple[()]) -> Mapping[str, Companion] | None:
             message = f"'{text}' is not a parameter of an attribute's error and its column"
             raise OptionError.of("uncertain", message, hint="write --uncertain value.sd=value_sd")
         tables.setdefault(attribute, {})[parameter] = _number(value)
-    return {name: companion_of(name, table) for name, table in tables.items()} or None
+    return {name: error_source_of(name, table) for name, table in tables.items()} or None
 
 
 def _calculus(given: list[str] | tuple[()]) -> Calculus | None:

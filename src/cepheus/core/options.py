@@ -13,9 +13,9 @@ from enum import Enum
 from typing import Literal, TypedDict, TypeVar, Unpack, cast
 
 from cepheus.core.calculus import DEFAULT_CALCULUS, Calculus
-from cepheus.core.companions import Companions
+from cepheus.core.error_columns import ErrorSources
 from cepheus.core.errors import OptionError, did_you_mean
-from cepheus.core.time import MAX_TIME, TimeUnit, parse_duration
+from cepheus.core.time import TimeUnit, parse_duration
 from cepheus.core.values import INT_MAX
 
 AUTO = "auto"
@@ -72,7 +72,7 @@ class RunKeywords(TypedDict, total=False):
     sequence: str | None
     start: str | None
     probability: str | None
-    uncertain: Companions | None
+    uncertain: ErrorSources | None
     on_bad_event: Literal["stop", "skip"] | None
     strict: bool | None
 
@@ -135,7 +135,7 @@ class RunOptions:
     lateness: int | None = None
     time_unit: TimeUnit | None = None
     columns: ColumnNames = field(default_factory=ColumnNames)
-    uncertain: Companions = field(default_factory=dict)
+    uncertain: ErrorSources = field(default_factory=dict)
     on_bad_event: OnBadEvent = OnBadEvent.STOP
     strict: bool = False
 
@@ -146,8 +146,8 @@ class RunOptions:
             raise OptionError.of("engine", f"{self.engine!r} is not the name of an engine")
         if not isinstance(self.calculus, Calculus):
             raise OptionError.of("calculus", f"{self.calculus!r} is no calculus", hint="write Calculus(draws=1000)")
-        if self.lateness is not None and not 0 <= self.lateness <= MAX_TIME:
-            raise OptionError.of("lateness", f"{self.lateness} microseconds is no lateness", hint="give 0 or more")
+        if self.lateness is not None and self.lateness < 0:
+            raise OptionError.of("lateness", "the lateness is negative", hint="write a duration such as 10s, or 0")
         if not isinstance(self.uncertain, Mapping):
             hint = 'write uncertain={"value": Normal(sd="value_sd")}'
             raise OptionError.of("uncertain", "uncertain names the columns of errors by attribute", hint=hint)

@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cepheus.core.batch import ColumnKey, EventBatch, Ids, IntArray, Provenance
-from cepheus.core.companions import NO_PARAMETERS, Companions, Parameter
 from cepheus.core.error_column import ErrorColumn
+from cepheus.core.error_columns import NO_PARAMETERS, ErrorSources, Parameter
 from cepheus.core.errors import Diagnostic, EventError, OptionError, Place, did_you_mean
 from cepheus.core.event import EventId
 from cepheus.core.options import ColumnNames
@@ -67,7 +67,7 @@ class IntakeOptions:
     keep_all: bool = False
     id_prefix: str | None = None
     numbered: bool = True
-    uncertain: Companions = field(default_factory=dict)
+    uncertain: ErrorSources = field(default_factory=dict)
     intervals: bool = False
     check: TimeCheck | None = None
 
@@ -194,7 +194,7 @@ class Intake:
         sequence = self._columns.sequence
         columns, errors = self._attributes.read(events, faults)
         if self._options.uncertain:
-            errors = {**errors, **self._companions(rows, columns, errors, faults)}
+            errors = {**errors, **self._given_errors(rows, columns, errors, faults)}
         return EventBatch(
             types=tuple(events.types),
             codes=events.codes,
@@ -253,7 +253,7 @@ class Intake:
             check, self._check = self._check, None
             check.look(times[numbers], None if self._counts_rows else Place(self._name))
 
-    def _companions(
+    def _given_errors(
         self, rows: Rows, columns: Mapping[ColumnKey, pa.Array], errors: Errors, faults: Faults
     ) -> dict[str, ErrorColumn]:
         """Give the errors that stand in columns of their own; an error in the cell itself goes before them."""
@@ -272,11 +272,11 @@ class Intake:
             return float_array(array.fill_null(NO_PARAMETERS))
 
         made = {}
-        for name, companion in self._options.uncertain.items():
+        for name, source in self._options.uncertain.items():
             arrays = [array for (attribute, kind), array in columns.items() if attribute == name and kind.is_numeric]
             if not arrays:
                 continue
-            column, bad = companion.errors(read)
+            column, bad = source.errors(read)
             for row, error in bad.items():
                 faults.setdefault(row, EventError([placed(error, None, f"{name}: ")]))
             own = ErrorColumn.of(errors[name]) if name in errors else None

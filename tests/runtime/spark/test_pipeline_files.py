@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cepheus.core.companions import Normal, Uniform
+from cepheus.core.error_columns import Normal, Uniform
 from cepheus.core.errors import OptionError, RuleError
 from cepheus.runtime.spark.pipeline.check import check_pipeline
 from cepheus.runtime.spark.pipeline.read import read_pipeline

@@ -12,7 +12,6 @@ import pytest
 
 import cepheus
 import cepheus.spark
-from cepheus.companions import Normal, Uniform
 from cepheus.core.batch import EventBatch
 from cepheus.core.calculus import Calculus
 from cepheus.core.distribution import parse_distribution
@@ -22,6 +21,7 @@ from cepheus.core.options import RunOptions
 from cepheus.core.schema import Schema
 from cepheus.core.time import SECOND
 from cepheus.engine.assembly.registry import create
+from cepheus.error_columns import Normal, Uniform
 from cepheus.plan.split import split
 from cepheus.plan.split.uncertain import uncertain_attributes
 from cepheus.runtime.spark.failures import plain_failures
@@ -175,7 +175,7 @@ def smokes(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame([(10, area) for area in "ABCDEFG"], "time long, area string")
 
 
-def test_companions_and_what_is_left_out(spark: SparkSession) -> None:
+def test_error_columns_and_what_is_left_out(spark: SparkSession) -> None:
     events = {"Temp": temps(spark), "Smoke": smokes(spark)}
     found = cepheus.spark.detect(RULES, events, uncertain={"value": Normal(sd="sd")}, time_unit="s", shards=2)
     rows = {row.area: row for row in found.of("Fire").collect()}
@@ -192,7 +192,7 @@ def test_companions_and_what_is_left_out(spark: SparkSession) -> None:
     assert "Temp by area; Smoke by area" in text or "Smoke by area; Temp by area" in text
 
 
-def test_uniform_companions_and_negations(spark: SparkSession) -> None:
+def test_uniform_error_columns_and_negations(spark: SparkSession) -> None:
     rules = """
         event Temp(area: string, value: double); event Smoke(area: string)
         define Cold(area: string) from Smoke(area=$a) and not Temp(area=$a and value > 45) within 5 min from Smoke

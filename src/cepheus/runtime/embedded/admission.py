@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from cepheus.core.batch import ColumnKey, EventBatch
-from cepheus.core.companions import error_of_record
 from cepheus.core.distribution import Distribution, as_distribution
+from cepheus.core.error_columns import error_of_record
 from cepheus.core.errors import EventError, OptionError, Place, did_you_mean
 from cepheus.core.event import Event
 from cepheus.core.lists import text_column
@@ -309,10 +309,10 @@ class Admission:
                     values[name] = value
             elif not optional:
                 raise missing_value(plan.event_type.name, name, given)
-        for name, companion in self._uncertain.items():
+        for name, source in self._uncertain.items():
             if name not in errors and isinstance(values.get(name), int | float):
                 try:
-                    error = error_of_record(companion, given)
+                    error = error_of_record(source, given)
                 except EventError as fault:
                     raise _prefixed(fault, f"{plan.event_type.name}.{name}: ") from None
                 if error is not None:

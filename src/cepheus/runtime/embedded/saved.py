@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cepheus.core.companions import Companion, Normal, Uniform
+from cepheus.core.error_columns import ErrorSource, Normal, Uniform
 from cepheus.core.time import MAX_TIME, TimeUnit
 from cepheus.core.values import INT_MAX
 from cepheus.engine.base import snapshot_form as form
@@ -21,7 +21,7 @@ def _parameter(value: object, path: str) -> float | str:
     return value if isinstance(value, str) else form.number(value, path)
 
 
-_COMPANIONS: dict[str, tuple[type[Companion], form.Reader[dict[str, object]]]] = {
+_ERROR_SOURCES: dict[str, tuple[type[ErrorSource], form.Reader[dict[str, object]]]] = {
     "Normal": (
         Normal,
         form.record(kind=form.text, mean=_parameter, sd=form.maybe(_parameter), variance=form.maybe(_parameter)),
@@ -30,12 +30,12 @@ _COMPANIONS: dict[str, tuple[type[Companion], form.Reader[dict[str, object]]]] =
 }
 
 
-def _companion(value: object, path: str) -> Companion:
+def _error_source(value: object, path: str) -> ErrorSource:
     """Read what columns say of the errors of an attribute."""
     kind = value.get("kind") if isinstance(value, dict) else None
-    if not isinstance(kind, str) or kind not in _COMPANIONS:
+    if not isinstance(kind, str) or kind not in _ERROR_SOURCES:
         fail(path, "expected a Normal or a Uniform error")
-    make, read = _COMPANIONS[kind]
+    make, read = _ERROR_SOURCES[kind]
     fields = read(value, path)
     del fields["kind"]
     return make(**fields)  # type: ignore[arg-type]  # the reader has seen to it
@@ -63,7 +63,7 @@ HEADER = form.record(
     fed=form.count,
     late=form.count,
     composite=form.by_name(form.count),
-    uncertain=form.by_name(_companion),
+    uncertain=form.by_name(_error_source),
     ties=form.record(
         decided=form.maybe(form.count),
         passed_over=form.maybe(form.count),

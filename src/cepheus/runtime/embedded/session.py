@@ -14,7 +14,7 @@ import numpy as np
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.calculus import Calculus
-from cepheus.core.companions import companions_to_json
+from cepheus.core.error_columns import error_sources_to_json
 from cepheus.core.errors import CepheusError, OptionError, did_you_mean
 from cepheus.core.event import Event
 from cepheus.core.options import ColumnNames, RunOptions
@@ -288,7 +288,7 @@ class Session:
             "late": self._late,
             "composite": dict(self._composite),
             "ties": self.counts.ties.to_dict(),
-            "uncertain": companions_to_json(self._options.uncertain),
+            "uncertain": error_sources_to_json(self._options.uncertain),
             "calculus": asdict(self._options.calculus),
         }
         return pack(_KIND, header, {"engine": self._engine.snapshot(), "waiting": blob})

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from cepheus.core.calculus import Calculus
-from cepheus.core.companions import Companion
+from cepheus.core.error_columns import ErrorSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class DetectSpec:
     sequence: str | None = None
     start: str | None = None
     probability: str | None = None
-    uncertain: Mapping[str, Companion] | None = None
+    uncertain: Mapping[str, ErrorSource] | None = None
     on_bad_event: str | None = None
     strict: bool | None = None
     provenance: bool = False

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
 from cepheus.core.calculus import Calculus, calculus_of
-from cepheus.core.companions import Companion, companion_of
+from cepheus.core.error_columns import ErrorSource, error_source_of
 from cepheus.core.errors import Diagnostic, OptionError, Place, did_you_mean
 from cepheus.core.toml_file import read_toml
 from cepheus.core.toml_lines import Path as KeyPath
@@ -133,15 +133,15 @@ class _Reader:
             return {}
         return {name: str(one).lower() if isinstance(one, bool) else str(one) for name, one in value.items()}
 
-    def _uncertain(self, value: object, where: KeyPath) -> dict[str, Companion]:
+    def _uncertain(self, value: object, where: KeyPath) -> dict[str, ErrorSource]:
         """Read the columns that have the errors of attributes: a standard deviation or variance, or two bounds."""
         if not isinstance(value, dict) or not all(isinstance(one, dict) for one in value.values()):
             self._note(where, "'uncertain' has a table for each attribute", _UNCERTAIN)
             return {}
-        found: dict[str, Companion] = {}
+        found: dict[str, ErrorSource] = {}
         for name, table in value.items():
             try:
-                found[name] = companion_of(name, table)
+                found[name] = error_source_of(name, table)
             except OptionError as error:
                 self._note((*where, name), error.diagnostics[0].message, _UNCERTAIN)
         return found
