@@ -9,6 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import event_picture
+import package_picture
 from blocks import PAGES, ROOT, blocks, prepare, run, steps
 from error_page import PAGE, error_page
 from function_table import TABLE, function_table
@@ -56,6 +58,8 @@ def regenerate_pictures() -> None:
 
 def main() -> None:
     """Regenerate everything, or only the pages named."""
+    package_picture.write()
+    event_picture.write()
     PAGE.write_text(error_page(), encoding="utf-8")
     TABLE.write_text(function_table(), encoding="utf-8")
     wanted = [Path(name).resolve() for name in sys.argv[1:]]

@@ -39,6 +39,18 @@ _KINDS = {
 }
 _AGGREGATES = ("Avg", "Sum", "Count", "Min", "Max", "Stddev", "First", "Last")
 _COPYING = ("First", "Last", "Min", "Max")
+_CALLED = (
+    "exp(y) > 1",
+    "exp(x) < 1000",
+    "ln(x) < 1",
+    "log10(y) >= 0",
+    "pow(y, 2) != 1",
+    "pow(x, -1) < 1",
+    "pow(o, y) >= 0",
+    "sign(y) != -1",
+    "sign(o) = 1",
+    "coalesce(sign(o), x) > 0",
+)
 _STEPS = (0, 0, 1, 1, 1, 2, 3, 7)
 
 
@@ -170,6 +182,7 @@ class _Rule:
         self.results: list[str] = []
         self.copies: dict[str, list[str]] = {}
         self.future: list[str] = []
+        self.aside = Random(str(random.getstate()[1][:4]))  # takes nothing from what others draw
 
     def text(self) -> str:
         return self._about_aggregates() if self.corners.comes(0.5) else self._usual_text()
@@ -332,7 +345,7 @@ class _Rule:
         if kind == 14 and allow_future and not self.future:
             self.future.append("later")
             return "x <= $later"
-        return "x != 7"
+        return self.aside.choice(("x != 7", *_CALLED))
 
     def _corner_of_constraints(self, operator: str) -> str:
         """Give a constraint that compares an attribute, or what is computed from some, with a corner."""

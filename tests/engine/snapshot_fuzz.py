@@ -131,6 +131,7 @@ SUBJECTS: dict[str, Callable[[], Subject]] = {
     "reference, uncertain": lambda: _tesla("reference", uncertain=True),
     "columns": lambda: _tesla("columns"),
     "automata": lambda: _tesla("automata"),
+    "matching": lambda: _tesla("matching"),
     "threads": lambda: _tesla("columns", threads=2),
     "uncertain": lambda: _tesla("columns", uncertain=True),
     "interval-reference": lambda: _intervals("interval-reference"),

@@ -16,7 +16,7 @@ from cepheus.core.values import Value
 from cepheus.engine.assembly.registry import create
 from cepheus.engine.base.interface import Engine
 from cepheus.engine.uncertain.engine import UncertainEngine
-from cepheus.engine.uncertain.gaussian import gaussian_table, standard_cdf
+from cepheus.engine.uncertain.spread import gaussian_table, standard_cdf
 from cepheus.kernel.memory import address
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check

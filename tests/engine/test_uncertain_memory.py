@@ -15,9 +15,9 @@ from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.engine.assembly.registry import create
 from cepheus.engine.base.interface import Engine
-from cepheus.engine.uncertain import others
+from cepheus.engine.uncertain import distributions
+from cepheus.engine.uncertain.distributions import ListedErrors
 from cepheus.engine.uncertain.engine import UncertainEngine
-from cepheus.engine.uncertain.others import OtherErrors
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 
@@ -59,7 +59,7 @@ def stream(count: int) -> list[Event]:
 def test_forgetting_changes_no_answer(monkeypatch: pytest.MonkeyPatch, single: bool) -> None:
     events = stream(400)
     expected = engine("reference").feed(EventBatch.from_events(events)).to_events()
-    monkeypatch.setattr(others, "_LEAST", 16)
+    monkeypatch.setattr(distributions, "_LEAST", 16)
     running = engine()
     batches, found = [], []
     for begin in range(0, len(events), 20):
@@ -91,7 +91,7 @@ def test_memory_stays_flat_with_errors_that_are_all_different() -> None:
         working = at_work(running)
         assert isinstance(working, UncertainEngine)
         if block >= 3:
-            held = working._others
+            held = working._listed
             sizes.append((len(held.listed), len(held.rows), len(held.ranges), len(running.snapshot())))
     early = [max(column) for column in zip(*sizes[:3], strict=True)]
     late = [max(column) for column in zip(*sizes[3:], strict=True)]
@@ -106,9 +106,9 @@ def stream_from(first: int, count: int) -> list[Event]:
 
 
 def test_numbers_are_used_again() -> None:
-    held = OtherErrors()
+    held = ListedErrors()
     kept, dropped = held.number(Samples((1.0,))), held.number(Samples((2.0, 3.0)))
     held.keep(np.arange(2) == kept)
     assert held.listed[kept] == Samples((1.0,))
     assert held.number(Samples((4.0,))) == dropped
-    assert OtherErrors([None, Samples((5.0,))]).number(Samples((6.0,))) == 0
+    assert ListedErrors([None, Samples((5.0,))]).number(Samples((6.0,))) == 0

@@ -25,10 +25,9 @@ PACKAGE = Path(cepheus.__file__).parent
 KERNELS = (
     "formats.short_texts",
     "engine.columns.kernel",
-    "engine.columns.replay",
     "engine.automata.kernel",
     "engine.uncertain.kernel",
-    "engine.parallel.route",
+    "engine.parallel.dealer",
     "engine.goals.kernel",
 )
 
@@ -154,6 +153,10 @@ def _step(x: int) -> int:
     return x
 
 
+def _other_step(x: int) -> int:
+    return x + 1
+
+
 def test_parts_are_seen() -> None:
     from cepheus.engine.columns import kernel
     from cepheus.kernel import loop
@@ -161,6 +164,14 @@ def test_parts_are_seen() -> None:
     made = with_parts(loop._run, process=kernel.run, NOTHING=3)
     other = with_parts(loop._run, process=kernel.run, NOTHING=4)
     assert seen_by(made)[0] == {"cepheus.kernel.loop", "cepheus.engine.columns.kernel"}
+    assert KernelCache(made).key != KernelCache(other).key
+
+
+def test_parts_of_one_module_are_told_apart() -> None:
+    from cepheus.kernel import loop
+
+    made, other = with_parts(loop._run, process=_step), with_parts(loop._run, process=_other_step)
+    assert made.__qualname__ != other.__qualname__
     assert KernelCache(made).key != KernelCache(other).key
 
 

@@ -7,7 +7,8 @@ from bisect import bisect_left
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cepheus.kernel.program import OPERATOR_CODES, ConstraintKind
+from cepheus.kernel.instructions import OPERATOR_CODES
+from cepheus.kernel.program import ConstraintKind
 from cepheus.plan.pattern.code import LoweredConstraint, float_bits
 from cepheus.plan.pattern.content_index import WORTH_AN_INDEX, Indexes, Listener, index_listeners
 from cepheus.rules.evaluate import compare

@@ -1,4 +1,7 @@
-"""Functions and an aggregate that are added to the language, as the documentation tells, and to no engine."""
+"""Functions and an aggregate that are added to the language, as the documentation tells: each function is one record.
+
+Those of ``COMPILED`` say in their records how engines run them, those of ``SCRATCH`` do not.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import pytest
 from cepheus.core.event import Event
 from cepheus.core.values import Value, ValueType, representable
 from cepheus.rules import aggregates
-from cepheus.rules.functions import AGGREGATES, FUNCTIONS, Function, Kind
+from cepheus.rules.functions import AGGREGATES, FUNCTIONS, Compiled, Function, Kind, TextTable
 
 NUMBER, STRING, SAME = (Kind.NUMBER,), (Kind.STRING,), (Kind.SAME, Kind.SAME)
 SCRATCH = (
@@ -21,6 +24,44 @@ SCRATCH = (
     Function("turned", STRING, ValueType.STRING, lambda text: text[::-1], "the other way round"),
     Function("either", SAME, None, lambda one, other: other if one is None else one, "one of the two"),
 )
+
+
+def _clamped(number: float, low: float, high: float) -> float | None:
+    return None if low > high else low if number < low else high if number > high else number
+
+
+def _worded(number: float) -> float:
+    return float(f"{number:.3e}")
+
+
+COMPILED = (
+    Function("clamp", NUMBER * 3, None, _clamped, "the number, no further than two bounds", lowering=Compiled()),
+    Function("inverse", NUMBER, ValueType.FLOAT, lambda number: 1 / number, "undefined at zero", lowering=Compiled()),
+    Function("is_even", NUMBER, ValueType.BOOL, lambda n: n % 2 == 0, "whether it is even", lowering=Compiled()),
+    Function("quarter", (Kind.TIMESTAMP,), ValueType.INT, lambda at: at // 7_889_400_000_000, "", lowering=Compiled()),
+    Function(
+        "moved",
+        (Kind.TIMESTAMP, Kind.NUMBER),
+        ValueType.FLOAT,
+        lambda at, n: at + n,
+        "in a double",
+        lowering=Compiled(),
+    ),
+    Function("vowels", STRING, ValueType.INT, lambda s: sum(c in "aeiou" for c in s), "how many", lowering=TextTable()),
+    Function(
+        "left",
+        (Kind.STRING, Kind.NUMBER),
+        ValueType.STRING,
+        lambda text, count: text[:count],
+        "the first characters",
+        lowering=TextTable(),
+    ),
+)
+"""Functions whose records say how compiled engines run them."""
+
+BEYOND_NUMBA = Function("worded", NUMBER, ValueType.FLOAT, _worded, "to four digits", lowering=Compiled())
+"""A function whose record says that it is compiled, which cannot be done."""
+
 DECLARED = "event A(x: double, s: string, o: double?) event B(x: double)\n"
 RULES = {
     "cube": "define R(y: double) from A(cube(x) > 8) where y = cube(A.x)",
@@ -52,7 +93,7 @@ def with_range(function: str, values: Sequence[Any]) -> Value | None:
 
 def register(monkeypatch: pytest.MonkeyPatch) -> None:
     """Add them until the end of a test."""
-    for function in SCRATCH:
+    for function in (*SCRATCH, *COMPILED, BEYOND_NUMBA):
         monkeypatch.setitem(FUNCTIONS, function.name, function)
     monkeypatch.setitem(AGGREGATES, "range", "Range")
     for module in [module for name, module in sys.modules.items() if name.startswith("cepheus.")]:

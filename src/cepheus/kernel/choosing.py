@@ -35,7 +35,7 @@ class Choosing(NamedTuple):
 def choosing_by(
     fitting: Callable[[int, int, int, int], Any], nothing: bool | float, compiled: Compile, counting: Counting
 ) -> Choosing:
-    """Give the functions of a kernel: compiled with what it takes an entry to be worth, and what is nothing.
+    """Make the functions of a kernel: compiled with what it takes an entry to be worth, and what is nothing.
 
     ``counting`` counts simultaneous events by the same worth.
     """

@@ -55,11 +55,15 @@ def _compiled(function: F, *, inlined: bool) -> F:
 
 
 @cache
-def entry_point(function: Callable[..., int]) -> Any:
-    """Compile a function of words so that it can be called by its address; whoever keeps that must keep the result."""
+def entry_point(function: Callable[..., int], *, keep: bool = True) -> Any:
+    """Compile a function of words so that it can be called by its address; whoever keeps that must keep the result.
+
+    What sees code from outside this package must not be kept on disk: nothing tells when that code changes.
+    """
     words = len(signature(function).parameters)
     callback: Any = CFunc(function, ((types.int64,) * words, types.int64), locals={}, options={})
-    callback._cache = KernelCache(function)
+    if keep:
+        callback._cache = KernelCache(function)
     callback.compile()
     return callback
 
@@ -77,13 +81,17 @@ def seen_by(function: object) -> tuple[frozenset[str], tuple[str, ...]]:
     modules = {str(getattr(function, "__module__", ""))}
     others: list[str] = []
     for name, part in getattr(function, PARTS, {}).items():
+        others.append(f"{name}={part_name(part)}")
         if callable(part):
             inner_modules, inner = seen_by(part)
             modules |= inner_modules
             others += inner
-        else:
-            others.append(f"{name}={part!r}")
     return frozenset(modules), tuple(others)
+
+
+def part_name(part: object) -> str:
+    """What tells a part from all others: where a function is written and its name there, or a value as it is."""
+    return f"{part.__module__}.{getattr(part, '__qualname__', '')}" if callable(part) else repr(part)
 
 
 class KernelCache(NumbaCache):

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cepheus.kernel.addresses import Addresses, arrays_of
+from cepheus.kernel.functions import FUNCTION_ADDRESSES
+from cepheus.kernel.instructions import MAX_STACK
 from cepheus.kernel.memory import At, address
 from cepheus.kernel.output import Output
-from cepheus.kernel.program import MAX_POSITIONS, MAX_STACK, Program, Words
+from cepheus.kernel.program import MAX_POSITIONS, Program, Words
 from cepheus.kernel.state import FREE_LISTS, Cursor, EntryField, LaneState, MarkField, TypeState
 from cepheus.kernel.strings import StringTable
 from cepheus.kernel.sums import LIMBS
@@ -93,6 +95,7 @@ class Context(Addresses[At]):
 
     def __init__(self) -> None:
         super().__init__(At)
+        self.point(At.FUNCTIONS, FUNCTION_ADDRESSES.rows)
         self._given: Input | None = None
         self._given_digests: Words | None = None
 

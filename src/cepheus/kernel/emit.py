@@ -57,13 +57,13 @@ _OUTPUT_BYTES = OutputField.row_bytes()
 
 @inlined
 def rule_at(context: int, rule_number: int) -> int:
-    """Give the address of a rule's row."""
+    """The address of a rule's row."""
     return fixed(context, At.RULES) + _RULE_BYTES * rule_number
 
 
 @inlined
 def _room(context: int, rule_number: int, events_before: int, count: int) -> int:
-    """Tell whether so many events more may be written for the current event: DONE, or what is in the way."""
+    """Whether so many events more may be written for the current event: DONE, or what is in the way."""
     events = peek(context, At.FOUND_EVENTS) + count
     if events - events_before > fixed(context, At.LIMIT):
         poke(context, At.CULPRIT, rule_number)
@@ -242,7 +242,7 @@ def enqueue(context: int) -> int:
 
 @inlined
 def _digest(fields: int, event: int, parts: int, seed: int, texts: int) -> int:
-    """Give the digest that names a composite event of the output; ``texts`` is the address of the texts' digests."""
+    """The digest that names a composite event of the output; ``texts`` is the address of the texts' digests."""
     digest = np.uint64(seed)
     for k in range(parts):
         part = peek(fixed(fields, OUTPUT_HEADER + k), event)

@@ -20,7 +20,7 @@ _LISTENER_BYTES = ListenerField.row_bytes()
 
 @compiled
 def _place(context: int, index: int) -> tuple[int, bool]:
-    """Give how many endpoints lie below the current event's value, and whether the next one equals it."""
+    """How many endpoints lie below the current event's value, and whether the next one equals it."""
     begin, end = fixed(index, IndexField.POINTS), fixed(index, IndexField.POINTS_END)
     low, high = begin, end
     if fixed(index, IndexField.IS_FLOAT):

@@ -35,7 +35,7 @@ _ENTRY_BYTES = 8 * ENTRY_WORDS
 
 @inlined
 def before(time: int, duration: int) -> int:
-    """Give ``time - duration``, or the beginning of time where that does not fit."""
+    """``time - duration``, or the beginning of time where that does not fit."""
     return _INT_MIN if time < _INT_MIN + duration else time - duration
 
 
@@ -50,61 +50,61 @@ def mix(digest: np.uint64, stirred: int) -> np.uint64:
 
 @inlined
 def entry_at(context: int, at: int) -> int:
-    """Give the address of an entry."""
+    """The address of an entry."""
     return fixed(context, At.ENTRIES) + _ENTRY_BYTES * at
 
 
 @inlined
 def value_at(context: int, at: int) -> int:
-    """Give the address of the value of an entry."""
+    """The address of the value of an entry."""
     return fixed(context, At.VALUES) + 8 * at
 
 
 @inlined
 def entry_time(context: int, at: int) -> int:
-    """Give the time of an entry."""
+    """The time of an entry."""
     return peek(entry_at(context, at), EntryField.TIME)
 
 
 @inlined
 def entry_row(context: int, at: int) -> int:
-    """Give the row of an entry."""
+    """The row of an entry."""
     return peek(entry_at(context, at), EntryField.ROW)
 
 
 @inlined
 def lane_at(context: int, lane: int) -> int:
-    """Give the address of a lane."""
+    """The address of a lane."""
     return fixed(context, At.LANES) + _LANE_BYTES * lane
 
 
 @inlined
 def last_place(lane: int) -> int:
-    """Give the place of the row of the latest event of the lane at an address."""
+    """The place of the row of the latest event of the lane at an address."""
     return peek(lane, LaneState.LAST_PLACE) >> 1
 
 
 @inlined
 def column_at(context: int, column: int) -> int:
-    """Give the address of a column's row."""
+    """The address of a column's row."""
     return fixed(context, At.COLUMNS) + _COLUMN_BYTES * column
 
 
 @inlined
 def type_at(context: int, kind: int) -> int:
-    """Give the address of a type's row."""
+    """The address of a type's row."""
     return fixed(context, At.TYPES) + _TYPE_BYTES * kind
 
 
 @inlined
 def type_state_at(context: int, kind: int) -> int:
-    """Give the address of a type's state."""
+    """The address of a type's state."""
     return fixed(context, At.TYPE_STATE) + _TYPE_STATE_BYTES * kind
 
 
 @inlined
 def _hash(column: int, key: int, count: int) -> int:
-    """Give the hash of a key, the words at an address, within a column."""
+    """The hash of a key, the words at an address, within a column."""
     digest = np.uint64(column)
     for k in range(count):
         digest = (digest ^ np.uint64(peek(key, k))) * np.uint64(0x9E3779B97F4A7C15)
@@ -114,14 +114,14 @@ def _hash(column: int, key: int, count: int) -> int:
 
 @inlined
 def find_lane(context: int, column: int, key: int) -> int:
-    """Give the lane of a key, the words at an address, in a column; -1 if there is none."""
+    """Find the lane of a key, the words at an address, in a column; -1 if there is none."""
     count = fixed(column_at(context, column), ColumnField.KEYS)
     return word(context, At.COLUMN_LANE, column) if count == 0 else find_keyed_lane(context, column, key, count)
 
 
 @inlined
 def find_keyed_lane(context: int, column: int, key: int, count: int) -> int:
-    """Give the lane of a key of so many words in a column; -1 if there is none."""
+    """Find the lane of a key of so many words in a column; -1 if there is none."""
     hashed = _hash(column, key, count)
     mask = fixed(context, At.HASH_SIZE) - 1
     at = hashed & mask
@@ -241,7 +241,7 @@ def _new_lane(context: int, column: int, key: int) -> int:
 
 @inlined
 def reserve_lane(context: int, column: int, key: int, now: int) -> int:
-    """Give the lane of a key with room for one more entry, made if need be; minus a status if space must grow."""
+    """Find the lane of a key with room for one more entry, made if need be; minus a status if space must grow."""
     lane = find_lane(context, column, key)
     if lane < 0:
         return _new_lane(context, column, key)
@@ -278,7 +278,7 @@ def _grow_lane(context: int, lane: int) -> bool:
 
 @inlined
 def place_row(context: int, kind: int, now: int) -> int:
-    """Give the place in the store where the next row of a type goes; -1 if the store must grow first.
+    """The place in the store where the next row of a type goes; -1 if the store must grow first.
 
     The row does not count before ``append_row``. A type that nothing stores has its only row at the beginning.
     """
@@ -369,7 +369,7 @@ def append_entry(context: int, lane: int, base: int, time: int, row_number: int)
 
 @inlined
 def first_not_before(context: int, lane: int, time: int) -> int:
-    """Give the first entry of a lane whose time is not before ``time``."""
+    """Find the first entry of a lane whose time is not before ``time``."""
     row = lane_at(context, lane)
     low, high = peek(row, LaneState.FIRST), peek(row, LaneState.NEXT)
     if low < high and peek(row, LaneState.LAST_TIME) < time:
@@ -379,7 +379,7 @@ def first_not_before(context: int, lane: int, time: int) -> int:
 
 @inlined
 def end_before(context: int, lane: int, time: int) -> int:
-    """Give the first entry of a lane not before ``time``, looked for from the end, which as a rule is near."""
+    """Find the first entry of a lane not before ``time``, looked for from the end, which as a rule is near."""
     row = lane_at(context, lane)
     low, high = peek(row, LaneState.FIRST), peek(row, LaneState.NEXT)
     if low == high or peek(row, LaneState.LAST_TIME) < time:
@@ -395,7 +395,7 @@ def end_before(context: int, lane: int, time: int) -> int:
 
 @inlined
 def _search(context: int, row: int, time: int, low: int, high: int) -> int:
-    """Give the first entry from ``low`` on whose time is not before ``time``; ``high`` if there is none before it."""
+    """Find the first entry from ``low`` on whose time is not before ``time``; ``high`` if there is none before it."""
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
     while low < high:
         middle = (low + high) >> 1
@@ -408,7 +408,7 @@ def _search(context: int, row: int, time: int, low: int, high: int) -> int:
 
 @inlined
 def row_offset(context: int, kind: int, row_number: int) -> int:
-    """Give the place of a row in the store."""
+    """The place of a row in the store."""
     row = type_state_at(context, kind)
     return peek(row, TypeState.OFFSET) + (row_number & peek(row, TypeState.MASK)) * peek(row, TypeState.WIDTH)
 

@@ -21,7 +21,7 @@ Process = Callable[[int, int, int, int], int]
 
 
 def loop_over(process: Process) -> Callable[[int], int]:
-    """Give the loop of a kernel, compiled: it works on a context and gives the status it stopped with."""
+    """Make the loop of a kernel, compiled: it works on a context and gives the status it stopped with."""
     process_queue = compiled(with_parts(_process_queue, process=process))
     loop: Callable[[int], int] = compiled(with_parts(_run, process=process, _process_queue=process_queue))
     return loop

@@ -6,7 +6,9 @@ import math
 
 import numpy as np
 
+from cepheus.kernel.calls import call_1
 from cepheus.kernel.compiled import compiled, inlined
+from cepheus.kernel.instructions import DatePart, Op
 from cepheus.kernel.memory import (
     At,
     add_overflows,
@@ -22,7 +24,7 @@ from cepheus.kernel.memory import (
     whole,
     word,
 )
-from cepheus.kernel.program import UNFILLED, ConstraintField, ConstraintKind, Op
+from cepheus.kernel.program import UNFILLED, ConstraintField, ConstraintKind
 
 _INT_MIN = -(2**63)
 _CONSTRAINT_BYTES = ConstraintField.row_bytes()
@@ -65,18 +67,18 @@ def compare_floats(operator: int, left: float, right: float) -> bool:
 
 @compiled
 def calendar(part: int, time: int) -> tuple[int, bool]:
-    """Give a part of a time's UTC date; the second result tells whether the calendar reaches that far."""
+    """A part of a time's UTC date, and whether the calendar reaches that far."""
     if time < _YEAR_1 or time >= _YEAR_10000:
         return 0, False
     days = time // _DAY
     microseconds = time - days * _DAY
-    if part == 4:
+    if part == DatePart.HOUR:
         return microseconds // 3_600_000_000, True
-    if part == 5:
+    if part == DatePart.MINUTE:
         return microseconds // 60_000_000 % 60, True
-    if part == 6:
+    if part == DatePart.SECOND:
         return microseconds // 1_000_000 % 60, True
-    if part == 3:
+    if part == DatePart.WEEKDAY:
         return (days + 3) % 7 + 1, True
     # civil date from a count of days, in eras of 400 years that begin in March
     shifted = days + 719468
@@ -86,9 +88,9 @@ def calendar(part: int, time: int) -> tuple[int, bool]:
     day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
     shifted_month = (5 * day_of_year + 2) // 153
     month = shifted_month + 3 if shifted_month < 10 else shifted_month - 9
-    if part == 0:
+    if part == DatePart.YEAR:
         return year_of_era + era * 400 + (1 if month <= 2 else 0), True
-    if part == 1:
+    if part == DatePart.MONTH:
         return month, True
     return day_of_year - (153 * shifted_month + 2) // 5 + 1, True
 
@@ -141,6 +143,14 @@ def compute(context: int, start: int) -> bool:
                 part, reached = calendar(a, peek(stack, top))
                 poke(stack, top, part)
                 poke(defined, top, reached)
+        elif op == Op.CALL:
+            top -= b - 1
+            known = 1
+            for k in range(b):
+                known &= peek(defined, top + k)
+            if known:
+                known = call_1(word(context, At.FUNCTIONS, a), stack + 8 * top)
+            poke(defined, top, known)
         elif op == Op.ABS_INT or op == Op.ABS_FLOAT or (op >= Op.FLOOR and op <= Op.SQRT):
             if peek(defined, top):
                 _unary(op, stack, defined, top)
@@ -233,7 +243,7 @@ def _floats(op: int, left: float, right: float) -> float:
 
 @inlined
 def holds(context: int, at: int) -> bool:
-    """Tell whether one constraint holds for the events bound so far."""
+    """Whether one constraint holds for the events bound so far."""
     row = fixed(context, At.CONSTRAINTS) + _CONSTRAINT_BYTES * at
     kind = fixed(row, ConstraintField.KIND)
     if kind == ConstraintKind.CODE:
@@ -252,7 +262,7 @@ def holds(context: int, at: int) -> bool:
 
 @inlined
 def all_hold(context: int, start: int, end: int) -> bool:
-    """Tell whether all constraints of a range hold."""
+    """Whether all constraints of a range hold."""
     for at in range(start, end):
         if not holds(context, at):
             return False

@@ -19,6 +19,7 @@ from cepheus.core.time import MIN_TIME
 from cepheus.kernel.checked import CHECKED, remember
 from cepheus.kernel.compiled import inlined
 from cepheus.kernel.guard import guard
+from cepheus.kernel.instructions import FunctionField
 from cepheus.kernel.program import (
     ColumnField,
     ConstraintField,
@@ -184,6 +185,7 @@ class At(Fields):
     RECORD_WIDTH = cell(0)
     TABLES = words_at()
     TABLE_WIDTH = cell(0)
+    FUNCTIONS = rows_of(FunctionField)  # those of expressions that are compiled by themselves
     MEMORY = cell(0)  # the address of a table of its own that an engine may have
     # the state
     STORE = words_at()

@@ -33,7 +33,6 @@ Floats = NDArray[np.float64]
 SLOT_ID, SLOT_TIME, SLOT_START, HEADER = 0, 1, 2, 3
 MAX_POSITIONS = 60
 MAX_KEYS = 4
-MAX_STACK = 64
 MOST_COMPARED = 1000
 """So many simultaneous events are looked at for one count: a million events of one time must not cost its square."""
 
@@ -273,44 +272,6 @@ class SpanField(Fields):
     BEGIN = cell()
     END = cell()
 
-
-class Op(IntEnum):
-    """Instructions of the expression machine, which works on a stack of 64-bit words with undefined marks."""
-
-    END = 0
-    SLOT = 1
-    OPTIONAL_SLOT = 2
-    CONSTANT = 3
-    RESULT = 4
-    TO_FLOAT = 5
-    ADD_INT = 6
-    SUB_INT = 7
-    MUL_INT = 8
-    ADD_FLOAT = 9
-    SUB_FLOAT = 10
-    MUL_FLOAT = 11
-    DIV_FLOAT = 12
-    COMPARE_INT = 13
-    COMPARE_FLOAT = 14
-    ABS_INT = 15
-    ABS_FLOAT = 16
-    MIN_INT = 17
-    MAX_INT = 18
-    MIN_FLOAT = 19
-    MAX_FLOAT = 20
-    FLOOR = 21
-    CEIL = 22
-    ROUND = 23
-    SQRT = 24
-    MOD_INT = 25
-    MOD_FLOAT = 26
-    TABLE = 27
-    JUMP_IF_DEFINED = 28
-    CALENDAR = 29
-
-
-OPERATOR_CODES = {"=": 0, "!=": 1, "<": 2, "<=": 3, ">": 4, ">=": 5}
-CALENDAR_PARTS = {"year": 0, "month": 1, "day": 2, "weekday": 3, "hour": 4, "minute": 5, "second": 6}
 
 UNDEFINED_ENTRY = -(2**63)
 """In a table of a string function: the function is undefined for that string."""

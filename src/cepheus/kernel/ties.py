@@ -34,7 +34,7 @@ class Counting(NamedTuple):
 
 
 def counting_by(fitting: Callable[[int, int, int, int], Any], nothing: bool | float, compiled: Compile) -> Counting:
-    """Give the functions of a kernel: compiled with what it takes an entry to be worth, and what is nothing."""
+    """Make the functions of a kernel: compiled with what it takes an entry to be worth, and what is nothing."""
     functions = (_pass_over, _seek_rival)
     return Counting(*(compiled(with_parts(each, fitting=fitting, NOTHING=nothing)) for each in functions))
 
@@ -42,7 +42,7 @@ def counting_by(fitting: Callable[[int, int, int, int], Any], nothing: bool | fl
 def member_choice_by(
     fitting: Callable[[int, int, int, int], Any], nothing: bool | float, compiled: Compile
 ) -> Callable[[int, int, int, int, int], None]:
-    """Give ``_seek_rival_member`` of a kernel, compiled with what it takes a member to be worth."""
+    """Make ``_seek_rival_member`` of a kernel, compiled with what it takes a member to be worth."""
     made: Callable[[int, int, int, int, int], None]
     made = compiled(with_parts(_seek_rival_member, fitting=fitting, NOTHING=nothing))
     return made
@@ -98,7 +98,7 @@ def note_passed_over(context: int, count: int) -> None:
 
 @inlined
 def is_at(context: int, row: int, entry: int, time: int) -> bool:
-    """Tell whether the lane at an address has an entry of that number, and it is of that time."""
+    """Whether the lane at an address has an entry of that number, and it is of that time."""
     if entry < peek(row, LaneState.FIRST) or entry >= peek(row, LaneState.NEXT):
         return False
     return entry_time(context, peek(row, LaneState.OFFSET) + (entry & peek(row, LaneState.MASK))) == time
@@ -123,7 +123,7 @@ def pass_over_plainly(context: int, lane: int, kind: int, reference: int, entry:
 
 @inlined
 def _is_reference(context: int, step: int, base: int) -> bool:
-    """Tell whether the row at ``base`` is that of an event which a step's window or interval refers to."""
+    """Whether the row at ``base`` is that of an event which a step's window or interval refers to."""
     other = fixed(step, StepField.OTHER_REFERENCE)
     if other >= 0 and base == word(context, At.BOUND, other):
         return True
@@ -201,6 +201,6 @@ def _seek_rival_member(context: int, step: int, lane: int, begin: int, end: int)
 
 @inlined
 def first_at(context: int, lane: int, time: int) -> int:
-    """Give the first entry of a lane that has exactly a time; -1 if there is none."""
+    """Find the first entry of a lane that has exactly a time; -1 if there is none."""
     entry = first_not_before(context, lane, time)
     return entry if is_at(context, lane_at(context, lane), entry, time) else -1

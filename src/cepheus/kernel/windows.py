@@ -35,7 +35,7 @@ _MINUS_ZERO = -(2**63)  # the bits of -0.0 as an integer
 
 @inlined
 def key_part(column: int, part: int, value: int) -> int:
-    """Give a part of a key so that equal values have equal words: minus zero, a float, equals zero."""
+    """A part of a key so that equal values have equal words: minus zero, a float, equals zero."""
     return 0 if value == _MINUS_ZERO and (fixed(column, ColumnField.FLOAT_KEYS) >> part) & 1 else value
 
 
@@ -56,7 +56,7 @@ def lane_of(context: int, step: int) -> int:
 
 @inlined
 def reference_time(context: int, step: int) -> int:
-    """Give the time of the event that a window refers to."""
+    """The time of the event that a window refers to."""
     return word(context, At.STORE, word(context, At.BOUND, fixed(step, StepField.REFERENCE)) + SLOT_TIME)
 
 
@@ -93,7 +93,7 @@ def bind_latest(context: int, lane: int, kind: int, reference: int, window: int,
 
 @inlined
 def scope(context: int, step: int) -> tuple[int, int]:
-    """Give the times that an aggregate or an absence looks at: from the first, up to and without the second."""
+    """The times that an aggregate or an absence looks at: from the first, up to and without the second."""
     until = reference_time(context, step)
     other = fixed(step, StepField.OTHER_REFERENCE)
     if other < 0:
@@ -104,13 +104,13 @@ def scope(context: int, step: int) -> tuple[int, int]:
 
 @inlined
 def fitting(context: int, step: int, _place: int, row_number: int) -> bool:
-    """Tell whether the event of an entry satisfies what a step asks, and bind it."""
+    """Bind the event of an entry; return whether it satisfies what a step asks."""
     return candidate(context, step, row_number)
 
 
 @inlined
 def _counts_as_member(context: int, step: int, _place: int, row_number: int) -> bool:
-    """Tell whether the event of an entry is one that an aggregate is made of: one with a value."""
+    """Whether the event of an entry is one that an aggregate is made of: one with a value."""
     if not candidate(context, step, row_number):
         return False
     if fixed(step, StepField.VALUE_SLOT) >= 0 or fixed(step, StepField.VALUE_KIND) == ValueKind.NONE:
@@ -158,7 +158,7 @@ def compute_aggregate(context: int, step: int) -> None:
 
 @inlined
 def occurred(context: int, step: int) -> bool:
-    """Tell whether an event that must be absent is there."""
+    """Whether an event that must be absent is there."""
     lane = lane_of(context, step)
     if lane < 0:
         return False

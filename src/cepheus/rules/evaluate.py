@@ -37,10 +37,10 @@ class Situation(Protocol):
     """The events and computed values that an expression is evaluated in."""
 
     def attribute(self, event: str | None, name: str) -> Value | None:
-        """Give an attribute of the event of that name; None is the event under test."""
+        """Read an attribute of the event of that name; None is the event under test."""
 
     def computed(self, name: str) -> Value | None:
-        """Give the value that an aggregate was computed to."""
+        """The value that an aggregate was computed to."""
 
 
 Evaluator = Callable[[Situation], Value | None]

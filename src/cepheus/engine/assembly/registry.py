@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _ENGINES: dict[str, tuple[str, str]] = {
     "columns": ("cepheus.engine.columns.engine", "ColumnsEngine"),
     "automata": ("cepheus.engine.automata.engine", "AutomataEngine"),
+    "matching": ("cepheus.engine.matching.engine", "MatchingEngine"),
     "reference": ("cepheus.engine.reference.engine", "ReferenceEngine"),
 }
 """The module and class of every engine, the fastest first."""
@@ -31,7 +32,7 @@ _INTERVAL_ENGINES: dict[str, tuple[str, str]] = {
 }
 """The module and class of every engine of interval rules, the fastest first; the last one is their reference."""
 
-_ONLY_BY_NAME = ("automata",)
+_ONLY_BY_NAME = ("automata", "matching")
 """Engines that ``auto`` passes over: what they can run, a faster one can."""
 
 _IN_THREADS = "columns"

@@ -1,12 +1,12 @@
 """The automata engine: rules as sequence models, events advancing their instances, one compiled loop.
 
-Rows of events, expressions, negations, aggregates and composite events are as in the columns engine, from which this
-one inherits whatever surrounds the kernel.
+Rows of events, expressions, negations, aggregates and composite events are those of all lowered rules. The engine adds
+the instances of sequences: their room, their numbers when rules come and go, their part of a snapshot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -15,37 +15,91 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.errors import LimitError
 from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.core.time import MAX_TIME
-from cepheus.engine.automata.growth import (
-    MAX_POOL_WORDS,
-    drop_states,
-    grow_instances,
-    renumber,
-    too_many_instances,
-)
-from cepheus.engine.automata.instances import sweep_instances
+from cepheus.engine.automata.instances import find_again, sweep_instances
 from cepheus.engine.automata.kernel import put_back, run
 from cepheus.engine.automata.model import AutomatonModel, automaton_model
-from cepheus.engine.automata.snapshot import (
-    SavedInstances,
-    fits,
-    read_instances,
-    saved_instances,
-    write_instances,
-)
+from cepheus.engine.automata.snapshot import SavedInstances, fits, read_instances, saved_instances, write_instances
 from cepheus.engine.automata.state import In, InstanceLane, Instances, InstanceTable, Shortage
-from cepheus.engine.automata.tables import flatten_automata
+from cepheus.engine.automata.tables import Tables, flatten_automata
 from cepheus.engine.base.snapshot import restoring, wrong_content
 from cepheus.engine.base.ties import TieCounts
-from cepheus.engine.columns.engine import ColumnsEngine
+from cepheus.engine.lowered.engine import Flattened, Kernel, LoweredEngine
 from cepheus.engine.lowered.snapshot import DeployedRule
-from cepheus.kernel.compiled import announce_compilation
 from cepheus.kernel.memory import At, address
-from cepheus.kernel.program import Program, Words
+from cepheus.kernel.process import replay
+from cepheus.kernel.program import Words
 from cepheus.kernel.state import Status
-from cepheus.kernel.strings import StringTable
+from cepheus.rules.model import Rule
+
+MAX_POOL_WORDS = 1 << 28
+"""How many 64-bit words all instances together may take before an engine stops with a LimitError."""
 
 
-class AutomataEngine(ColumnsEngine):
+def grow_instances(
+    shortage: Shortage, table: InstanceTable, instances: Instances, now: int, most: int, *, swept: bool
+) -> bool:
+    """Make more of what ran out; False if the instances already take as many words as they may at most.
+
+    Lanes are first freed of what has expired, unless they were ``swept`` for the same event before.
+    """
+    match shortage:
+        case Shortage.POOL_FULL:
+            if 2 * len(instances.pool) > most:
+                return False
+            instances.pool = _larger(instances.pool)
+        case Shortage.MADE_FULL:
+            instances.made = _larger(instances.made)
+        case Shortage.LANES_FULL:
+            if not swept:
+                sweep_instances(table.address, now)
+            if swept or 2 * table[In.LANE_COUNT] > len(instances.lanes):
+                instances.lanes = _larger(instances.lanes)
+                instances.hash = np.full(2 * len(instances.hash), -1, np.int64)
+                table.use_instances(instances)
+                find_again(table.address)
+    table.use_instances(instances)
+    return True
+
+
+def _larger(array: Words) -> Words:
+    grown = np.zeros((2 * len(array), *array.shape[1:]), array.dtype)
+    grown[: len(array)] = array
+    return grown
+
+
+def renumber(table: InstanceTable, instances: Instances, old: Mapping[str, range], tables: Tables) -> None:
+    """Give the instances the numbers that their states have in new tables; ``old`` are those of each rule so far."""
+    numbers = np.full(max((states.stop for states in old.values()), default=0) + 1, -1, np.int64)
+    for name, states in old.items():
+        first = tables.first_state[name]
+        numbers[states.start : states.stop] = np.arange(first, first + len(states))
+    lanes = instances.lanes[: table[In.LANE_COUNT]]
+    lanes[:, InstanceLane.STATE] = numbers[lanes[:, InstanceLane.STATE]]
+    instances.state_lane = np.full(len(tables.states) + 1, -1, np.int64)
+    table.use_instances(instances)
+    find_again(table.address)
+
+
+def drop_states(table: InstanceTable, instances: Instances, states: range, now: int) -> None:
+    """Drop all instances of some states, and whatever has expired."""
+    lanes = instances.lanes[: table[In.LANE_COUNT]]
+    gone = (lanes[:, InstanceLane.STATE] >= states.start) & (lanes[:, InstanceLane.STATE] < states.stop)
+    lanes[gone, InstanceLane.STATE] = -1
+    instances.state_lane[states.start : states.stop] = -1
+    sweep_instances(table.address, now)
+
+
+def too_many_instances(rule: Rule) -> LimitError:
+    """The error for a rule whose sequences have filled all room there is for instances."""
+    return LimitError.of(
+        "too-many-instances",
+        f"no room is left for the event sequences that rule '{rule.name}' has begun but not completed",
+        span=rule.span,
+        hint="narrow its windows, choose last instead of each, or choose the engine columns, which keeps none",
+    )
+
+
+class AutomataEngine(LoweredEngine):
     """Runs all rules as automata whose instances advance with every event.
 
     ``limit`` is the number of composite events that one event may make, ``room`` the number of 64-bit words that all
@@ -53,13 +107,13 @@ class AutomataEngine(ColumnsEngine):
     """
 
     name: ClassVar[str] = "automata"
+    kernel: ClassVar[Kernel] = Kernel(run, replay)
 
     def __init__(self, limit: int = DEFAULT_LIMIT, room: int = MAX_POOL_WORDS) -> None:
         self._room = room
         super().__init__(limit)
 
-    def _begin(self, strings: StringTable) -> None:
-        super()._begin(strings)
+    def _begin_own(self) -> None:
         self._models: dict[str, AutomatonModel] = {}
         self._tables = flatten_automata(self._lowering, {})[1]
         self._instances = Instances()
@@ -96,8 +150,7 @@ class AutomataEngine(ColumnsEngine):
         del self._models[name]
         drop_states(self._table, self._instances, self._states.pop(name), self._context[At.TIME])
 
-    def _flatten(self) -> Program:
-        announce_compilation(run)
+    def _flatten(self) -> Flattened:
         program, tables = flatten_automata(self._lowering, self._models)
         self._tables = tables  # keeps alive what the table of addresses points at
         self._table.use_tables(tables, self._lowering.column_count)
@@ -105,9 +158,9 @@ class AutomataEngine(ColumnsEngine):
         for name, model in self._models.items():
             first = tables.first_state[name]
             self._states[name] = range(first, first + sum(len(sequence.states) for sequence in model.sequences))
-        return program
+        return Flattened(program)
 
-    def _kernel(self) -> int:
+    def _run_kernel(self) -> int:
         """Run the kernel, with more room for instances as it is needed."""
         swept_at = None
         while True:
@@ -136,13 +189,13 @@ class AutomataEngine(ColumnsEngine):
         return found
 
     def snapshot(self) -> bytes:
-        """Give the rules, the stored events and the sequence instances."""
+        """The rules, the stored events and the sequence instances, as bytes."""
         events = super().snapshot()
         sweep_instances(self._table.address, self._context[At.TIME])
         return write_instances(self.name, events, saved_instances(self._table, self._instances, self._states))
 
     def _born(self) -> Words:
-        """Give the first row that each column may hold; entrances, numbered after the columns, are for new events."""
+        """The first row that each column may hold; entrances, numbered after the columns, are for new events."""
         never = np.full(len(self._tables.entrances), MAX_TIME, np.int64)
         return np.concatenate([super()._born()[: self._lowering.column_count], never])
 

@@ -25,26 +25,26 @@ _NONE = -1
 
 @inlined
 def lane_at(memory: int, lane: int) -> int:
-    """Give the address of a lane."""
+    """The address of a lane."""
     return fixed(memory, In.LANES) + _LANE_BYTES * lane
 
 
 @inlined
 def state_at(memory: int, state: int) -> int:
-    """Give the address of a state's row."""
+    """The address of a state's row."""
     return fixed(memory, In.STATES) + _STATE_BYTES * state
 
 
 @inlined
 def instance_at(memory: int, lane: int, entry: int) -> int:
-    """Give the address of an instance of the lane at an address."""
+    """The address of an instance of the lane at an address."""
     ring = peek(lane, InstanceLane.OFFSET) + (entry & peek(lane, InstanceLane.MASK)) * peek(lane, InstanceLane.STRIDE)
     return fixed(memory, In.POOL) + 8 * ring
 
 
 @inlined
 def _plain_zero(value: int, is_float: int) -> int:
-    """Give a part of a key so that equal values have equal words: minus zero, a float, equals zero."""
+    """A part of a key so that equal values have equal words: minus zero, a float, equals zero."""
     return 0 if is_float != 0 and value == _MINUS_ZERO else value
 
 
@@ -73,7 +73,7 @@ def key_of_event(context: int, memory: int, state: int, base: int) -> int:
 
 @compiled
 def _hash(state: int, key: int, count: int) -> int:
-    """Give the hash of a key, the words at an address, within a state."""
+    """The hash of a key, the words at an address, within a state."""
     digest = np.uint64(state)
     for part in range(count):
         digest = mix(digest, peek(key, part))
@@ -82,7 +82,7 @@ def _hash(state: int, key: int, count: int) -> int:
 
 @inlined
 def find(memory: int, state: int, count: int) -> int:
-    """Give the lane of a state for the key that was written; -1 if there is none."""
+    """Find the lane of a state for the key that was written; -1 if there is none."""
     if count == 0:
         return word(memory, In.STATE_LANE, state)
     key = fixed(memory, In.KEY)
@@ -115,7 +115,7 @@ def drop_expired(memory: int, lane: int, window: int, now: int) -> None:
 
 @inlined
 def end_before(memory: int, lane: int, now: int) -> int:
-    """Give the end of the instances of the lane at an address whose latest event lies before ``now``."""
+    """The end of the instances of the lane at an address whose latest event lies before ``now``."""
     first, end = peek(lane, InstanceLane.FIRST), peek(lane, InstanceLane.NEXT)
     while end > first and peek(instance_at(memory, lane, end - 1), 0) >= now:
         end -= 1

@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from cepheus.kernel.program import MAX_KEYS, OPERATOR_CODES, ConstraintKind, Op, PolicyCode, StepKind
+from cepheus.kernel.instructions import OPERATOR_CODES, Op
+from cepheus.kernel.program import MAX_KEYS, ConstraintKind, PolicyCode, StepKind
 from cepheus.plan.pattern.code import LoweredConstraint
 from cepheus.plan.pattern.columns import Column
 from cepheus.plan.pattern.lowered import LoweredRule, LoweredStep
@@ -88,7 +89,7 @@ class AutomatonModel:
         return {step.position: step.type for step in self.rule.steps if step.kind is StepKind.CHOOSE}
 
     def state_types(self) -> list[tuple[int, ...]]:
-        """Give, for all states of the rule, sequence after sequence, the types of the events that have been seen."""
+        """For all states of the rule, sequence after sequence, the types of the events that have been seen."""
         types = self.types
         return [
             tuple(types[position] for position in sequence.path[:length])
@@ -161,7 +162,7 @@ class _Translation:
     def _transition(
         self, path: tuple[int, ...], length: int
     ) -> tuple[list[tuple[Key, LoweredConstraint]], tuple[LoweredConstraint, ...]]:
-        """Give what the event after the first ``length`` of a path makes checkable: keys, and all the rest."""
+        """What the event after the first ``length`` of a path makes checkable: keys, and all the rest."""
         following = (*path, TERMINATOR)[length]
         known = set(path[: length + 1]) | {following}
         keys: list[tuple[Key, LoweredConstraint]] = []
@@ -180,19 +181,19 @@ class _Translation:
         return keys, tuple(rest)
 
     def _settled_by_reference(self, step: LoweredStep) -> bool:
-        """Tell whether the event that a selection refers to decides it: nothing later or computed has a say."""
+        """Whether the event that a selection refers to decides it: nothing later or computed has a say."""
         own = {step.position, step.reference}
         return step.consumed[0] < 0 and all(positions_of(c) <= own for c in self._constraints[step.position])
 
     def _kept(self, step: LoweredStep, length: int, keys: list[LoweredConstraint]) -> int:
-        """Tell how many of the latest events with the same key any later event could choose; 0 if all."""
+        """How many of the latest events with the same key any later event could choose; 0 if all."""
         if step.policy is not PolicyCode.LAST or (length > 1 and step.count > 1) or step.consumed[0] >= 0:
             return 0
         plain = all(any(constraint is key for key in keys) for constraint in self._constraints[step.position])
         return step.count if plain else 0
 
     def _left_to_terminator(self, position: int, sequence: SequenceModel) -> tuple[LoweredConstraint, ...]:
-        """Give the constraints of a position that no transition has checked before the terminator comes."""
+        """The constraints of a position that no transition has checked before the terminator comes."""
         length = len(sequence.path)
         checked: list[LoweredConstraint] = []
         for before in range(1, length):
@@ -203,7 +204,7 @@ class _Translation:
 
 
 def positions_of(constraint: LoweredConstraint) -> set[int]:
-    """Give the positions that a constraint looks at, and -1 if it looks at the result of an aggregate."""
+    """The positions that a constraint looks at, and -1 if it looks at the result of an aggregate."""
     if constraint.kind in _CONSTANTS:
         return {constraint.position}
     if constraint.kind in _SLOTS:
@@ -213,7 +214,7 @@ def positions_of(constraint: LoweredConstraint) -> set[int]:
 
 
 def _equalities(step: LoweredStep, column: Column) -> list[LoweredConstraint]:
-    """Give the key of a step's column as the equalities that it stands for."""
+    """The key of a step's column as the equalities that it stands for."""
     return [
         LoweredConstraint(
             ConstraintKind.FLOAT_SLOT if (column.key.float_keys >> part) & 1 else ConstraintKind.INT_SLOT,
@@ -227,7 +228,7 @@ def _equalities(step: LoweredStep, column: Column) -> list[LoweredConstraint]:
 
 
 def _key(constraint: LoweredConstraint, path: tuple[int, ...], following: int) -> Key | None:
-    """Give an equality of an event of the path with the following event as a key, if the constraint is that."""
+    """An equality of an event of the path with the following event as a key, if the constraint is that."""
     if constraint.kind not in _SLOTS or constraint.operator != OPERATOR_CODES["="]:
         return None
     one, other = (constraint.position, constraint.slot), (constraint.other_position, constraint.other_slot)

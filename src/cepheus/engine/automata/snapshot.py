@@ -62,7 +62,7 @@ def read_instances(kind: str, data: bytes) -> tuple[bytes, list[SavedInstances]]
 
 
 def fits(saved: SavedInstances, model: AutomatonModel, rows: Words, now: int) -> bool:
-    """Tell whether instances are of a state that the rule has, and made of stored events up to now.
+    """Whether instances are of a state that the rule has, and made of stored events up to now.
 
     ``rows`` tells, by type, which events are stored.
     """

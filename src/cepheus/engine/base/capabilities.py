@@ -16,6 +16,7 @@ CAPABILITIES: Mapping[str, Mapping[Construct, str]] = MappingProxyType(
     {
         "columns": NOT_COMPILED,
         "automata": NOT_COMPILED,
+        "matching": MappingProxyType({Construct.UNCERTAIN_FORMS: "choose the engine auto"}),
         "reference": MappingProxyType({}),
     }
 )

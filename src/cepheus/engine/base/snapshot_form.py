@@ -15,6 +15,7 @@ cepheus.core.errors.RuleError: error[json]: $.x: -3 is not between 0 and 4611686
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import asdict
 from typing import Any, TypeVar
 
 import numpy as np
@@ -250,6 +251,11 @@ def event(found: object, path: str) -> Event:
     fields = _event(found, path)
     require(fields["start"] is None or fields["start"] <= fields["time"], path, "an event ends before it starts")
     return Event(**(fields | {"made_of": tuple(fields["made_of"])}))
+
+
+def event_to_json(event: Event) -> dict[str, Any]:
+    """Write an event, with its errors as texts."""
+    return asdict(event) | {"errors": {name: str(error) for name, error in event.errors.items()}}
 
 
 shape: Reader[tuple[int, ...]] = row(count, count)

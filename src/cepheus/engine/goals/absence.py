@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from cepheus.engine.goals.calls import call_3
 from cepheus.engine.goals.conditions import fits_loaded, hash_of_loaded
 from cepheus.engine.goals.machine import identical
 from cepheus.engine.goals.matches import load_pair, node_at, partners, same_variables, tag_of, value_of
 from cepheus.engine.goals.pairs import earliest_end, hash_in, make_pair, oldest_since
 from cepheus.engine.goals.steps import count_of, first_of, step_at
 from cepheus.engine.goals.store import NOWHERE, is_sought, newer_row, newest_row, older_row, row_at, state_at
+from cepheus.kernel.calls import call_3
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.memory import fixed, peek, table
 from cepheus.plan.interval.layout import ARENA_FULL, DONE, ROW_HEADER, At, Match, TableState

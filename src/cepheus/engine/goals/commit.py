@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cepheus.engine.goals.calls import call_2
 from cepheus.engine.goals.matches import node_at, partners
 from cepheus.engine.goals.pairs import hash_in
 from cepheus.engine.goals.steps import count_of, first_of, step_at, step_state
@@ -18,6 +17,7 @@ from cepheus.engine.goals.store import (
     table_at,
 )
 from cepheus.engine.goals.waiting import drop_equal, take_over, wait_with_hash, waiting_hash, waits_already
+from cepheus.kernel.calls import call_2
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.memory import fixed, peek, poke
 from cepheus.plan.interval.layout import (

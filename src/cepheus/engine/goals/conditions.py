@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from cepheus.engine.goals.calls import call_6
 from cepheus.engine.goals.machine import (
     as_float,
     ask,
@@ -21,6 +20,7 @@ from cepheus.engine.goals.machine import (
 )
 from cepheus.engine.goals.matches import copy_words, loaded_match, node_at, parts_of, tag_of, value_of
 from cepheus.engine.goals.store import NOWHERE, has_keys, is_sought, newer_row, oldest_row, row_at
+from cepheus.kernel.calls import call_6
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.lanes import before
 from cepheus.kernel.memory import fixed, peek, poke, poke_float, signed, table

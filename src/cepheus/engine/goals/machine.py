@@ -16,8 +16,9 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from cepheus.engine.goals.calls import call_2
+from cepheus.kernel.calls import call_1, call_2
 from cepheus.kernel.compiled import compiled, inlined
+from cepheus.kernel.instructions import FunctionField, Gives, Op
 from cepheus.kernel.machine import compare_floats, compare_ints
 from cepheus.kernel.memory import (
     add_overflows,
@@ -30,10 +31,10 @@ from cepheus.kernel.memory import (
     subtract_overflows,
 )
 from cepheus.plan.interval.layout import ANSWER_WORDS, AnswerField, At, Need, Tag
-from cepheus.plan.interval.program import Op
 
 _BOOL, _INT, _FLOAT, _STRING, _LIST = (int(tag) for tag in (Tag.BOOL, Tag.INT, Tag.FLOAT, Tag.STRING, Tag.LIST))
 _ANSWER_BYTES = 8 * ANSWER_WORDS
+_FUNCTION_BYTES = FunctionField.row_bytes()
 _TWO_TO_63 = 9223372036854775808.0
 
 
@@ -51,7 +52,7 @@ float_of: Callable[[int], float] = _bitcast(ir.DoubleType(), types.int64, types.
 """Read the bits of a word as a float."""
 
 bits_of: Callable[[float], int] = _bitcast(ir.IntType(64), types.float64, types.int64)
-"""Give the bits of a float as a word."""
+"""The bits of a float as a word."""
 
 
 @inlined
@@ -73,7 +74,7 @@ def stir_value(digest: np.uint64, tag: int, word: int) -> np.uint64:
 
 @compiled
 def same_value(left_tag: int, left: int, right_tag: int, right: int) -> bool:
-    """Tell whether two values are equal; an integer and a float are compared as floats."""
+    """Whether two values are equal; an integer and a float are compared as floats."""
     if left_tag == right_tag and left_tag != _FLOAT:
         return left == right
     if left_tag == _FLOAT and is_number(right_tag):
@@ -83,7 +84,7 @@ def same_value(left_tag: int, left: int, right_tag: int, right: int) -> bool:
 
 @compiled
 def order_exactly(left_tag: int, left: int, right_tag: int, right: int) -> int:
-    """Give the order of two numbers by their exact worth, which is the same for all orders of events: -1, 0 or 1.
+    """Order two numbers by their exact worth, which is the same for all orders of events: -1, 0 or 1.
 
     As floats, two different integers may both be equal to a third number.
     """
@@ -100,7 +101,7 @@ def order_exactly(left_tag: int, left: int, right_tag: int, right: int) -> int:
 
 @compiled
 def identical(left_tag: int, left: int, right_tag: int, right: int) -> bool:
-    """Tell whether two values are one and the same: 2 and 2.0 are, an integer and a float that rounds it are not."""
+    """Whether two values are one and the same: 2 and 2.0 are, an integer and a float that rounds it are not."""
     if left_tag == right_tag and left_tag != _FLOAT:
         return left == right
     both = is_number(left_tag) and is_number(right_tag)
@@ -109,13 +110,13 @@ def identical(left_tag: int, left: int, right_tag: int, right: int) -> bool:
 
 @inlined
 def is_number(tag: int) -> bool:
-    """Tell whether a value with that tag is a number."""
+    """Whether a value with that tag is a number."""
     return tag in (_INT, _FLOAT)
 
 
 @inlined
 def as_float(tag: int, word: int) -> float:
-    """Give a number as a float."""
+    """A number as a float."""
     return float_of(word) if tag == _FLOAT else float(word)
 
 
@@ -172,7 +173,7 @@ def compare_values(context: int, operator: int, left_tag: int, left: int, right_
 
 @compiled
 def _find_answer(context: int, function: int, packed: int, arguments: int, count: int) -> int:
-    """Give the address of the answer to a question, or of the empty place where it belongs."""
+    """Find the address of the answer to a question, or of the empty place where it belongs."""
     digest = stir(stir(np.uint64(function), packed), count)
     for k in range(count):
         digest = stir(digest, peek(arguments, k))
@@ -222,6 +223,33 @@ def place_answer(context: int, answer: int) -> None:
         poke(entry, k, peek(answer, k))
 
 
+@compiled
+def _call(context: int, function: int, count: int, stack: int, tags: int, base: int) -> None:
+    """Replace the arguments on the stack from ``base`` on by what a compiled function gives."""
+    row = fixed(context, At.FUNCTIONS) + _FUNCTION_BYTES * function
+    times, gives = fixed(row, FunctionField.TIMES), fixed(row, FunctionField.GIVES)
+    floating = fixed(row, FunctionField.OF_INTEGERS) == 0
+    for k in range(count):
+        tag = peek(tags, base + k)
+        is_time = (times >> k) & 1 != 0
+        if not is_number(tag) or (is_time and tag != _INT):
+            poke(tags, base, 0)
+            return
+        floating = floating or tag == _FLOAT
+    if floating:
+        for k in range(count):
+            if peek(tags, base + k) == _INT and (times >> k) & 1 == 0:
+                poke_float(stack, base + k, float(peek(stack, base + k)))
+    code = fixed(row, FunctionField.OF_FLOATS) if floating else fixed(row, FunctionField.OF_INTEGERS)
+    if call_1(code, stack + 8 * base) == 0:
+        poke(tags, base, 0)
+    elif gives == Gives.BOOL:
+        poke(tags, base, _BOOL)
+    else:
+        of_floats = gives == Gives.FLOAT or (gives == Gives.AS_ARGUMENTS and floating)
+        poke(tags, base, _FLOAT if of_floats else _INT)
+
+
 @inlined
 def compute(context: int, start: int) -> int:
     """Run the code from ``start``; the result is left at the bottom of the stack and its tag is given."""
@@ -248,6 +276,9 @@ def compute_behind(context: int, start: int) -> int:
             poke(stack, top, b)
             poke(tags, top, a)
         elif op == Op.CALL:
+            top -= b - 1
+            _call(context, a, b, stack, tags, top)
+        elif op == Op.ASK:
             top -= b - 1
             ask(context, a, b, stack, tags, top)
         elif op == Op.NOT:
@@ -276,5 +307,5 @@ def compute_behind(context: int, start: int) -> int:
 
 @inlined
 def test(context: int, start: int) -> bool:
-    """Tell whether a condition holds."""
+    """Whether a condition holds."""
     return compute(context, start) == _BOOL and peek(fixed(context, At.STACK), 0) != 0

@@ -16,6 +16,8 @@ from cepheus.engine.goals.pairs import unrestricted_step_behind
 from cepheus.engine.goals.restricting import restricting_step_behind
 from cepheus.engine.goals.store import NOWHERE, rebuild_buckets
 from cepheus.kernel.compiled import entry_point
+from cepheus.kernel.functions import FUNCTION_ADDRESSES
+from cepheus.kernel.instructions import MAX_STACK
 from cepheus.kernel.memory import address
 from cepheus.kernel.program import Words
 from cepheus.kernel.sums import LIMBS
@@ -23,7 +25,6 @@ from cepheus.plan.interval.flatten import FlatProgram
 from cepheus.plan.interval.layout import (
     ANSWER_WORDS,
     CONTEXT_SIZE,
-    MAX_STACK,
     AnswerField,
     At,
     Known,
@@ -63,6 +64,7 @@ class Memory:
         self._answers = 0
         for at, function in _SEAMS.items():
             self.words[at] = entry_point(function).address
+        self.use(At.FUNCTIONS, FUNCTION_ADDRESSES.rows)
         self.use(At.TABLE_STATE, _empty(len(TableState)))
         self.use(At.POOL, _empty(1 << 12))
         self._make_buckets(1 << 8)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cepheus.engine.goals.calls import call_3
 from cepheus.engine.goals.matches import (
     copy_words,
     end_of_pair,
@@ -30,6 +29,7 @@ from cepheus.engine.goals.store import (
     table_at,
 )
 from cepheus.engine.goals.waiting import waiting_hash, waits_already
+from cepheus.kernel.calls import call_3
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.lanes import before
 from cepheus.kernel.memory import fixed, peek, poke, table

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 from cepheus.engine.goals.absence import blocked
-from cepheus.engine.goals.calls import call_3
 from cepheus.engine.goals.conditions import solve
 from cepheus.engine.goals.machine import is_number, order_exactly
 from cepheus.engine.goals.matches import load_for_guard, load_pair, node_at, partners, tag_of, value_of
@@ -22,6 +21,7 @@ from cepheus.engine.goals.store import (
     table_at,
 )
 from cepheus.engine.goals.waiting import screen_of
+from cepheus.kernel.calls import call_3
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.lanes import before
 from cepheus.kernel.memory import fixed, peek, peek_float, poke

@@ -36,9 +36,10 @@ from cepheus.engine.goals.store import (
     take_row,
 )
 from cepheus.kernel.compiled import compiled, inlined
+from cepheus.kernel.instructions import Op
 from cepheus.kernel.memory import fixed, peek, poke, poke_float, signed, table
 from cepheus.plan.interval.layout import ROW_HEADER, At, Match, Row, TableState, Tag
-from cepheus.plan.interval.program import IndexCode, NodeField, Op, OutlivesCode, TableField
+from cepheus.plan.interval.program import IndexCode, NodeField, OutlivesCode, TableField
 
 _MATCH_BYTES = 8 * ROW_HEADER
 _INT, _FLOAT = int(Tag.INT), int(Tag.FLOAT)

@@ -16,10 +16,11 @@ from cepheus.core.errors import EventError
 from cepheus.core.event import EventId
 from cepheus.core.values import INT_MAX, ValueType, from_arrow
 from cepheus.formats.arrays import encoded, validity
+from cepheus.kernel import blocks as room
+from cepheus.kernel.compiled import compiled
 from cepheus.kernel.context import Input
 from cepheus.kernel.memory import address
 from cepheus.kernel.program import ConstraintKind, Words
-from cepheus.kernel.rows import marked_rows
 from cepheus.kernel.strings import StringTable
 from cepheus.plan.pattern.code import LoweredConstraint
 from cepheus.plan.pattern.layouts import TypeLayout
@@ -27,7 +28,7 @@ from cepheus.plan.pattern.lower import Lowering
 
 
 def words_of(column: pa.Array, value_type: ValueType, strings: StringTable) -> Words:
-    """Give the values of a column as words; what stands at nulls means nothing.
+    """The values of a column as words; what stands at nulls means nothing.
 
     No copy is made of 64-bit numbers. Texts are dictionary-coded.
     """
@@ -54,7 +55,7 @@ def words_of(column: pa.Array, value_type: ValueType, strings: StringTable) -> W
 
 
 def _buffer(column: pa.Array) -> Words:
-    """Give the 64-bit values of a column in place."""
+    """The 64-bit values of a column in place."""
     data = column.buffers()[1]
     if data is None:
         return np.zeros(len(column), np.int64)
@@ -68,7 +69,7 @@ def _string_codes(column: pa.DictionaryArray, strings: StringTable) -> Words:
 
 
 def id_words(ids: Sequence[EventId] | Words | None, first: int, count: int, strings: StringTable) -> Words | range:
-    """Give the ids of a batch as words, or as the range of consecutive numbers that they are.
+    """The ids of a batch as words, or as the range of consecutive numbers that they are.
 
     Without ids they are the positions from ``first`` on.
     """
@@ -82,14 +83,14 @@ def id_words(ids: Sequence[EventId] | Words | None, first: int, count: int, stri
 
 
 def id_word(event_id: EventId, strings: StringTable) -> int:
-    """Give one id as a word: a number from 0 up is itself, anything else a code in the string table."""
+    """One id as a word: a number from 0 up is itself, anything else a code in the string table."""
     if not isinstance(event_id, str) and 0 <= event_id <= INT_MAX:
         return int(event_id)
     return ~strings.code(event_id if isinstance(event_id, str) else int(event_id))
 
 
 def id_of_word(word: int, strings: StringTable) -> EventId:
-    """Give back the id of a primitive event."""
+    """Look up the id of a primitive event."""
     return word if word >= 0 else strings.id(~word)
 
 
@@ -121,18 +122,18 @@ class BatchWords:
         self._texts: dict[str, pa.DictionaryArray] = {}
 
     def column(self, attribute: str, value_type: ValueType, view: _View) -> Words:
-        """Give a view of an attribute's column."""
+        """A view of an attribute's column."""
         key = (attribute, value_type, view)
         if key not in self._columns:
             self._columns[key] = self._words(attribute, value_type, view)
         return self._columns[key]
 
     def values(self, attribute: str, value_type: ValueType) -> Words:
-        """Give the values of an attribute; what stands at nulls means nothing."""
+        """The values of an attribute; what stands at nulls means nothing."""
         return self.column(attribute, value_type, _View.VALUES)
 
     def texts(self, attribute: str) -> pa.DictionaryArray:
-        """Give the texts of an attribute, dictionary-coded."""
+        """The texts of an attribute, dictionary-coded."""
         if attribute not in self._texts:
             self._texts[attribute] = encoded(self.batch.columns[attribute, ValueType.STRING])
         return self._texts[attribute]
@@ -149,7 +150,7 @@ class BatchWords:
 
 
 def type_in(batch: EventBatch, attribute: str, code: int) -> ValueType | None:
-    """Give the type that an attribute of events of a type has in a batch, None if they have no values for it.
+    """The type that an attribute of events of a type has in a batch, None if they have no values for it.
 
     Other types may mean something else by its name. Of integers and doubles it is the latter.
     """
@@ -185,7 +186,7 @@ class _Reading:
 
 
 def no_slots(lowering: Lowering) -> Words:
-    """Give, for each slot of each type, that no column goes there."""
+    """One word for each slot of each type, -1: no column goes there."""
     return np.full(sum(layout.width for layout in lowering.types.values()) + 1, -1, np.int64)
 
 
@@ -207,7 +208,7 @@ class Intake:
             self._learn_type(batch, read)
 
     def prepare(self, given: BatchWords, more: Sequence[NDArray[Any]] = (), slots: Words | None = None) -> Input:
-        """Give the kernel's view of a batch; the arrays live until the next call.
+        """Make the kernel's view of a batch; the arrays live until the next call.
 
         ``more`` are columns that come before those of the batch, ``slots`` tells where they go.
         """
@@ -263,7 +264,7 @@ class Intake:
         return self._known
 
     def relevant_rows(self, batch: EventBatch, given: Input, begin: int = 0, end: int | None = None) -> Words | None:
-        """Give the rows that can concern some rule, found by comparing whole columns with constants; None for all.
+        """Find the rows that can concern some rule, found by comparing whole columns with constants; None for all.
 
         Whether a reading is above 45 is a coin toss to a processor that looks at one event after the other, but
         nearly free for a column at a time. ``begin`` and ``end`` restrict the answer to a part of the batch.
@@ -325,3 +326,19 @@ def _compare(words: Words, constraint: LoweredConstraint) -> NDArray[np.bool_]:
     else:
         result = compare(words.view(np.float64), np.int64(constraint.constant).view(np.float64))
     return result
+
+
+def marked_rows(marks: NDArray[np.bool_], begin: int) -> Words:
+    """The numbers of the marked rows; the first mark is for the row ``begin``."""
+    rows = room.words(len(marks) + 1)
+    return rows[: _list_rows(marks.view(np.uint8), begin, rows)]
+
+
+@compiled
+def _list_rows(marks: NDArray[np.uint8], begin: int, rows: Words) -> int:
+    """Write down which rows are marked; return how many."""
+    count = 0
+    for at in range(len(marks)):
+        rows[count] = begin + at
+        count += marks[at]
+    return count

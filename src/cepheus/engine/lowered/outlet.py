@@ -98,12 +98,12 @@ class Found:
         return len(self.rule)
 
     def field(self, at: int) -> Words:
-        """Give a field of every event."""
+        """A field of every event."""
         found: Words = self.fields[at]
         return found
 
     def fields_by_rule(self, places: Words) -> Words:
-        """Give the field that each event's rule names; an event whose rule names none, -1, gets anything."""
+        """The field that each event's rule names; an event whose rule names none, -1, gets anything."""
         by_event = places[self.rule]
         found = np.zeros(len(self), np.int64)
         for at in np.unique(places[places >= 0]).tolist():
@@ -112,7 +112,7 @@ class Found:
         return found
 
     def made_of(self, at: int) -> tuple[EventId, ...]:
-        """Give the ids of the events that a composite event was made of."""
+        """The ids of the events that a composite event was made of."""
         types = self.outlet.shapes[self.rule[at]].part_types
         parts = self.fields[OUTPUT_HEADER : OUTPUT_HEADER + len(types)]
         return tuple(self._id(int(part[at]), part_type) for part, part_type in zip(parts, types, strict=True))
@@ -125,14 +125,14 @@ class Found:
         return f"{event_type}:{word - COMPOSITE_ID_BASE:016x}"
 
     def _same_length(self) -> Iterator[tuple[Words, list[Words]]]:
-        """Give the records with equally many parts together: their numbers, and the words of each part."""
+        """The records with equally many parts together: their numbers, and the words of each part."""
         lengths = self.outlet.lengths[self.rule]
         for length in np.unique(lengths).tolist():
             rows = np.flatnonzero(lengths == length)
             yield rows, [self.fields[OUTPUT_HEADER + part][rows] for part in range(length)]
 
     def all_made_of(self) -> list[tuple[EventId, ...]]:
-        """Give the parts of all composite events."""
+        """The parts of all composite events."""
         found: list[tuple[EventId, ...]] = [()] * len(self)
         for rows, parts in self._same_length():
             plain = all(part.min() >= 0 for part in parts)
@@ -141,14 +141,14 @@ class Found:
         return found
 
     def all_ids(self) -> list[str]:
-        """Give the ids of all composite events."""
+        """The ids of all composite events."""
         names = [shape.composite for shape in self.outlet.shapes]
         return [
             f"{names[rule]}:{digest:016x}" for rule, digest in zip(self.rule.tolist(), self._digests(), strict=True)
         ]
 
     def _digests(self) -> list[int]:
-        """Give the digests of all composite events."""
+        """The digests of all composite events."""
         outlet, count, lender = self.outlet, len(self), self._lender
         if lender is None or count > len(lender.digests):
             digests = np.empty(count, np.int64)
@@ -161,13 +161,13 @@ class Found:
         return found
 
     def id(self, at: int) -> str:
-        """Give the id of a composite event."""
+        """The id of a composite event."""
         shape = self.outlet.shapes[self.rule[at]]
         digest = composite_digest(shape.seed, map(id_word, self.made_of(at)))
         return f"{shape.composite}:{digest:016x}"
 
     def events(self) -> list[Event]:
-        """Give the composite events one by one: for a few of them."""
+        """The composite events one by one: for a few of them."""
         shapes = self.outlet.shapes
         events = []
         for row, digest in zip(zip(*self.fields.tolist(), strict=True), self._digests(), strict=True):
@@ -206,7 +206,7 @@ class Found:
 
 
 def _float_of(word: int) -> float:
-    """Give the float that a word's bits stand for."""
+    """The float that a word's bits stand for."""
     value: float
     (value,) = _FLOAT.unpack(_WORD.pack(word))
     return value
@@ -264,7 +264,7 @@ def to_batch(
     probabilities: NDArray[np.float64] | None = None,
     errors: Mapping[str, Sequence[Distribution | None]] | None = None,
 ) -> EventBatch:
-    """Give what was found as a batch; ``errors`` are those of attributes."""
+    """What was found as a batch; ``errors`` are those of attributes."""
     outlet = found.outlet
     one_type, one_rule = len(outlet.types) == 1, len(outlet.names) == 1
     return EventBatch(
@@ -285,7 +285,7 @@ def to_batch(
 
 
 def _column(found: Found, value_type: ValueType, by_rule: Words, optional: NDArray[np.bool_]) -> pa.Array:
-    """Give one attribute of all records, null where a record has none or an undefined one."""
+    """One attribute of all records, null where a record has none or an undefined one."""
     valid: NDArray[np.bool_] | None = None
     if (by_rule == by_rule[0]).all():
         words = found.field(int(by_rule[0]))

@@ -94,7 +94,7 @@ class SingleInput:
 
 
 def _places(layout: TypeLayout) -> list[int]:
-    """Give, for each slot of a type, where the word of a single event stands; -1 where it is not from the event."""
+    """For each slot of a type, where the word of a single event stands; -1 where it is not from the event."""
     places = [-1] * layout.width
     for name in layout.read():
         slot = layout.slots[name]

@@ -61,7 +61,7 @@ class Saved:
     time: int
 
     def with_doubles(self, attributes: Collection[tuple[str, str]]) -> Saved:
-        """Give the same with doubles in place of the integers of some attributes, each a type and a name."""
+        """The same with doubles in place of the integers of some attributes, each a type and a name."""
         if not attributes:
             return self
         types = []
@@ -100,7 +100,7 @@ def stored_type(
 
 
 def write(kind: str, saved: Saved) -> bytes:
-    """Give the bytes of a snapshot."""
+    """The bytes of a snapshot."""
     header = {
         "rules": to_json(RuleSet((), tuple(deployed.rule for deployed in saved.rules))),
         "schemas": [_schema_to_json(deployed.schema) for deployed in saved.rules],
@@ -169,7 +169,7 @@ def read(kind: str, data: bytes) -> Saved:
 
 
 def _stored(found: dict[str, Any], rows: Words, path: str) -> StoredType:
-    """Give the rows of a type; every slot that is named is one of the row's, and belongs to one attribute."""
+    """Check the rows of a type: every slot that is named is one of the row's, and belongs to one attribute."""
     names, optional = found["slots"], found["optional"]
     form.require(rows.shape[1] >= HEADER, path, "the rows are too short")
     form.require(found["types"].keys() == names.keys(), path, "other attributes have types than have slots")

@@ -28,7 +28,7 @@ class TextCensus:
         self._most = _LEAST
 
     def is_due(self, strings: StringTable) -> bool:
-        """Tell whether there are twice as many texts as were needed last time."""
+        """Whether there are twice as many texts as were needed last time."""
         return strings.used > self._most
 
     def taken(self, strings: StringTable) -> None:
@@ -61,7 +61,7 @@ def _mark_rows(live: NDArray[np.bool_], layout: TypeLayout, state: State) -> Non
 
 
 def _text_keys(lowering: Lowering) -> NDArray[np.bool_]:
-    """Tell, by column and part of the key, what is a text."""
+    """By column and part of the key, what is a text."""
     found = np.zeros((lowering.column_count + 1, MAX_KEYS), np.bool_)
     layouts = list(lowering.types.values())
     for column in lowering.columns.values():

@@ -1,4 +1,4 @@
-"""Evaluates a rule or partial rule for one event at its top, over the events that a processor remembers.
+"""Evaluates a rule or partial rule for one event at its top, over remembered events.
 
 The steps are those of the reference engine (``cepheus.engine.reference.engine``); here they find their candidates by
 bisection, because remembered events come out of order, and can tell which events they looked at.
@@ -15,7 +15,9 @@ from cepheus.core.event import Event, composite_digest, composite_event, text_di
 from cepheus.core.schema import TIME_ATTRIBUTE, EventType
 from cepheus.core.time import MIN_TIME
 from cepheus.core.values import Value, ValueType, as_float
+from cepheus.engine.base.limits import too_many_composites
 from cepheus.engine.matching.store import Record, Store
+from cepheus.plan.pattern.columns import list_refused
 from cepheus.rules.aggregates import aggregate
 from cepheus.rules.evaluate import Test, evaluator, tester
 from cepheus.rules.expressions import AttributeRef, Between, Comparison, Constraint, Scope, Within
@@ -39,13 +41,18 @@ class Match:
         self.under_test: Record | None = None
 
     def attribute(self, event: str | None, name: str) -> Value | None:
-        """Give an attribute of a chosen event, or of the one under test."""
+        """An attribute of a chosen event, or of the one under test."""
         record = self.under_test if event is None else self.events[event]
         assert record is not None
-        return record.time if name == TIME_ATTRIBUTE else record.event.attributes.get(name)
+        if name == TIME_ATTRIBUTE:
+            return record.time
+        value = record.event.attributes.get(name)
+        if type(value) is tuple:
+            raise list_refused(record.type, name)
+        return value
 
     def computed(self, name: str) -> Value | None:
-        """Give the value of an aggregate."""
+        """The value of an aggregate; None if it is undefined."""
         return self.values[name]
 
 
@@ -64,12 +71,17 @@ class _Step:
 class Matcher:
     """A rule or a partial rule, ready to be evaluated.
 
-    ``since`` is the time from which events count. A matcher of a rule remembers in the events what the rule consumed.
+    ``since`` is the time from which events count (None: none does yet). A matcher of a rule remembers in the events
+    what the rule consumed; ``all_seen`` says that no event is gone for it before it begins. ``limit`` is the number of
+    composite events that one event may make.
     """
 
-    def __init__(self, rule: Rule, since: int | None = MIN_TIME) -> None:
+    def __init__(
+        self, rule: Rule, since: int | None = MIN_TIME, *, all_seen: bool = True, limit: int | None = None
+    ) -> None:
         self.rule = rule
         self.since = since
+        self._most = None if limit is None else 10 * limit  # combinations, whatever negations rule out later
         self.resolved: ResolvedRule = resolve(rule)
         self.type = self.resolved.terminator.type
         self._name = self.resolved.terminator.name
@@ -80,7 +92,7 @@ class Matcher:
         self.is_leaf = not self._steps and not self._absences
         self._digest = text_digest(self.resolved.name)
         for step in self._steps:
-            step.plain = not self.resolved.consuming and _is_plain(step)
+            step.plain = all_seen and not self.resolved.consuming and _is_plain(step)
         ends_with_choice = bool(self._steps) and isinstance(self._steps[-1].step, Choose) and not self._absences
         # what it chooses is looked at as it stands, without making the combinations, of which there are far more
         self._last = self._steps[-1] if ends_with_choice else None
@@ -90,11 +102,11 @@ class Matcher:
 
     @classmethod
     def of_pattern(cls, pattern: Pattern, since: int | None = MIN_TIME) -> Matcher:
-        """Make the matcher of a partial rule."""
+        """The matcher of a partial rule."""
         return cls(Rule(EventType("#"), pattern, name="#"), since)
 
     def accepts(self, record: Record) -> bool:
-        """Tell whether an event of the right type can be at the top."""
+        """Whether an event of the right type can be at the top."""
         if self.since is None or record.time < self.since:
             return False
         if not self._top:
@@ -103,14 +115,14 @@ class Matcher:
         return all(test(match) for test in self._top)
 
     def matches(self, top: Record, store: Store, looked: Looked | None = None) -> list[Match]:
-        """Give the combinations for an accepted event; ``looked`` collects what other choices it depends on."""
+        """The combinations for an accepted event; ``looked`` collects the events that their choices depend on."""
         found = self._follow(self._steps, top, store, looked)
         for step in self._absences:
             found = [match for match in found if not self._occurred(step, match, store, looked)]
         return found
 
     def leads_on(self, top: Record, store: Store, looked: Looked, at: int) -> bool:
-        """Tell whether there are combinations for an accepted event.
+        """Whether there are combinations for an accepted event.
 
         ``looked`` is as for ``matches``, but may do without events that have been sent up to the moment ``at``.
         """
@@ -132,7 +144,7 @@ class Matcher:
         return found
 
     def partakers(self, top: Record, store: Store) -> list[Record]:
-        """Give the events of all combinations for an accepted event, that event first."""
+        """The events of all combinations for an accepted event, that event first."""
         last = self._last
         if last is None:
             return [record for match in self.matches(top, store) for record in match.events.values()]
@@ -183,7 +195,7 @@ class Matcher:
         return found
 
     def fire(self, top: Record, store: Store) -> list[Event]:
-        """Give the composite events of a rule for an event that may be its terminator, and consume."""
+        """Make the composite events of a rule for an event that may be its terminator, and consume."""
         if not self.accepts(top):
             return []
         found = self.matches(top, store)
@@ -199,7 +211,7 @@ class Matcher:
         return [event for _, event in fired]
 
     def _places(self, event_type: str, scope: Scope, match: Match, store: Store) -> tuple[list[Record], int, int]:
-        """Give the events of a type and the part of them that lies in a scope."""
+        """The events of a type, and where those begin and end that lie in a scope."""
         match scope:
             case Within(duration=duration, reference=reference):
                 end = match.events[reference].time
@@ -219,7 +231,7 @@ class Matcher:
     def _candidates(
         self, step: _Step, event_type: str, scope: Scope, match: Match, store: Store, *, latest_first: bool
     ) -> Iterator[Record]:
-        """Give the events of a type in a scope, but for some of those that the tests will turn down."""
+        """Go through the events of a type in a scope, but for some of those that the tests will turn down."""
         records, low, high = self._places(event_type, scope, match, store)
         rule = self.resolved.name
         name, wanted = (None, None) if step.same is None else (step.same[0], step.same[1](match))
@@ -227,8 +239,10 @@ class Matcher:
             name = None
         for place in range(high - 1, low - 1, -1) if latest_first else range(low, high):
             record = records[place]
-            if name is not None and record.event.attributes.get(name) != wanted:
-                continue
+            if name is not None:
+                value = record.event.attributes.get(name)
+                if value != wanted and type(value) is not tuple:  # a list is refused where it is tested
+                    continue
             if record.consumed is None or rule not in record.consumed:
                 yield record
 
@@ -239,6 +253,8 @@ class Matcher:
             if looked is not None:
                 looked += chosen
             extended += [Match(match.events | {name: record}, match.values) for record in chosen]
+            if self._most is not None and len(extended) > self._most:
+                raise too_many_composites(self.rule, self._most // 10)
         return extended
 
     def _choose(self, step: _Step, match: Match, store: Store) -> Sequence[Record]:
@@ -259,7 +275,7 @@ class Matcher:
         return column.records[low : high if policy is _EACH else min(low + 1, high)]
 
     def _window(self, choose: Choose, match: Match) -> tuple[int, int]:
-        """Give the times from which and before which a choice is made."""
+        """The times from which and before which a choice is made."""
         end = match.events[choose.window.reference].time
         start = end - choose.window.duration
         return start if self.since is None or start >= self.since else self.since, end
@@ -339,7 +355,7 @@ def _is_plain(step: _Step) -> bool:
 
 
 def _each_of(step: _Step | None) -> Choose | None:
-    """Give a choice that takes all events of a window."""
+    """The choice that a step makes, if it takes all events of a window."""
     if step is None or not step.plain or not isinstance(step.step, Choose):
         return None
     return step.step if step.step.policy is Policy.EACH else None
@@ -372,5 +388,5 @@ def _same(event: str | None, constraints: Sequence[Constraint]) -> tuple[str, Ca
 
 
 def _compares_exactly(value: Value | None) -> bool:
-    """Tell whether what equals a value in a rule equals it in Python: not so integers that no float holds."""
+    """Whether what equals a value in a rule equals it in Python: not so integers that no float holds."""
     return not isinstance(value, int | float) or abs(value) < _LARGEST_EXACT

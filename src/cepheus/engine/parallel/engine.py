@@ -28,9 +28,8 @@ from cepheus.engine.lowered.intake import BatchWords
 from cepheus.engine.lowered.outlet import Found, Outlet, to_batch
 from cepheus.engine.lowered.snapshot import Saved
 from cepheus.engine.lowered.texts import TextCensus
-from cepheus.engine.parallel.dealer import Dealer, SortedRows
+from cepheus.engine.parallel.dealer import Dealer, KeyColumns, KeyWords, SortedRows
 from cepheus.engine.parallel.groups import Group, Place, place
-from cepheus.engine.parallel.keys import KeyColumns, KeyWords
 from cepheus.engine.parallel.merge import Merged, TooManyError
 from cepheus.engine.parallel.snapshot import SavedGroup, SavedGroups, read, write
 from cepheus.engine.parallel.workers import Together, Workers, in_turn
@@ -251,7 +250,7 @@ class ParallelEngine:
         self._census.taken(self._strings)
 
     def saved(self) -> Saved:
-        """Give what one engine with all the rules would put into a snapshot.
+        """What one engine with all the rules would put into a snapshot.
 
         UnsupportedError once events are spread over several engines: in which order they came is not known any more.
         """
@@ -268,7 +267,7 @@ class ParallelEngine:
         return Saved(tuple(rules[name] for name in self._order), (), self._strings.texts, 0, MIN_TIME)
 
     def snapshot(self) -> bytes:
-        """Give the rules, how they are spread, and what each engine remembers."""
+        """The rules, how they are spread, and what each engine remembers."""
         groups = [
             SavedGroup(group.keys, group.dealer.owners, tuple(engine.saved() for engine in group.engines))
             for group in self._groups
@@ -308,13 +307,13 @@ class _Ranking:
         self._known: dict[Outlet, Words] = {}
 
     def of(self, found: Found) -> Words:
-        """Give the ranks of the rules of the engine that found this."""
+        """The ranks of the rules of the engine that found this."""
         if found.outlet not in self._known:
             self._known[found.outlet] = np.array([self._ranks[name] for name in found.outlet.names], np.int64)
         return self._known[found.outlet]
 
     def alone(self, found: Found) -> Found:
-        """Give what the only engine found, which has all the rules."""
+        """What the only engine found, which has all the rules."""
         return Found(self.outlet, found.strings, found.fields[:-1])
 
 

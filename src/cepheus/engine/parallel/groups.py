@@ -35,7 +35,7 @@ class Group:
     made: frozenset[str] = frozenset()
 
     def engine_for(self, event: Event) -> ColumnsEngine:
-        """Give the engine that an event goes to."""
+        """The engine that an event goes to."""
         if self.keys is None:
             return self.engines[0]
         attribute = self.keys[event.type]
@@ -83,7 +83,7 @@ def place(
 
 
 def _link(part: Component, known: Place) -> bool:
-    """Tell whether rules look at what those of a group make, or the other way round."""
+    """Whether rules look at what those of a group make, or the other way round."""
     made = {member.rule.composite.name for member in part.members}
     return not (part.types.isdisjoint(known.group.made) and made.isdisjoint(known.group.looked))
 
@@ -120,7 +120,7 @@ def _share_keys(part: Component, places: list[Place], shards: int, make_engine: 
 
 
 def _smallest(places: list[Place], shards: int, make_engine: Callable[[], ColumnsEngine]) -> Place:
-    """Give the group of one engine that has the fewest rules, a new one while there are fewer than threads."""
+    """Find the group of one engine that has the fewest rules, a new one while there are fewer than threads."""
     whole = [known for known in places if known.keys is None]
     if len(whole) < shards:
         places.append(Place(Group([make_engine()], None, Dealer(1)), None, []))

@@ -3,17 +3,226 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import IntEnum
 from functools import partial
 
 import numpy as np
 
 from cepheus.engine.lowered.outlet import Found
-from cepheus.engine.parallel.merge_runs import NO_CULPRIT, Source, first_of_row, merge_part, row_of
 from cepheus.engine.parallel.workers import Together
-from cepheus.kernel.memory import address
+from cepheus.kernel.compiled import compiled
+from cepheus.kernel.memory import address, peek, poke
 from cepheus.kernel.output import addresses_of, field_words
 from cepheus.kernel.program import Words
 from cepheus.kernel.state import OutputHeader
+
+_NO_ROW = 2**63 - 1
+_FEW_RUNS = 1 << 12
+
+
+class Source(IntEnum):
+    """Of what one engine found: how much, and the addresses of lineage, rules and the rules' ranks among all."""
+
+    COUNT = 0
+    LINEAGE = 1
+    RULES = 2
+    RANKS = 3
+
+
+_COUNT, _LINEAGE, _RULES, _RANKS = map(int, Source)
+_ENGINE, _FIRST, _LENGTH = 0, 1, 2  # of a run: the engine, its first composite event, how many
+_DONE, _FULL, _LIMIT = 0, 1, 2
+
+NO_CULPRIT = -1
+
+
+@compiled
+def first_of_row(lineage: int, count: int, row: int) -> int:
+    """Find the first of so many composite events that a row, or one after it, completed itself."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) >> 1
+        direct = middle
+        while direct >= low and peek(lineage, direct) < 0:
+            direct -= 1
+        if direct >= low and peek(lineage, direct) >= row:
+            high = direct
+        else:
+            low = middle + 1
+    return low
+
+
+@compiled
+def row_of(lineage: int, event: int) -> int:
+    """The row that a composite event goes back to."""
+    while peek(lineage, event) < 0:
+        event -= 1
+    return peek(lineage, event)
+
+
+@compiled
+def merge_part(
+    sources: Words, cursors: Words, ends: Words, limit: int, fields: Words, ranks: Words, targets: Words
+) -> int:
+    """Merge what lies between the cursors and the ends, field by field, into the targets.
+
+    ``fields`` has, by field and engine, the address of the field, 0 where an engine has none; ``ranks``, by field and
+    engine, the address of what stands for its words, 0 where they are copied as they are. Gives the rank of the rule by
+    which a row made more than the limit, or NO_CULPRIT.
+    """
+    runs = np.zeros((_FEW_RUNS, 3), np.int64)
+    at = np.zeros(len(sources), np.int64)
+    place = 0
+    while True:
+        used, stop, culprit = _merge_runs(sources, cursors, ends, at, limit, runs)
+        if stop == _LIMIT:
+            return culprit
+        length = 0
+        for field in range(len(fields)):
+            length = _copy(runs, used, fields, ranks, field, targets[field] + 8 * place)
+        place += length
+        if stop == _DONE:
+            return NO_CULPRIT
+        if used == 0:
+            runs = np.zeros((2 * len(runs), 3), np.int64)
+
+
+@compiled
+def _merge_runs(
+    sources: Words, cursors: Words, ends: Words, at: Words, limit: int, runs: Words
+) -> tuple[int, int, int]:
+    """Find runs from where the cursors are, for a whole number of rows; give how many, why it stopped, the culprit.
+
+    If the runs are full before one row is done, there are none of them.
+    """
+    engines = len(sources)
+    used = 0
+    while True:
+        row, alone = _NO_ROW, -1
+        for engine in range(engines):
+            at[engine] = cursors[engine]
+            if cursors[engine] < ends[engine]:
+                found = peek(sources[engine, _LINEAGE], cursors[engine])
+                if found < row:
+                    row, alone = found, engine
+                elif found == row:
+                    alone = -1
+        if row == _NO_ROW:
+            return used, _DONE, 0
+        if alone >= 0:
+            end = _end_of_row(sources[alone, _LINEAGE], cursors[alone], ends[alone], row)
+            if used > 0 and runs[used - 1, _ENGINE] == alone:
+                runs[used - 1, _LENGTH] += end - cursors[alone]
+            elif used < len(runs):
+                _add(runs, used, alone, cursors[alone], end)
+                used += 1
+            else:
+                return used, _FULL, 0
+            cursors[alone] = end
+            continue
+        now, culprit = _merge_row(sources, at, ends, row, limit, runs, used)
+        if culprit >= 0:
+            return used, _LIMIT, culprit
+        if now < 0:
+            return used, _FULL, 0
+        used = now
+        for engine in range(engines):
+            cursors[engine] = at[engine]
+
+
+@compiled
+def _end_of_row(lineage: int, begin: int, count: int, row: int) -> int:
+    """Where the composite events of a row end: its own, and those that they complete in turn."""
+    end = begin + 1
+    while end < count and (peek(lineage, end) == row or peek(lineage, end) < 0):
+        end += 1
+    return end
+
+
+@compiled
+def _add(runs: Words, place: int, engine: int, begin: int, end: int) -> None:
+    runs[place, _ENGINE] = engine
+    runs[place, _FIRST] = begin
+    runs[place, _LENGTH] = end - begin
+
+
+@compiled
+def _merge_row(sources: Words, at: Words, ends: Words, row: int, limit: int, runs: Words, used: int) -> tuple[int, int]:
+    """Merge one row that several engines have; give the number of runs then, -1 if full, and the culprit or -1."""
+    first = used
+    made = 0
+    while True:
+        best, best_rank = -1, _NO_ROW
+        for engine in range(len(sources)):
+            if at[engine] < ends[engine] and peek(sources[engine, _LINEAGE], at[engine]) == row:
+                rank = _rank(sources, engine, at[engine])
+                if rank < best_rank:
+                    best, best_rank = engine, rank
+        if best < 0:
+            break
+        begin = at[best]
+        end = begin + 1
+        lineage, rules = sources[best, _LINEAGE], sources[best, _RULES]
+        rule = peek(rules, begin)
+        while end < ends[best] and peek(lineage, end) == row and peek(rules, end) == rule:
+            end += 1
+        at[best] = end
+        made += end - begin
+        if made > limit:
+            return used, best_rank
+        if used == len(runs):
+            return -1, -1
+        _add(runs, used, best, begin, end)
+        used += 1
+    return _merge_following(sources, at, ends, runs, first, used), -1
+
+
+@compiled
+def _rank(sources: Words, engine: int, event: int) -> int:
+    return peek(sources[engine, _RANKS], peek(sources[engine, _RULES], event))
+
+
+@compiled
+def _merge_following(sources: Words, at: Words, ends: Words, runs: Words, first: int, used: int) -> int:
+    """Add, for each composite event of the runs from ``first`` on, those that it completes; -1 if the runs are full."""
+    number = first
+    while number < used:
+        engine = runs[number, _ENGINE]
+        end, lineage = ends[engine], sources[engine, _LINEAGE]
+        for event in range(runs[number, _FIRST], runs[number, _FIRST] + runs[number, _LENGTH]):
+            begin = at[engine]
+            if begin == end or peek(lineage, begin) >= 0:
+                break
+            while at[engine] < end and peek(lineage, at[engine]) == ~event:
+                at[engine] += 1
+            if at[engine] > begin:
+                if used == len(runs):
+                    return -1
+                _add(runs, used, engine, begin, at[engine])
+                used += 1
+        number += 1
+    return used
+
+
+@compiled
+def _copy(runs: Words, used: int, fields: Words, ranks: Words, field: int, target: int) -> int:
+    """Put one field of the composite events of so many runs together at an address; give how many they are."""
+    place = 0
+    for run in range(used):
+        engine, length = runs[run, _ENGINE], runs[run, _LENGTH]
+        source, stands = fields[field, engine], ranks[field, engine]
+        if source != 0:
+            begin = source + 8 * runs[run, _FIRST]
+            to = target + 8 * place
+            if stands == 0:
+                for k in range(length):
+                    poke(to, k, peek(begin, k))
+            else:
+                for k in range(length):
+                    poke(to, k, peek(stands, peek(begin, k)))
+        place += length
+    return place
+
 
 _WORTH_A_PART = 1 << 14
 """Fewer composite events than this are merged by one thread."""
@@ -35,7 +244,7 @@ class Merged:
         self.count = 0
 
     def fields(self) -> Words:
-        """Give the fields of all that has been added."""
+        """The fields of all that has been added."""
         return self._fields[:, : self.count]
 
     def expect(self, count: int) -> None:

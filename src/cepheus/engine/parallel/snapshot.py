@@ -12,7 +12,7 @@ from cepheus.engine.base.snapshot import pack, unpack
 from cepheus.engine.columns.engine import ColumnsEngine
 from cepheus.engine.lowered import snapshot as columns
 from cepheus.engine.lowered.snapshot import Saved
-from cepheus.engine.parallel.route import BUCKETS
+from cepheus.engine.parallel.dealer import BUCKETS
 from cepheus.plan.split.component import components
 from cepheus.rules.json_fields import integer_between
 
@@ -40,7 +40,7 @@ class SavedGroups:
 
 
 def write(saved: SavedGroups) -> bytes:
-    """Give a snapshot as bytes."""
+    """A snapshot as bytes."""
     header = {
         "shards": saved.shards,
         "fed": saved.fed,
@@ -60,7 +60,7 @@ def write(saved: SavedGroups) -> bytes:
 
 
 def is_parallel(header: Mapping[str, Any]) -> bool:
-    """Tell from the header of a snapshot whether several engines made it."""
+    """Whether, by the header of a snapshot, several engines made it."""
     return "groups" in header
 
 

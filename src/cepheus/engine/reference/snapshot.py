@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from itertools import pairwise
 from typing import Any
 
@@ -26,8 +25,7 @@ _HEADER = form.record(
 
 def stored_to_json(event: Event, ordinal: int, consumed_by: set[str]) -> dict[str, Any]:
     """Give a remembered event as JSON."""
-    record = asdict(event) | {"errors": {name: str(error) for name, error in event.errors.items()}}
-    return {"event": record, "ordinal": ordinal, "consumed_by": sorted(consumed_by)}
+    return {"event": form.event_to_json(event), "ordinal": ordinal, "consumed_by": sorted(consumed_by)}
 
 
 def read(kind: str, data: bytes) -> dict[str, Any]:

@@ -1,22 +1,73 @@
-"""What selections take and absences are worth when events are uncertain, compiled."""
+"""What selections take and absences amount to when events are uncertain, compiled."""
 
 from __future__ import annotations
 
-from cepheus.engine.uncertain.entries import own_worth, pass_over_edges, worth_of_step
-from cepheus.engine.uncertain.forms import settled
-from cepheus.engine.uncertain.state import SHARED_PASSED, SHARED_WORDS, Of
-from cepheus.engine.uncertain.tables import StepWorthField
+from cepheus.engine.uncertain.bands import bands_probability
+from cepheus.engine.uncertain.spread import settled
+from cepheus.engine.uncertain.state import REMEMBERED, SHARED_PASSED, SHARED_WORDS, Of
+from cepheus.engine.uncertain.tables import UncertainStepField
+from cepheus.kernel.aggregates import candidate
 from cepheus.kernel.choosing import choosing_by
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.lanes import end_before, entry_row, entry_time, lane_at
-from cepheus.kernel.memory import At, fixed, peek, peek_float, poke, poke_float
+from cepheus.kernel.memory import At, fixed, number, peek, peek_float, poke, poke_float, word
 from cepheus.kernel.program import StepField
 from cepheus.kernel.state import LaneState
-from cepheus.kernel.ties import counting_by, note_passed_over
+from cepheus.kernel.ties import counting_by, first_at, is_at, note_passed_over
 from cepheus.kernel.windows import lane_of, scope
 
 _STEP_BYTES = StepField.row_bytes()
-_STEP_WORTH_BYTES = StepWorthField.row_bytes()
+_UNCERTAIN_STEP_BYTES = UncertainStepField.row_bytes()
+
+
+@inlined
+def uncertain_step_of(context: int, memory: int, step: int) -> int:
+    """The address of what is known of a step's uncertainty."""
+    at = (step - fixed(context, At.STEPS)) // _STEP_BYTES
+    return fixed(memory, Of.STEPS) + _UNCERTAIN_STEP_BYTES * at
+
+
+@inlined
+def own_probability(context: int, memory: int, step: int, uncertain_step: int, place: int, row_number: int) -> float:
+    """Bind the row of an entry to the step's position; give the probability that it occurred and satisfies all."""
+    if not candidate(context, step, row_number):
+        return 0.0
+    own = number(context, At.VALUES, place)
+    begin, end = fixed(uncertain_step, UncertainStepField.BANDS), fixed(uncertain_step, UncertainStepField.BANDS_END)
+    if begin == end:
+        return own
+    if fixed(uncertain_step, UncertainStepField.REMEMBERED) == 0:
+        return settled(own * bands_probability(context, memory, begin, end))
+    base = word(context, At.BOUND, fixed(step, StepField.POSITION))
+    memo = fixed(memory, Of.MEMORY) + 24 * ((base + 7 * begin) & (REMEMBERED - 1))
+    stamp = peek(memory, Of.STAMP)
+    key = (base << 20) + begin
+    if peek(memo, 0) != stamp or peek(memo, 1) != key:
+        poke(memo, 0, stamp)
+        poke(memo, 1, key)
+        poke_float(memo, 2, bands_probability(context, memory, begin, end))
+    return settled(own * peek_float(memo, 2))
+
+
+@inlined
+def possible(context: int, step: int, place: int, row_number: int) -> float:
+    """Bind the event of an entry; give the probability that it occurred and satisfies what a step asks."""
+    memory = fixed(context, At.MEMORY)
+    return own_probability(context, memory, step, uncertain_step_of(context, memory, step), place, row_number)
+
+
+_pass_over = counting_by(possible, 0.0, compiled).pass_over
+
+
+@inlined
+def pass_over_edges(context: int, step: int, lane: int, start: int, end: int, edge: int) -> None:
+    """Count who is passed over at the edges of a scope; ``edge`` is the first entry that is not before its end."""
+    if is_at(context, lane_at(context, lane), edge, end):
+        _pass_over(context, step, lane, edge, end)
+    if fixed(step, StepField.OTHER_REFERENCE) >= 0 and start <= end:  # between: those who would have to follow
+        entry = first_at(context, lane, start - 1)
+        if entry >= 0:
+            _pass_over(context, step, lane, entry, start - 1)
 
 
 @inlined
@@ -26,9 +77,9 @@ def _fitting(context: int, step: int, place: int, row_number: int) -> float:
     That of a single event must exceed the least probability of the rule, or be all there can be.
     """
     memory = fixed(context, At.MEMORY)
-    step_worth = worth_of_step(context, memory, step)
-    own = own_worth(context, memory, step, step_worth, place, row_number)
-    if fixed(step_worth, StepWorthField.EXCEEDS) == 0 or own > peek_float(memory, Of.FLOOR) or own == 1.0:
+    uncertain_step = uncertain_step_of(context, memory, step)
+    own = own_probability(context, memory, step, uncertain_step, place, row_number)
+    if fixed(uncertain_step, UncertainStepField.EXCEEDS) == 0 or own > peek_float(memory, Of.FLOOR) or own == 1.0:
         return own
     return 0.0
 
@@ -38,17 +89,17 @@ open_window, bind_next, bind_last = _CHOOSING.open_window, _CHOOSING.bind_next, 
 
 
 @inlined
-def shared_place(memory: int, step_worth: int) -> int:
-    """Give where what rules share about a step is kept; 0 if they share nothing."""
-    number_shared = fixed(step_worth, StepWorthField.SHARED)
+def shared_place(memory: int, uncertain_step: int) -> int:
+    """Where what rules share about a step is kept; 0 if they share nothing."""
+    number_shared = fixed(uncertain_step, UncertainStepField.SHARED)
     return 0 if number_shared < 0 else fixed(memory, Of.SHARED) + 8 * SHARED_WORDS * number_shared
 
 
 @inlined
 def absent(context: int, memory: int, at: int) -> float:
-    """Give the probability that no event occurred that must be absent, worked out once for all rules that ask it."""
-    step_worth = fixed(memory, Of.STEPS) + _STEP_WORTH_BYTES * at
-    shared = shared_place(memory, step_worth)
+    """The probability that no event occurred that must be absent, worked out once for all rules that ask it."""
+    uncertain_step = fixed(memory, Of.STEPS) + _UNCERTAIN_STEP_BYTES * at
+    shared = shared_place(memory, uncertain_step)
     if shared == 0:
         return _absence(context, memory, at)
     if peek(shared, 0) != peek(memory, Of.STAMP):
@@ -63,9 +114,9 @@ def absent(context: int, memory: int, at: int) -> float:
 
 @compiled
 def _absence(context: int, memory: int, at: int) -> float:
-    """Give the probability that no event occurred that must be absent."""
+    """The probability that no event occurred that must be absent."""
     step = fixed(context, At.STEPS) + _STEP_BYTES * at
-    step_worth = fixed(memory, Of.STEPS) + _STEP_WORTH_BYTES * at
+    uncertain_step = fixed(memory, Of.STEPS) + _UNCERTAIN_STEP_BYTES * at
     lane = lane_of(context, step)
     if lane < 0:
         return 1.0
@@ -80,7 +131,7 @@ def _absence(context: int, memory: int, at: int) -> float:
     while entry > first and entry_time(context, offset + ((entry - 1) & mask)) >= since:
         entry -= 1
         place = offset + (entry & mask)
-        own = own_worth(context, memory, step, step_worth, place, entry_row(context, place))
+        own = own_probability(context, memory, step, uncertain_step, place, entry_row(context, place))
         if own > 0.0:
             possible = True
             total *= own if printed else 1.0 - own

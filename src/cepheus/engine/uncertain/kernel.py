@@ -7,18 +7,15 @@ given up at once, for nothing that follows can raise it.
 
 from __future__ import annotations
 
-from cepheus.engine.columns.kernel import FEW, fetch, reserve
+from cepheus.engine.uncertain.accept import accept_uncertain, store_uncertain
+from cepheus.engine.uncertain.aggregates import aggregate
+from cepheus.engine.uncertain.bands import bands_probability
 from cepheus.engine.uncertain.choices import bind_last, bind_next, open_window
-from cepheus.engine.uncertain.concerned import append_worth, concerned
-from cepheus.engine.uncertain.members import NO_ROOM
 from cepheus.engine.uncertain.outcome import conclude, queue_errors
 from cepheus.engine.uncertain.state import Of
-from cepheus.engine.uncertain.tables import StepWorthField, WorthField
-from cepheus.engine.uncertain.totals import aggregate
-from cepheus.engine.uncertain.worth import bands_worth
+from cepheus.engine.uncertain.tables import UncertainRuleField, UncertainStepField
 from cepheus.kernel.compiled import compiled, inlined
-from cepheus.kernel.emit import commit_output, enqueue, rule_at
-from cepheus.kernel.lanes import append_row
+from cepheus.kernel.emit import enqueue, rule_at
 from cepheus.kernel.loop import loop_over
 from cepheus.kernel.machine import all_hold
 from cepheus.kernel.memory import (
@@ -31,138 +28,124 @@ from cepheus.kernel.memory import (
     poke,
     poke_float,
     prefetch,
-    put,
     word,
 )
-from cepheus.kernel.program import RuleField, StepField, StepKind
-from cepheus.kernel.state import DONE, OUTPUT_FULL, STRING_NEEDED, Cursor
-from cepheus.kernel.ties import begin_ties, commit_ties
+from cepheus.kernel.process import Handling, fetch, process_with, replay_with
+from cepheus.kernel.program import RuleField, StepField
+from cepheus.kernel.search import Steps, search_all_with, search_with
+from cepheus.kernel.state import DONE, Cursor
 
-_STEP_BYTES = StepField.row_bytes()
-_CURSOR_BYTES = Cursor.row_bytes()
-_RULE_WORTH_BYTES = WorthField.row_bytes()
-_STEP_WORTH_BYTES = StepWorthField.row_bytes()
-
-
-@compiled
-def _process(context: int, kind: int, base: int, now: int) -> int:
-    """Take the event at ``base``: find who is concerned, reserve room, evaluate, commit."""
-    memory = fixed(context, At.MEMORY)
-    put(context, At.BOUND, 0, base)
-    rules, columns = concerned(context, memory, kind)
-    if peek(context, At.NEEDED_TABLE) >= 0:
-        return STRING_NEEDED
-    if rules + columns == 0:
-        return DONE
-    if rules + columns > FEW:
-        _fetch(context, memory, rules, columns)
-    status = reserve(context, base, columns, now)
-    if rules > 0 and status == DONE:
-        status = _evaluate_all(context, memory, rules)
-    if status != DONE:
-        return status
-    if rules > 0:
-        commit_output(context)
-        commit_ties(context, kind, base)
-    if columns > 0:
-        row_number = append_row(context, kind)
-        for k in range(columns):
-            append_worth(context, memory, k, base, now, row_number)
-    return status
+_UNCERTAIN_RULE_BYTES = UncertainRuleField.row_bytes()
+_UNCERTAIN_STEP_BYTES = UncertainStepField.row_bytes()
 
 
 @inlined
-def _fetch(context: int, memory: int, rules: int, columns: int) -> None:
-    """Ask for what the rules and columns will look at, and for what is known of the rules' uncertainty."""
-    for k in range(rules):
-        prefetch(fixed(memory, Of.RULES) + _RULE_WORTH_BYTES * word(context, At.ACCEPTED_RULES, k))
-    fetch(context, rules, columns)
+def _choose(
+    context: int, at: int, step: int, cursor: int, forward: bool, _rule_number: int, _events_before: int
+) -> float:
+    """Bind an event that a selection takes; return its probability."""
+    uncertain_step = fixed(fixed(context, At.MEMORY), Of.STEPS) + _UNCERTAIN_STEP_BYTES * at
+    probability: float
+    if forward and fixed(uncertain_step, UncertainStepField.SINGLE):
+        poke(cursor, Cursor.END, 0)
+        poke(cursor, Cursor.ENTRY, 0)
+        probability = bind_last(context, step)
+        return probability
+    if forward:
+        open_window(context, step, cursor)
+    probability = bind_next(context, step, cursor)
+    return probability
+
+
+@inlined
+def _compute(context: int, at: int, step: int) -> float:
+    """Compute an aggregate; return the probability that it is defined, or that there was no room for its members."""
+    memory = fixed(context, At.MEMORY)
+    return aggregate(context, memory, step, fixed(memory, Of.STEPS) + _UNCERTAIN_STEP_BYTES * at)
+
+
+@inlined
+def _require(context: int, at: int, step: int) -> float:
+    """Return the probability that constraints hold."""
+    if not all_hold(context, fixed(step, StepField.CONSTRAINTS), fixed(step, StepField.CONSTRAINTS_END)):
+        return 0.0
+    memory = fixed(context, At.MEMORY)
+    uncertain_step = fixed(memory, Of.STEPS) + _UNCERTAIN_STEP_BYTES * at
+    bands, bands_end = (
+        fixed(uncertain_step, UncertainStepField.BANDS),
+        fixed(uncertain_step, UncertainStepField.BANDS_END),
+    )
+    return bands_probability(context, memory, bands, bands_end)
+
+
+@inlined
+def _keep(context: int, depth: int, probability: float) -> bool:
+    """Multiply the probabilities of steps; a product below the rule's least probability is of no use."""
+    memory = fixed(context, At.MEMORY)
+    products = fixed(memory, Of.PRODUCTS)
+    product = probability * peek_float(products, depth)
+    poke_float(products, depth + 1, product)
+    return product >= peek_float(memory, Of.FLOOR)
+
+
+@inlined
+def _complete(context: int, rule: int, rule_number: int, events_before: int, depth: int) -> int:
+    """Make a composite event if the match is probable enough."""
+    memory = fixed(context, At.MEMORY)
+    probability = peek_float(fixed(memory, Of.PRODUCTS), depth)
+    return conclude(context, memory, rule, rule_number, events_before, probability)
+
+
+_search_steps = search_with(Steps(_choose, _compute, _require, _keep, _complete, 0.0), compiled)
+
+
+@inlined
+def _search(context: int, rule_number: int, events_before: int) -> int:
+    """Search for the matches of a rule, beginning with the probability of the terminator."""
+    memory = fixed(context, At.MEMORY)
+    opening = peek_float(fixed(memory, Of.OPENINGS), rule_number)
+    rule = rule_at(context, rule_number)
+    if fixed_half(rule, RuleField.STEPS) == fixed_half(rule, RuleField.ABSENCES):
+        return conclude(context, memory, rule, rule_number, events_before, opening)
+    poke_float(fixed(memory, Of.PRODUCTS), 0, opening)
+    uncertain_rule = fixed(memory, Of.RULES) + _UNCERTAIN_RULE_BYTES * rule_number
+    poke_float(memory, Of.FLOOR, fixed_float(uncertain_rule, UncertainRuleField.FLOOR))
+    return _search_steps(context, rule_number, events_before)
 
 
 @compiled
-def _evaluate_all(context: int, memory: int, rules: int) -> int:
-    """Evaluate the accepted rules; what they find stays provisional until it is committed."""
-    events = peek(context, At.OUTPUT_EVENTS)
-    poke(context, At.FOUND_EVENTS, events)
-    poke(context, At.MARK_COUNT, 0)
-    begin_ties(context)
-    poke(fixed(memory, Of.LAST_SCAN), 0, -1)
-    poke(memory, Of.STAMP, peek(memory, Of.STAMP) + 1)
-    for k in range(rules):
-        rule_number = word(context, At.ACCEPTED_RULES, k)
-        opening = peek_float(fixed(memory, Of.OPENINGS), rule_number)
-        rule = rule_at(context, rule_number)
-        if fixed_half(rule, RuleField.STEPS) == fixed_half(rule, RuleField.ABSENCES):
-            status = conclude(context, memory, rule, rule_number, events, opening)
-        else:
-            poke_float(fixed(memory, Of.PRODUCTS), 0, opening)
-            status = _evaluate(context, memory, rule_number, events)
-        if status != DONE:
-            return status
-    if peek(context, At.NEEDED_TABLE) >= 0:
-        return STRING_NEEDED
-    if peek(context, At.FOUND_EVENTS) == events:
-        return DONE
+def _queue(context: int) -> int:
+    """Take composite events back to the rules, with the errors of their attributes."""
     queued = peek(context, At.QUEUE_NEXT)
     status = enqueue(context)
     if status == DONE and peek(context, At.QUEUE_NEXT) > queued:
-        queue_errors(context, memory, queued)
+        queue_errors(context, fixed(context, At.MEMORY), queued)
     return status
 
 
-@compiled
-def _evaluate(context: int, memory: int, rule_number: int, events_before: int) -> int:
-    """Find every combination of choices for the current terminator, depth first, in order of the stream."""
-    rule = rule_at(context, rule_number)
-    worth = fixed(memory, Of.RULES) + _RULE_WORTH_BYTES * rule_number
-    floor = fixed_float(worth, WorthField.FLOOR)
-    poke_float(memory, Of.FLOOR, floor)
-    steps, cursors = fixed(context, At.STEPS), fixed(context, At.CURSORS)
-    products = fixed(memory, Of.PRODUCTS)
-    begin, end = fixed_half(rule, RuleField.STEPS), fixed_half(rule, RuleField.ABSENCES)
-    at = begin
-    forward = True
-    while at >= begin:
-        done = at - begin
-        if at == end:
-            status = conclude(context, memory, rule, rule_number, events_before, peek_float(products, done))
-            if status != DONE:
-                return status
-            forward = False
-            at -= 1
-            continue
-        step = steps + _STEP_BYTES * at
-        step_worth = fixed(memory, Of.STEPS) + _STEP_WORTH_BYTES * at
-        kind = fixed(step, StepField.KIND)
-        probability = 0.0
-        if kind == StepKind.CHOOSE:
-            cursor = cursors + _CURSOR_BYTES * done
-            if forward and fixed(step_worth, StepWorthField.SINGLE):
-                poke(cursor, Cursor.END, 0)
-                poke(cursor, Cursor.ENTRY, 0)
-                probability = bind_last(context, step)
-            else:
-                if forward:
-                    open_window(context, step, cursor)
-                probability = bind_next(context, step, cursor)
-        elif forward and kind == StepKind.COMPUTE:
-            probability = aggregate(context, memory, step, step_worth)
-            if probability == NO_ROOM:
-                return OUTPUT_FULL
-        elif forward and all_hold(context, fixed(step, StepField.CONSTRAINTS), fixed(step, StepField.CONSTRAINTS_END)):
-            bands, bands_end = fixed(step_worth, StepWorthField.BANDS), fixed(step_worth, StepWorthField.BANDS_END)
-            probability = bands_worth(context, memory, bands, bands_end)
-        forward = probability > 0.0
-        if forward:
-            probability *= peek_float(products, done)
-            poke_float(products, done + 1, probability)
-            if probability < floor:  # in vain; another choice may do better, if there is one
-                forward = False
-                if kind == StepKind.CHOOSE:
-                    continue
-        at += 1 if forward else -1
-    return DONE
+_search_rules = search_all_with(_search, _queue, compiled)
 
 
-run = loop_over(_process)
+@inlined
+def _search_all(context: int, rules: int) -> int:
+    """Search for matches of the accepted rules; what they share is worked out anew for each terminator."""
+    memory = fixed(context, At.MEMORY)
+    poke(fixed(memory, Of.LAST_SCAN), 0, -1)
+    poke(memory, Of.STAMP, peek(memory, Of.STAMP) + 1)
+    return _search_rules(context, rules)
+
+
+@inlined
+def _fetch(context: int, rules: int, columns: int) -> None:
+    """Ask for what the rules and columns will look at, and for what is known of the rules' uncertainty."""
+    memory = fixed(context, At.MEMORY)
+    for k in range(rules):
+        prefetch(fixed(memory, Of.RULES) + _UNCERTAIN_RULE_BYTES * word(context, At.ACCEPTED_RULES, k))
+    fetch(context, rules, columns)
+
+
+run = loop_over(process_with(Handling(accept_uncertain, _fetch, _search_all, store_uncertain), compiled))
 """Process the queue of composite events and then the input of a context, from where the last call left it."""
+
+replay = replay_with(accept_uncertain, store_uncertain)
+"""Put the rows of a snapshot back, with the probabilities that they belong to their columns."""

@@ -1,21 +1,21 @@
-"""What a match is worth in the end, and the composite event it makes, compiled."""
+"""How probable a match is in the end, and the composite event it makes, compiled."""
 
 from __future__ import annotations
 
 from cepheus.core.error_column import ErrorKind
+from cepheus.engine.uncertain.bands import error_at
 from cepheus.engine.uncertain.choices import absent
-from cepheus.engine.uncertain.forms import settled
+from cepheus.engine.uncertain.members import WEIGHED
+from cepheus.engine.uncertain.spread import settled
 from cepheus.engine.uncertain.state import Of
-from cepheus.engine.uncertain.tables import ErrorField, TermField, WorthField
-from cepheus.engine.uncertain.weighed import WEIGHED
-from cepheus.engine.uncertain.worth import error_at
+from cepheus.engine.uncertain.tables import ErrorField, TermField, UncertainRuleField
 from cepheus.kernel.compiled import compiled
 from cepheus.kernel.emit import emit, rule_at
 from cepheus.kernel.memory import At, fixed, fixed_float, fixed_half, peek, peek_float, poke, poke_float
 from cepheus.kernel.program import RuleField, RuleFlag
 from cepheus.kernel.state import DONE, OUTPUT_FULL, OutputHeader
 
-_RULE_WORTH_BYTES = WorthField.row_bytes()
+_UNCERTAIN_RULE_BYTES = UncertainRuleField.row_bytes()
 _ERROR_BYTES = ErrorField.row_bytes()
 _TERM_BYTES = TermField.row_bytes()
 _NORMAL, _UNIFORM = int(ErrorKind.NORMAL), int(ErrorKind.UNIFORM)
@@ -24,10 +24,12 @@ _NORMAL, _UNIFORM = int(ErrorKind.NORMAL), int(ErrorKind.UNIFORM)
 @compiled
 def conclude(context: int, memory: int, rule: int, rule_number: int, events_before: int, probability: float) -> int:
     """Weigh the absences and the rule itself, and write a composite event if enough is left."""
-    worth = fixed(memory, Of.RULES) + _RULE_WORTH_BYTES * rule_number
-    probability *= fixed_float(worth, WorthField.FACTOR)
-    floor = fixed_float(worth, WorthField.FLOOR)
-    for at in range(fixed(worth, WorthField.ABSENCES), fixed(worth, WorthField.ABSENCES_END)):
+    uncertain_rule = fixed(memory, Of.RULES) + _UNCERTAIN_RULE_BYTES * rule_number
+    probability *= fixed_float(uncertain_rule, UncertainRuleField.FACTOR)
+    floor = fixed_float(uncertain_rule, UncertainRuleField.FLOOR)
+    for at in range(
+        fixed(uncertain_rule, UncertainRuleField.ABSENCES), fixed(uncertain_rule, UncertainRuleField.ABSENCES_END)
+    ):
         if probability == 0.0 or probability < floor:
             return DONE
         probability *= absent(context, memory, at)
@@ -40,19 +42,19 @@ def conclude(context: int, memory: int, rule: int, rule_number: int, events_befo
         fields = fixed(context, At.OUTPUT) + 8 * fixed(memory, Of.FIRST_EXTRA)
         poke_float(fixed(fields, 0), event, probability)
         if fixed_half(rule, RuleField.OUTPUTS) < fixed_half(rule, RuleField.OUTPUTS_END):
-            status = _write_errors(context, memory, rule, worth, event, fields + 8)
+            status = _write_errors(context, memory, rule, uncertain_rule, event, fields + 8)
     return status
 
 
 @compiled
-def _write_errors(context: int, memory: int, rule: int, worth: int, event: int, fields: int) -> int:
+def _write_errors(context: int, memory: int, rule: int, uncertain_rule: int, event: int, fields: int) -> int:
     """Write the errors of a composite event's attributes: kind and two parameters each.
 
     Of an aggregate with a list of members, these are where a copy of the list begins and how long it is.
     """
     outputs = fixed_half(rule, RuleField.OUTPUTS_END) - fixed_half(rule, RuleField.OUTPUTS)
     for k in range(outputs):
-        error = fixed(memory, Of.ERRORS) + _ERROR_BYTES * (fixed(worth, WorthField.ERRORS) + k)
+        error = fixed(memory, Of.ERRORS) + _ERROR_BYTES * (fixed(uncertain_rule, UncertainRuleField.ERRORS) + k)
         begin, end = fixed(error, ErrorField.TERMS), fixed(error, ErrorField.TERMS_END)
         kind, first, second = 0, 0.0, 0.0
         for at in range(begin, end):
@@ -112,9 +114,9 @@ def queue_errors(context: int, memory: int, queued: int) -> None:
         rule = rule_at(context, rule_number)
         if not fixed_half(rule, RuleField.FLAGS) & RuleFlag.FEEDS:
             continue
-        worth = fixed(memory, Of.RULES) + _RULE_WORTH_BYTES * rule_number
+        uncertain_rule = fixed(memory, Of.RULES) + _UNCERTAIN_RULE_BYTES * rule_number
         for k in range(fixed_half(rule, RuleField.OUTPUTS_END) - fixed_half(rule, RuleField.OUTPUTS)):
-            error = fixed(memory, Of.ERRORS) + _ERROR_BYTES * (fixed(worth, WorthField.ERRORS) + k)
+            error = fixed(memory, Of.ERRORS) + _ERROR_BYTES * (fixed(uncertain_rule, UncertainRuleField.ERRORS) + k)
             slot = fixed(error, ErrorField.TYPE_SLOT)
             if slot >= 0:
                 for part in range(3):

@@ -24,18 +24,18 @@ EARLIER_RULE = "(a rule)"
 """Stands for the rule that made a stored composite event, whose name is not kept."""
 
 
-def past_of(saved: Saved, others: Sequence[Distribution | None] = ()) -> Past:
-    """Give what a columns engine would put into a snapshot as rules and events.
+def past_of(saved: Saved, listed: Sequence[Distribution | None] = ()) -> Past:
+    """What a columns engine would put into a snapshot as rules and events.
 
-    ``others`` are the distributions, but for Normal and Uniform ones, that errors of stored events name by number.
+    ``listed`` are the distributions, but for Normal and Uniform ones, that errors of stored events name by number.
     """
     strings = StringTable(saved.texts)
-    events = tuple(seen for stored in saved.types for seen in _seen(stored, strings, others))
+    events = tuple(seen for stored in saved.types for seen in _seen(stored, strings, listed))
     rules = tuple((deployed.rule, deployed.schema, deployed.since) for deployed in saved.rules)
     return Past(rules, events, saved.fed, saved.time)
 
 
-def _seen(stored: StoredType, strings: StringTable, others: Sequence[Distribution | None]) -> list[Seen]:
+def _seen(stored: StoredType, strings: StringTable, listed: Sequence[Distribution | None]) -> list[Seen]:
     consumed: dict[int, set[str]] = {}
     for rule, numbers in stored.consumed.items():
         for number in numbers:
@@ -50,7 +50,7 @@ def _seen(stored: StoredType, strings: StringTable, others: Sequence[Distributio
             _attributes(stored, row, strings),
             id=f"{stored.name}:{word - COMPOSITE_ID_BASE:016x}" if composite else id_of_word(word, strings),
             probability=1.0 - _float(row, stored.slots[DOUBT]) if DOUBT in stored.slots else 1.0,
-            errors=_errors(stored, row, others),
+            errors=_errors(stored, row, listed),
             start=int(row[SLOT_START]),
             rule=EARLIER_RULE if composite else None,
         )
@@ -76,14 +76,14 @@ def _attributes(stored: StoredType, row: Words, strings: StringTable) -> dict[st
     return attributes
 
 
-def _errors(stored: StoredType, row: Words, others: Sequence[Distribution | None]) -> dict[str, Distribution]:
+def _errors(stored: StoredType, row: Words, listed: Sequence[Distribution | None]) -> dict[str, Distribution]:
     errors: dict[str, Distribution] = {}
     kind_mark = ERROR_MARKS[0]
     for name, slot in stored.slots.items():
         if name.endswith(kind_mark):
             parameters = np.array([_float(row, slot + 1)]), np.array([_float(row, slot + 2)])
             kinds = row[slot : slot + 1]
-            foreign = others[int(parameters[0][0])] if kinds[0] == ErrorKind.OTHER else None
+            foreign = listed[int(parameters[0][0])] if kinds[0] == ErrorKind.OTHER else None
             error = ErrorColumn(kinds, *parameters)[0] if foreign is None else foreign
             if error is not None:
                 errors[name.removesuffix(kind_mark)] = error
@@ -91,13 +91,13 @@ def _errors(stored: StoredType, row: Words, others: Sequence[Distribution | None
 
 
 def require_errors(
-    saved: Saved, others: Sequence[Distribution | None], profiles: Mapping[tuple[str, str], Profile]
+    saved: Saved, listed: Sequence[Distribution | None], profiles: Mapping[tuple[str, str], Profile]
 ) -> None:
     """Refuse stored events whose errors are none, or are worse than what is known of them.
 
-    ``others`` are the distributions that errors name by number.
+    ``listed`` are the distributions that errors name by number.
     """
-    numbers = {number for number, error in enumerate(others) if error is not None}
+    numbers = {number for number, error in enumerate(listed) if error is not None}
     for stored in saved.types:
         for name, slot in stored.slots.items():
             if not name.endswith(ERROR_MARKS[0]):
@@ -110,7 +110,7 @@ def require_errors(
             first, second = (np.ascontiguousarray(stored.rows[:, slot + k]).view(np.float64) for k in (1, 2))
             named = first[kinds == ErrorKind.OTHER]
             form.require(bool(np.isin(named, list(numbers)).all()), "$.types", "there is no such distribution")
-            used = ErrorColumn(kinds, first, second, tuple(others))  # type: ignore[arg-type]  # those that are named are there
+            used = ErrorColumn(kinds, first, second, tuple(listed))  # type: ignore[arg-type]  # those that are named are there
             profile = profiles.get((stored.name, name.removesuffix(ERROR_MARKS[0])), Profile())
             for error in set(used):
                 if error is not None:

@@ -59,7 +59,7 @@ class Profile:
 
 
 def profile_of(error: Distribution) -> Profile:
-    """Tell what an error asks of the kernel; UnsupportedError if it has no closed form."""
+    """What an error asks of the kernel; UnsupportedError if it has no closed form."""
     if _is_foreign(error):
         raise unsupported(Construct.UNCERTAIN_FORMS, None)
     components = spreads(error).components
@@ -81,7 +81,7 @@ def _is_foreign(error: Distribution) -> bool:
 
 
 def profiles_in(batch: EventBatch) -> dict[Key, Profile]:
-    """Give the profiles of the errors of a batch, by event type and attribute."""
+    """The profiles of the errors of a batch, by event type and attribute."""
     found: dict[Key, Profile] = {}
     for name, errors in batch.errors.items():
         column = ErrorColumn.of(errors)
@@ -120,14 +120,14 @@ class Familiar:
         self._unseen.clear()
 
     def has_errors(self, event: Event) -> bool:
-        """Tell whether an event has no errors but such as were seen before."""
+        """Whether an event has no errors but such as were seen before."""
         return all(
             (event.type, name, _KINDS.get(type(error))) in self._seen or not self._reads((event.type, name))
             for name, error in event.errors.items()
         )
 
     def has_all(self, batch: EventBatch) -> bool:
-        """Tell whether the events of a batch have no errors but such as were seen before."""
+        """Whether the events of a batch have no errors but such as were seen before."""
         shape = batch.types, tuple(batch.errors)
         unseen = self._unseen.get(shape)
         if unseen is None:
@@ -139,7 +139,7 @@ class Familiar:
         return True
 
     def _find_unseen(self, types: tuple[str, ...], names: tuple[str, ...]) -> list[tuple[str, NDArray[np.bool_], int]]:
-        """Give the attributes that may have errors of kinds that were not seen before.
+        """The attributes that may have errors of kinds that were not seen before.
 
         With each, by type of a batch and kind of error, whether they were seen together; up to which kind all were.
         """
@@ -187,7 +187,7 @@ def with_composites(
 
 
 def _weighed(rule: ResolvedRule, types: Mapping[str, str], uncertain: Collection[Key], doubtful: Set[str]) -> set[str]:
-    """Give the aggregates of a rule whose members are weighed, as some may not belong to them or all errors count."""
+    """The aggregates of a rule whose members are weighed, as some may not belong to them or all errors count."""
     found: set[str] = set()
     for step in rule.steps:
         if isinstance(step, Compute):
@@ -201,7 +201,7 @@ def _weighed(rule: ResolvedRule, types: Mapping[str, str], uncertain: Collection
 
 
 def _read(node: object, own: str, types: Mapping[str, str]) -> Iterable[Key]:
-    """Give the attributes that are read, an event without a name being of a type of its ``own``."""
+    """The attributes that are read, an event without a name being of a type of its ``own``."""
     for child in walk(node):
         if isinstance(child, AttributeRef):
             yield (own if child.event is None else types[child.event]), child.name

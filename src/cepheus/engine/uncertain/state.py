@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from cepheus.engine.uncertain.gaussian import gaussian_table
+from cepheus.engine.uncertain.index_tables import BandIndexField, MemberField, RestField
+from cepheus.engine.uncertain.spread import gaussian_table
 from cepheus.engine.uncertain.tables import (
     BandField,
     BoundField,
-    ColumnWorthField,
     ErrorField,
     ListedField,
     ListField,
     SpreadField,
-    StepWorthField,
     TermField,
-    WorthField,
-    Worths,
+    UncertainColumnField,
+    UncertainRuleField,
+    UncertainStepField,
+    UncertainTables,
 )
-from cepheus.engine.uncertain.vicinity_tables import MemberField, RestField, VicinityField
 from cepheus.kernel.addresses import Addresses
 from cepheus.kernel.program import SpanField, Words
 from cepheus.kernel.tables import Fields, cell, rows_of, size_of, words_at, zeros_in_lines
@@ -30,9 +30,9 @@ class Of(Fields):
     BANDS = rows_of(BandField)
     TERMS = rows_of(TermField)
     BOUNDS = rows_of(BoundField)
-    RULES = rows_of(WorthField)
-    STEPS = rows_of(StepWorthField)
-    COLUMNS = rows_of(ColumnWorthField)
+    RULES = rows_of(UncertainRuleField)
+    STEPS = rows_of(UncertainStepField)
+    COLUMNS = rows_of(UncertainColumnField)
     ERRORS = rows_of(ErrorField)
     DOUBTS = words_at()
     SPREADS = rows_of(SpreadField)
@@ -52,15 +52,15 @@ class Of(Fields):
     STAMP = cell(0)
     FLOOR = cell(0)
     # the index of uncertain values, and room for what it finds
-    VICINITY_TYPES = words_at()
-    VICINITIES = rows_of(VicinityField)
-    VICINITY_POINTS = words_at()
-    VICINITY_NODES = rows_of(SpanField)
-    VICINITY_HUNG = words_at()
-    VICINITY_LOWS = words_at()
-    VICINITY_LOW_MEMBERS = words_at()
-    VICINITY_MEMBERS = rows_of(MemberField)
-    VICINITY_RESTS = rows_of(RestField)
+    INDEX_TYPES = words_at()
+    INDEXES = rows_of(BandIndexField)
+    INDEX_POINTS = words_at()
+    INDEX_NODES = rows_of(SpanField)
+    INDEX_HUNG = words_at()
+    INDEX_LOWS = words_at()
+    INDEX_LOW_MEMBERS = words_at()
+    INDEX_MEMBERS = rows_of(MemberField)
+    INDEX_RESTS = rows_of(RestField)
     CANDIDATES = words_at()
     CHANCES = words_at()
     GAUSSIAN = words_at()
@@ -81,7 +81,7 @@ class Of(Fields):
 
 MOST_TERMS = 16
 REMEMBERED = 1024
-"""How many worths of bands are remembered for one terminator: a power of two."""
+"""How many probabilities of bands are remembered for one terminator: a power of two."""
 
 SHARED_WORDS = 8
 """Of what rules share: the terminator it holds for, then a probability, or a result with its error, then counts."""
@@ -93,7 +93,7 @@ SHARED_PASSED, SHARED_DECIDED = 6, 7
 _GAUSSIAN = gaussian_table()
 
 
-class WorthTable(Addresses[Of]):
+class UncertainAddresses(Addresses[Of]):
     """The table of addresses and numbers of one engine's uncertainty; it keeps the arrays that it points at."""
 
     def __init__(self) -> None:
@@ -112,37 +112,37 @@ class WorthTable(Addresses[Of]):
         self._kept[at] = array
         self.point(at, array)
 
-    def use(self, worths: Worths, steps: int) -> None:
+    def use(self, tables: UncertainTables, steps: int) -> None:
         """Point at the tables of bands, with working space for rules of so many steps."""
-        near = worths.vicinities
+        near = tables.band_indexes
         for at, array in (
-            (Of.VICINITY_TYPES, near.types),
-            (Of.VICINITIES, near.indexes),
-            (Of.VICINITY_POINTS, near.points),
-            (Of.VICINITY_NODES, near.nodes),
-            (Of.VICINITY_HUNG, near.hung),
-            (Of.VICINITY_LOWS, near.lows),
-            (Of.VICINITY_LOW_MEMBERS, near.low_members),
-            (Of.VICINITY_MEMBERS, near.members),
-            (Of.VICINITY_RESTS, near.rests),
+            (Of.INDEX_TYPES, near.types),
+            (Of.INDEXES, near.indexes),
+            (Of.INDEX_POINTS, near.points),
+            (Of.INDEX_NODES, near.nodes),
+            (Of.INDEX_HUNG, near.hung),
+            (Of.INDEX_LOWS, near.lows),
+            (Of.INDEX_LOW_MEMBERS, near.low_members),
+            (Of.INDEX_MEMBERS, near.members),
+            (Of.INDEX_RESTS, near.rests),
             (Of.CANDIDATES, np.zeros(len(near.members) + 1, np.int64)),
             (Of.CHANCES, np.zeros(len(near.members) + 1, np.int64)),
-            (Of.BANDS, worths.bands),
-            (Of.TERMS, worths.terms),
-            (Of.BOUNDS, worths.bounds),
-            (Of.RULES, worths.rules),
-            (Of.STEPS, worths.steps),
-            (Of.COLUMNS, worths.columns),
-            (Of.ERRORS, worths.errors),
-            (Of.DOUBTS, worths.doubts),
+            (Of.BANDS, tables.bands),
+            (Of.TERMS, tables.terms),
+            (Of.BOUNDS, tables.bounds),
+            (Of.RULES, tables.rules),
+            (Of.STEPS, tables.steps),
+            (Of.COLUMNS, tables.columns),
+            (Of.ERRORS, tables.errors),
+            (Of.DOUBTS, tables.doubts),
             (Of.RESULT_ERRORS, np.zeros(3 * (steps + 1), np.int64)),
             (Of.LIST_ENDS, np.zeros(steps + 2, np.int64)),
             (Of.PRODUCTS, np.zeros(steps + 2, np.int64)),
-            (Of.OPENINGS, np.zeros(len(worths.rules) + 1, np.int64)),
-            (Of.ENTRANCES, np.zeros(len(worths.columns) + 1, np.int64)),
+            (Of.OPENINGS, np.zeros(len(tables.rules) + 1, np.int64)),
+            (Of.ENTRANCES, np.zeros(len(tables.columns) + 1, np.int64)),
             (Of.PLACES, np.zeros(MOST_TERMS, np.int64)),
             (Of.LAST_SCAN, np.full(8, -1, np.int64)),
             (Of.MEMORY, np.zeros((REMEMBERED, 3), np.int64)),
-            (Of.SHARED, np.zeros((worths.shared + 1, SHARED_WORDS), np.int64)),
+            (Of.SHARED, np.zeros((tables.shared + 1, SHARED_WORDS), np.int64)),
         ):
             self.copy(at, array)

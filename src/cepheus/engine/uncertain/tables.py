@@ -8,17 +8,16 @@ from enum import IntEnum
 
 import numpy as np
 
-from cepheus.engine.uncertain.vicinity_tables import (
+from cepheus.engine.uncertain.index_tables import (
+    BandIndexTables,
     BlurredListener,
-    VicinityTables,
-    find_vicinities,
-    write_vicinities,
+    find_band_indexes,
+    write_band_indexes,
 )
+from cepheus.kernel.instructions import OPERATOR_CODES, Instruction, Op
 from cepheus.kernel.program import (
-    OPERATOR_CODES,
     ConstraintKind,
     InstructionField,
-    Op,
     PolicyCode,
     Program,
     RuleField,
@@ -28,7 +27,7 @@ from cepheus.kernel.program import (
 )
 from cepheus.kernel.tables import Fields, cell, padding, real
 from cepheus.plan.pattern.bands import LoweredBand, LoweredTerm
-from cepheus.plan.pattern.code import Instruction, LoweredConstraint
+from cepheus.plan.pattern.code import LoweredConstraint
 from cepheus.plan.pattern.content_index import Listener
 from cepheus.plan.pattern.flatten import column_listeners, flatten
 from cepheus.plan.pattern.layouts import DOUBT, ERROR_MARKS
@@ -66,7 +65,7 @@ class BoundField(Fields):
     CODE = cell()
 
 
-class WorthField(Fields):
+class UncertainRuleField(Fields):
     """Of a rule: the bits of its least probability and of its factor, its own bands, its absences: a cache line."""
 
     FLOOR = real()
@@ -88,13 +87,13 @@ class MembersCode(IntEnum):
     NEEDED = 3
 
 
-class StepWorthField(Fields):
+class UncertainStepField(Fields):
     """Of a step: its bands, whether a candidate must exceed the least probability, the error of what is aggregated.
 
     ``SHARED`` is the number of an aggregate or absence that rules have in common (-1: none): it asks nothing but the
-    terminator, so one of them works it out for all. ``REMEMBERED`` tells that the worth of the bands depends on the
-    terminator and the candidate alone, so that other rules may use it, too. ``SINGLE`` tells that a step takes just the
-    last event, ``MEMBERS`` who belongs to an aggregate.
+    terminator, so one of them works it out for all. ``REMEMBERED`` tells that the probability of the bands depends on
+    the terminator and the candidate alone, so that other rules may use it, too. ``SINGLE`` tells that a step takes just
+    the last event, ``MEMBERS`` who belongs to an aggregate.
     """
 
     BANDS = cell()
@@ -115,7 +114,7 @@ class ErrorField(Fields):
     TYPE_SLOT = cell()
 
 
-class ColumnWorthField(Fields):
+class UncertainColumnField(Fields):
     """Of a column: the bands of its events and the bits of the probability that they must reach."""
 
     BANDS = cell()
@@ -158,7 +157,7 @@ class SpreadField(Fields):
 
 
 @dataclass(frozen=True, slots=True)
-class Worths:
+class UncertainTables:
     """What the kernel knows of uncertainty, next to the program."""
 
     bands: Words
@@ -169,7 +168,7 @@ class Worths:
     columns: Words
     errors: Words
     doubts: Words
-    vicinities: VicinityTables
+    band_indexes: BandIndexTables
     most_outputs: int
     shared: int
 
@@ -183,7 +182,7 @@ class _Rows:
     spans: dict[tuple[LoweredBand, ...], tuple[int, int]] = field(default_factory=dict)
 
     def span(self, bands: tuple[LoweredBand, ...]) -> tuple[int, int]:
-        """Give the range of bands that belong together."""
+        """The range of bands that belong together."""
         if not bands:
             return 0, 0
         if bands not in self.spans:
@@ -206,14 +205,14 @@ class _Rows:
         return begin, len(self.terms)
 
 
-def flatten_probable(lowering: Lowering, factors: Mapping[str, float]) -> tuple[Program, Worths]:
+def flatten_uncertain(lowering: Lowering, factors: Mapping[str, float]) -> tuple[Program, UncertainTables]:
     """Write rules as a program and, beside it, what is uncertain about them.
 
     Absences are taken out of the program: what must be absent is now a matter of probability.
     """
     listeners = column_listeners(lowering)
-    vicinities = find_vicinities({kind: _blurred(lowering, found) for kind, found in listeners.items()})
-    members = [near for vicinity in vicinities for near in vicinity.members]
+    band_indexes = find_band_indexes({kind: _blurred(lowering, found) for kind, found in listeners.items()})
+    members = [near for band_index in band_indexes for near in band_index.members]
     rows = _Rows()
     for near in members:
         rows.span((near.band,))
@@ -230,7 +229,7 @@ def flatten_probable(lowering: Lowering, factors: Mapping[str, float]) -> tuple[
     program = flatten(lowering, others, [*groups, *(near.listener.filters for near in members)])
     code: list[Instruction] = [(op, a, b) for op, a, b in program.code.tolist()]
     bands, bounds = _bands(rows, program, code)
-    worths: list[tuple[int, ...]] = []
+    rule_rows: list[tuple[int, ...]] = []
     steps: list[tuple[int, ...]] = []
     errors: list[tuple[int, ...]] = []
     shared: dict[LoweredStep, int] = {}
@@ -240,8 +239,8 @@ def flatten_probable(lowering: Lowering, factors: Mapping[str, float]) -> tuple[
     for number, rule in enumerate(lowering.rules.values()):
         floor, factor = rule.resolved.min_probability, factors.get(rule.name, 1.0)
         begin, end = rows.span(rule.bands)
-        worths.append(
-            WorthField.row(
+        rule_rows.append(
+            UncertainRuleField.row(
                 floor=floor,
                 factor=factor,
                 bands=begin,
@@ -255,22 +254,22 @@ def flatten_probable(lowering: Lowering, factors: Mapping[str, float]) -> tuple[
         inner = len(rule.resolved.positions)
         steps += [_step(step, inner, rows, shared) for step in (*rule.steps, *rule.absences)]
         errors += _errors(lowering, rule, rows)
-    columns = ColumnWorthField.zeros(lowering.column_count + 1)
+    columns = UncertainColumnField.zeros(lowering.column_count + 1)
     for column in lowering.columns.values():
         begin, end = rows.span(column.bands)
-        columns[column.index] = ColumnWorthField.row(bands=begin, bands_end=end, floor=column.key.floor)
+        columns[column.index] = UncertainColumnField.row(bands=begin, bands_end=end, floor=column.key.floor)
     doubts = [layout.slots[DOUBT] for layout in lowering.types.values()]
-    return program._replace(code=InstructionField.array(code), rules=rules), Worths(
+    return program._replace(code=InstructionField.array(code), rules=rules), UncertainTables(
         bands=bands,
         terms=TermField.array(rows.terms),
         bounds=bounds,
-        rules=WorthField.array(worths),
-        steps=StepWorthField.array(steps),
+        rules=UncertainRuleField.array(rule_rows),
+        steps=UncertainStepField.array(steps),
         columns=columns,
         errors=ErrorField.array(errors),
         doubts=np.array([*doubts, 0], np.int64),
-        vicinities=write_vicinities(
-            vicinities,
+        band_indexes=write_band_indexes(
+            band_indexes,
             len(lowering.types),
             [(begin, end) for begin, end in program.groups[len(groups) :].tolist()],
             rows.span,
@@ -281,7 +280,7 @@ def flatten_probable(lowering: Lowering, factors: Mapping[str, float]) -> tuple[
 
 
 def _blurred(lowering: Lowering, listeners: Iterable[Listener]) -> list[BlurredListener]:
-    """Give listeners with what they ask of uncertain values."""
+    """Put listeners together with what they ask of uncertain values."""
     rules = list(lowering.rules.values())
     columns = {column.index: column for column in lowering.columns.values()}
     return [
@@ -329,7 +328,7 @@ def _step(step: LoweredStep, inner: int, rows: _Rows, shared: dict[LoweredStep, 
     if step.weighed:
         members = MembersCode.NEEDED if step.needed else MembersCode.WEIGHED
     begin, end = rows.span(step.bands)
-    return StepWorthField.row(
+    return UncertainStepField.row(
         bands=begin,
         bands_end=end,
         exceeds=exceeds,
@@ -346,7 +345,7 @@ _ANYTHING = -1
 
 
 def _positions(step: LoweredStep) -> set[int]:
-    """Give the positions that a step asks."""
+    """The positions that a step asks."""
     found = {step.reference, *(position for position, _ in step.keys)}
     if step.other_reference >= 0:
         found.add(step.other_reference)

@@ -76,7 +76,7 @@ _ELSEWHERE = (
     dict.fromkeys(("if", "iif", "iff", "case", "decode"), NO_CHOICE)
     | dict.fromkeys(("ifnull", "nvl", "isnull"), "write coalesce(x, -1): the first value that is defined")
     | dict.fromkeys(("now", "current_timestamp", "sysdate"), "'time' is the time of the event; a window looks back")
-    | dict.fromkeys(("pow", "power"), "a power is written as a product: x * x")
+    | {"power": "write pow(x, y)", "log": "write ln(x) or log10(x)", "signum": "write sign(x)"}
     | dict.fromkeys(("substr", "substring", "left", "right"), "write starts_with(s, '..'), ends_with or matches")
     | dict.fromkeys(("regexp_like", "regexp_matches", "rlike", "like"), "write matches(s, '..')")
     | {"len": "write length(s)", "char_length": "write length(s)", "startswith": "write starts_with(s, '..')"}

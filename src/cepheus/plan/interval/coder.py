@@ -1,4 +1,4 @@
-"""Expressions and conditions of interval rules to instructions of the expression machine."""
+"""Expressions and conditions of interval rules to code for values of any type, each with a tag."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import assert_never
 
 from cepheus.core.source import Span
 from cepheus.core.values import Value, ValueType
-from cepheus.kernel.program import OPERATOR_CODES
+from cepheus.kernel.instructions import OPERATOR_CODES, Code, Op
+from cepheus.plan.emit import Emitter, Type, compiled_function
 from cepheus.plan.interval.constructs import IntervalConstruct, unsupported
 from cepheus.plan.interval.functions import FunctionTable
-from cepheus.plan.interval.layout import ANSWER_ARGUMENTS, MAX_STACK
-from cepheus.plan.interval.program import Op
+from cepheus.plan.interval.layout import ANSWER_ARGUMENTS
 from cepheus.plan.interval.values import Texts
 from cepheus.rules.expressions import (
-    Aggregate,
     Arithmetic,
     AttributeRef,
     Call,
@@ -22,126 +21,141 @@ from cepheus.rules.expressions import (
     Constant,
     Constraint,
     Expression,
-    Negative,
     Parameter,
 )
-from cepheus.rules.functions import LIST_BEFORE, LIST_ITEM, LIST_OF, LIST_REST
-
-Instruction = tuple[int, int, int]
-Code = tuple[Instruction, ...]
+from cepheus.rules.functions import (
+    LIST_BEFORE,
+    LIST_ITEM,
+    LIST_OF,
+    LIST_REST,
+    CalendarPart,
+    Compiled,
+    FirstDefined,
+    MachineOps,
+    OnlyPython,
+    TextTable,
+    function_of,
+)
 
 _ARITHMETIC = {"+": Op.ADD, "-": Op.SUBTRACT, "*": Op.MULTIPLY, "/": Op.DIVIDE}
+_ONE = Constant(1.0, ValueType.FLOAT)
 
 
 class Coder:
     """Writes the code of expressions over variables, which are known by their number."""
 
     def __init__(self, variables: Mapping[str, int], texts: Texts, functions: FunctionTable) -> None:
-        self._variables = variables
-        self._texts = texts
-        self._functions = functions
-        self._code: list[Instruction] = []
-        self._depth = 0
-        self._deepest = 0
+        machine = _TaggedMachine(variables, texts, functions)
+        self._emitter = Emitter(machine, lambda span: unsupported(IntervalConstruct.DEEP_EXPRESSIONS, span))
 
     def value(self, expression: Expression, *, as_float: bool = False) -> Code:
-        """Give the code that computes an expression, if asked for as a float."""
-        self._begin()
-        self._emit(Arithmetic("*", expression, Constant(1.0, ValueType.FLOAT)) if as_float else expression)
-        return self._end(expression.span)
+        """Write the code that computes an expression, if asked for as a float."""
+        self._emitter.begin()
+        self._emitter.expression(Arithmetic("*", expression, _ONE) if as_float else expression)
+        return self._emitter.end(expression.span)
 
     def test(self, constraint: Constraint) -> Code:
-        """Give the code that tells whether a constraint holds."""
-        self._begin()
-        self._emit_test(constraint)
-        return self._end(constraint.span)
+        """Write the code that tells whether a constraint holds."""
+        self._emitter.begin()
+        self._test(constraint)
+        return self._emitter.end(constraint.span)
 
     def equality(self, variable: str, expression: Expression) -> Code:
-        """Give the code that compares a variable with an expression."""
+        """Write the code that compares a variable with an expression."""
         return self.test(Comparison((Parameter(variable), expression), ("=",)))
 
     def member(self, value: Expression, options: tuple[Expression, ...]) -> Code:
-        """Give the code that tells whether a value is among others."""
-        self._begin()
+        """Write the code that tells whether a value is among others."""
+        self._emitter.begin()
         for place, option in enumerate(options):
-            self._emit_test(Comparison((value, option), ("=",)))
+            self._test(Comparison((value, option), ("=",)))
             if place:
-                self._add(Op.EITHER, -1)
+                self._emitter.add(Op.EITHER, -1)
         if not options:
-            self._constant(False)
-        return self._end(value.span)
+            self._emitter.value(False)
+        return self._emitter.end(value.span)
 
     def call(self, function: int, names: tuple[str, ...], span: Span | None) -> Code:
-        """Give the code that asks a function of variables."""
-        self._begin()
+        """Write the code that asks a function of variables."""
+        emitter = self._emitter
+        emitter.begin()
         if len(names) > ANSWER_ARGUMENTS:
             raise unsupported(IntervalConstruct.MANY_VARIABLES, span)
         for name in names:
-            self._emit(Parameter(name))
+            emitter.expression(Parameter(name))
         if not names:
-            self._constant(False)  # an answer needs a place on the stack
-        self._add(Op.CALL, 1 - max(1, len(names)), function, max(1, len(names)))
-        self._add(Op.TRUTH, 0)
-        return self._end(span)
+            emitter.value(False)  # an answer needs a place on the stack
+        emitter.add(Op.ASK, 1 - max(1, len(names)), function, max(1, len(names)))
+        emitter.add(Op.TRUTH, 0)
+        return emitter.end(span)
 
-    def _begin(self) -> None:
-        self._code, self._depth, self._deepest = [], 0, 0
-
-    def _end(self, span: Span | None) -> Code:
-        if self._deepest >= MAX_STACK:
-            raise unsupported(IntervalConstruct.DEEP_EXPRESSIONS, span)
-        return (*self._code, (Op.END, 0, 0))
-
-    def _add(self, op: Op, change: int, a: int = 0, b: int = 0) -> None:
-        self._code.append((op, a, b))
-        self._depth += change
-        self._deepest = max(self._deepest, self._depth)
-
-    def _constant(self, value: Value) -> None:
-        self._add(Op.CONSTANT, 1, *self._texts.constant(value))
-
-    def _emit_test(self, constraint: Constraint) -> None:
+    def _test(self, constraint: Constraint) -> None:
         if not isinstance(constraint, Comparison):
-            self._emit(constraint)
-            self._add(Op.TRUTH, 0)
+            self._emitter.expression(constraint)
+            self._emitter.add(Op.TRUTH, 0)
             return
         pairs = zip(constraint.operands, constraint.operators, constraint.operands[1:], strict=False)
         for place, (left, operator, right) in enumerate(pairs):
-            self._emit(left)
-            self._emit(right)
-            self._add(Op.COMPARE, -1, OPERATOR_CODES[operator])
+            self._emitter.comparison(left, operator, right)
             if place:
-                self._add(Op.BOTH, -1)
+                self._emitter.add(Op.BOTH, -1)
 
-    def _emit(self, expression: Expression) -> None:
-        match expression:
-            case Constant(value=value):
-                self._constant(value)
-            case Parameter(name=name):
-                self._add(Op.VARIABLE, 1, self._variables[name])
-            case Negative(operand=operand):
-                self._emit(Arithmetic("-", Constant(0, ValueType.INT), operand))
-            case Arithmetic(operator=operator, left=left, right=right):
-                self._emit(left)
-                self._emit(right)
-                self._add(_ARITHMETIC[operator], -1)
-            case Call(function=function, arguments=arguments) if _is_long_list(expression):
-                first, others = arguments[: ANSWER_ARGUMENTS - 1], arguments[ANSWER_ARGUMENTS - 1 :]
-                self._emit(Call(LIST_BEFORE, (*first, Call(function, others, expression.span)), expression.span))
-            case Call(function=function, arguments=arguments):
-                if len(arguments) > ANSWER_ARGUMENTS:
-                    raise unsupported(IntervalConstruct.MANY_VARIABLES, expression.span)
-                for argument in arguments:
-                    self._emit(argument)
-                if function in (LIST_ITEM, LIST_REST) and isinstance(place := arguments[1], Constant):
-                    self._functions.part_of_list(function, int(str(place.value)))
-                self._add(Op.CALL, 1 - len(arguments), self._functions.built_in(function), len(arguments))
-            case AttributeRef() | Aggregate():
-                raise AssertionError("interval rules have variables instead")
+
+class _TaggedMachine:
+    """Writes what is special to values with tags: the machine looks at these itself, and asks Python where it must."""
+
+    def __init__(self, variables: Mapping[str, int], texts: Texts, functions: FunctionTable) -> None:
+        self._variables = variables
+        self._texts = texts
+        self._functions = functions
+
+    def constant(self, value: Value) -> tuple[int, int]:
+        return self._texts.constant(value)
+
+    def read(self, emitter: Emitter, source: AttributeRef | Parameter) -> Type:
+        assert isinstance(source, Parameter), "interval rules have variables instead"
+        emitter.add(Op.VARIABLE, 1, self._variables[source.name])
+        return None
+
+    def arithmetic(self, emitter: Emitter, operator: str, _left: Type, _right: Type, /) -> Type:
+        emitter.add(_ARITHMETIC[operator], -1)
+        return None
+
+    def compare(self, emitter: Emitter, operator: str, left: Expression, right: Expression) -> None:
+        emitter.expression(left)
+        emitter.expression(right)
+        emitter.add(Op.COMPARE, -1, OPERATOR_CODES[operator])
+
+    def call(self, emitter: Emitter, call: Call) -> Type:
+        if _is_long_list(call):
+            first, others = call.arguments[: ANSWER_ARGUMENTS - 1], call.arguments[ANSWER_ARGUMENTS - 1 :]
+            call = Call(LIST_BEFORE, (*first, Call(call.function, others, call.span)), call.span)
+        count = len(call.arguments)
+        if count > ANSWER_ARGUMENTS:
+            raise unsupported(IntervalConstruct.MANY_VARIABLES, call.span)
+        for argument in call.arguments:
+            emitter.expression(argument)
+        number = self._by_address(call)
+        if number is not None:
+            emitter.add(Op.CALL, 1 - count, number, count)
+        else:
+            emitter.add(Op.ASK, 1 - count, self._functions.built_in(call.function), count)
+            if call.function in (LIST_ITEM, LIST_REST) and isinstance(place := call.arguments[1], Constant):
+                self._functions.part_of_list(call.function, int(str(place.value)))
+        return None
+
+    def _by_address(self, call: Call) -> int | None:
+        """Return the row of a function among the compiled ones; None if Python is asked for it."""
+        function = function_of(call.function)
+        match function.lowering:
+            case Compiled():
+                return compiled_function(function, len(call.arguments))
+            case MachineOps() | CalendarPart() | TextTable() | FirstDefined() | OnlyPython():
+                return None  # asked once for each combination of arguments
             case _:
-                assert_never(expression)
+                assert_never(function.lowering)
 
 
 def _is_long_list(call: Call) -> bool:
-    """Tell whether a list has more elements than a function has arguments."""
+    """Whether a list has more elements than a function has arguments."""
     return call.function in (LIST_OF, LIST_BEFORE) and len(call.arguments) > ANSWER_ARGUMENTS

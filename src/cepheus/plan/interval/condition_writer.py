@@ -104,7 +104,7 @@ class ConditionWriter:
                 assert_never(condition)
 
     def _fits(self, condition: Fits, names: list[str], sure: set[str]) -> list[ConditionSpec]:
-        """Give the conditions that take a list apart, or that make it of its parts."""
+        """Write the conditions that take a list apart, or that make it of its parts."""
         value, pattern = condition.value, condition.pattern
         if isinstance(value, Parameter) and value.name not in names:
             return [self._condition(Bind(value.name, pattern.built(), condition.span), names, sure)]
@@ -126,7 +126,7 @@ class ConditionWriter:
         return ConditionSpec(ConditionKind.TEST, code=coder.call(function, read, condition.span))
 
     def _listed(self, condition: Member, variable: str, names: list[str], sure: set[str]) -> ConditionSpec:
-        """Give the condition that gives a variable each value of a list."""
+        """Describe the condition that gives a variable each value of a list."""
         values = distinct(option.value for option in condition.options if isinstance(option, Constant))
         rows = tuple((value,) for value in values)
         known = Known("", (Parameter(variable),), condition.span)
@@ -145,7 +145,7 @@ class ConditionWriter:
         return ConditionSpec(ConditionKind.KNOWN, keys=keys, binds=binds, rows=rows, node=self._graph.node(spec))
 
     def _aggregated(self, condition: Aggregated, names: list[str], sure: set[str]) -> list[ConditionSpec]:
-        """Give the condition that computes an aggregate; its members are kept in a table of their own."""
+        """Describe the condition that computes an aggregate; its members are kept in a table of their own."""
         if condition.function not in FUNCTION_CODES:
             raise not_in_kernel(condition.function, condition.span)
         atom, free = atom_node(self._graph, condition.atom)
@@ -179,7 +179,7 @@ class ConditionWriter:
 
 
 def _without_lists(relation: Relation, arguments: Sequence[Argument]) -> tuple[Relation, tuple[Argument, ...]]:
-    """Give a relation of the values that variables have where lists are taken apart; any other as it is."""
+    """Return a relation of the values that variables have where lists are taken apart; any other as it is."""
     if not any(isinstance(argument, ListPattern) for argument in arguments):
         return relation, tuple(arguments)
     names = dict.fromkeys(n.name for argument in arguments for n in walk(argument) if isinstance(n, Parameter))

@@ -8,7 +8,8 @@ from types import MappingProxyType
 
 from cepheus.core.errors import UnsupportedError
 from cepheus.core.source import Span
-from cepheus.plan.interval.layout import ANSWER_ARGUMENTS, MAX_STACK
+from cepheus.kernel.instructions import MAX_STACK
+from cepheus.plan.interval.layout import ANSWER_ARGUMENTS
 
 
 class IntervalConstruct(Enum):

@@ -9,6 +9,7 @@ import numpy as np
 
 from cepheus.core.event import text_digest
 from cepheus.core.time import MIN_TIME
+from cepheus.kernel.instructions import Op
 from cepheus.kernel.program import FunctionCode, Words
 from cepheus.plan.interval.graph import Graph
 from cepheus.plan.interval.layout import RECORD_HEADER
@@ -20,7 +21,6 @@ from cepheus.plan.interval.program import (
     LateField,
     NodeField,
     NodeKind,
-    Op,
     PlanField,
     RuleField,
     StepField,

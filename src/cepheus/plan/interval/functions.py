@@ -15,7 +15,7 @@ from cepheus.rules.interval.model import Condition
 _MASK = 2**64 - 1
 
 Compute = Callable[[Sequence[Value | None]], Value | None]
-"""Gives the value for arguments, any of which may be undefined."""
+"""Computes the value for arguments, any of which may be undefined."""
 
 
 class FunctionTable:
@@ -41,7 +41,7 @@ class FunctionTable:
         return self._numbers[key]
 
     def built_in(self, name: str) -> int:
-        """Give the number of a built-in function."""
+        """The number of a built-in function."""
         return self._number(name, function_of(name).apply)
 
     def part_of_list(self, name: str, place: int) -> None:
@@ -49,7 +49,7 @@ class FunctionTable:
         self._parts[self.built_in(name), place] = None
 
     def foreseen(self, number: int, arguments: Sequence[Value | None]) -> Iterator[tuple[int, int, Value | None]]:
-        """Give what will be asked for after a question about a list: functions of it and a place, with the answers.
+        """Yield what will be asked for after a question about a list: functions of it and a place, with the answers.
 
         Who asks for an element of a list asks for the next one, up to the undefined value behind the end; who asks for
         the size of a list goes on to take it apart.
@@ -66,7 +66,7 @@ class FunctionTable:
                     yield part, place, self.compute(part, (elements, place))
 
     def condition(self, condition: Condition, conditions: Conditions, names: tuple[str, ...]) -> int:
-        """Give the number of the function that tells whether a condition holds for values of the named variables.
+        """Number the function that tells whether a condition holds for values of the named variables.
 
         Of no variables it is a function of one argument, which means nothing: the answer takes its place.
         """
@@ -87,7 +87,7 @@ class FunctionTable:
 
 
 def _float_word(value: Value | None) -> int | None:
-    """Give the word of a float that is no 64-bit integer, as a signed one."""
+    """The word of a float that is no 64-bit integer, as a signed one."""
     if not isinstance(value, float):
         return None
     word = int(value) & _MASK if value.is_integer() else text_digest(value.hex())  # as ``instance_id`` does

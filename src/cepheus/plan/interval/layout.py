@@ -57,6 +57,7 @@ class At(IntEnum):
     UNRESTRICTED = 55
     ABSENCE = 12
     COMMIT = 13
+    FUNCTIONS = 14
     # answers of functions, order of texts
     ANSWERS = 44
     ANSWERS_SIZE = 45
@@ -294,4 +295,3 @@ FLOAT_WORD = 0
 
 ANSWER_ARGUMENTS = 12
 ANSWER_WORDS = len(AnswerField) - 1 + ANSWER_ARGUMENTS
-MAX_STACK = 64

@@ -236,21 +236,3 @@ class IndexCode(IntEnum):
     NONE = 0
     KEYS = 1
     VALUES = 2
-
-
-class Op(IntEnum):
-    """Instructions of the expression machine."""
-
-    END = 0
-    VARIABLE = 1
-    CONSTANT = 2
-    ADD = 3
-    SUBTRACT = 4
-    MULTIPLY = 5
-    DIVIDE = 6
-    COMPARE = 7
-    CALL = 8
-    BOTH = 9
-    EITHER = 10
-    NOT = 11
-    TRUTH = 12

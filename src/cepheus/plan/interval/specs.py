@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from cepheus.core.time import MAX_TIME
 from cepheus.core.values import Value
-from cepheus.plan.interval.coder import Code
+from cepheus.kernel.instructions import Code
 from cepheus.plan.interval.program import (
     ArgumentKind,
     ChoiceCode,

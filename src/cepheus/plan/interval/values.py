@@ -60,7 +60,7 @@ class Texts:
         self._most = _LEAST
 
     def encode(self, value: Value | None) -> Tagged:
-        """Give a value as a tag and a word."""
+        """A value as a tag and a word."""
         if value is None:
             return Tag.NONE, 0
         if isinstance(value, str):
@@ -75,7 +75,7 @@ class Texts:
         return Tag.FLOAT, word
 
     def constant(self, value: Value) -> Tagged:
-        """Give a value that rules refer to; if it is a text or a list, its code stands for it for ever."""
+        """Encode a value that rules refer to; if it is a text or a list, its code stands for it for ever."""
         tag, word = self.encode(value)
         if tag in CODED:
             self._constants.add(word)
@@ -98,7 +98,7 @@ class Texts:
         self._most = max(_LEAST, 2 * self.table.used)
 
     def decode(self, tag: int, word: int) -> Value | None:
-        """Give the value of a tag and a word."""
+        """The value of a tag and a word."""
         match Tag(tag):
             case Tag.NONE:
                 return None
@@ -115,7 +115,7 @@ class Texts:
                 return float(number)
 
     def digests(self) -> Words:
-        """Give the words by which truths and then texts enter the ids of complex events."""
+        """Return the words by which truths and then texts enter the ids of complex events."""
         size = _TRUTHS + len(self.table)
         if size > len(self._digests):
             self._digests = np.resize(self._digests, 2 * size)

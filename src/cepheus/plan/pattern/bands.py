@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from cepheus.core.values import ValueType
-from cepheus.plan.pattern.code import Instruction, LoweredConstraint
+from cepheus.kernel.instructions import Instruction
+from cepheus.plan.pattern.code import LoweredConstraint
 from cepheus.plan.pattern.constructs import Construct, unsupported
 from cepheus.rules.evaluate import evaluator
 from cepheus.rules.expressions import (
@@ -87,7 +88,7 @@ class LoweredBand:
 
 
 def blurred(node: object, uncertain: IsUncertain) -> bool:
-    """Tell whether an expression or constraint reads anything uncertain."""
+    """Whether an expression or constraint reads anything uncertain."""
     return any(isinstance(child, AttributeRef | Parameter) and uncertain(child) for child in walk(node))
 
 
@@ -115,7 +116,7 @@ def bands(constraints: Sequence[Constraint], uncertain: IsUncertain) -> list[Ban
 
 
 def linear_terms(expression: Expression, uncertain: IsUncertain) -> dict[Reference, float] | None:
-    """Give the coefficients of the uncertain references in a linear expression, None if it is not linear in them."""
+    """The coefficients of the uncertain references in a linear expression, None if it is not linear in them."""
     split = _split(expression, uncertain)
     return None if split is None else split[0]
 
@@ -188,7 +189,7 @@ _ZERO = Constant(0, ValueType.INT)
 
 
 def _split(expression: Expression, uncertain: IsUncertain) -> tuple[dict[Reference, float], Expression] | None:
-    """Give the uncertain terms of a linear expression and what is left of it without them."""
+    """Split off the uncertain terms of a linear expression and what is left of it without them."""
     if not blurred(expression, uncertain):
         return {}, expression
     match expression:

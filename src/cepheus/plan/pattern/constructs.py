@@ -8,7 +8,8 @@ from types import MappingProxyType
 
 from cepheus.core.errors import UnsupportedError
 from cepheus.core.source import Span
-from cepheus.kernel.program import MAX_POSITIONS, MAX_STACK
+from cepheus.kernel.instructions import MAX_STACK
+from cepheus.kernel.program import MAX_POSITIONS
 
 
 class Construct(Enum):

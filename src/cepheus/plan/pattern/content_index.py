@@ -8,7 +8,8 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from cepheus.kernel.program import OPERATOR_CODES, ConstraintKind, IndexField
+from cepheus.kernel.instructions import OPERATOR_CODES
+from cepheus.kernel.program import ConstraintKind, IndexField
 from cepheus.plan.pattern.code import LoweredConstraint
 
 WORTH_AN_INDEX = 8
@@ -125,7 +126,7 @@ class _Span:
     rest: tuple[LoweredConstraint, ...]
 
     def cells(self, numbers: Sequence[float]) -> tuple[int, int]:
-        """Give the first and last cell of the range; cell 2k+1 is the k-th endpoint, 2k the gap before it."""
+        """Return the first and last cell of the range; cell 2k+1 is the k-th endpoint, 2k the gap before it."""
         low, high = 0, 2 * len(numbers)
         for constraint in self.used:
             point = 2 * bisect_left(numbers, _number(constraint)) + 1
@@ -143,7 +144,7 @@ def _span(group: Group, listener: Listener) -> _Span:
 
 
 def _cover(low: int, high: int, leaves: int) -> list[int]:
-    """Give the nodes of a segment tree that together cover exactly the cells from ``low`` to ``high``."""
+    """The nodes of a segment tree that together cover exactly the cells from ``low`` to ``high``."""
     nodes = []
     left, right = low + leaves, high + leaves + 1
     while left < right:

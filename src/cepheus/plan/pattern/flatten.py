@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from cepheus.kernel.instructions import Instruction
 from cepheus.kernel.program import (
     MOST_BRIEF,
     BriefField,
@@ -30,7 +31,7 @@ from cepheus.kernel.program import (
     TypeField,
     Words,
 )
-from cepheus.plan.pattern.code import Instruction, LoweredConstraint
+from cepheus.plan.pattern.code import LoweredConstraint
 from cepheus.plan.pattern.content_index import Indexes, Listener, index_listeners
 from cepheus.plan.pattern.lower import Lowering
 from cepheus.plan.pattern.lowered import LoweredRule, LoweredStep

@@ -10,6 +10,7 @@ from cepheus.core.event import text_digest
 from cepheus.core.schema import TIME_ATTRIBUTE, Schema
 from cepheus.core.time import MAX_TIME
 from cepheus.core.values import ValueType
+from cepheus.kernel.instructions import Instruction
 from cepheus.kernel.program import (
     MAX_KEYS,
     MAX_POSITIONS,
@@ -28,7 +29,7 @@ from cepheus.plan.pattern.bands import (
     blurred,
     linear_terms,
 )
-from cepheus.plan.pattern.code import Coder, Instruction, LoweredConstraint, Place, place_of_time
+from cepheus.plan.pattern.code import Coder, LoweredConstraint, Place, place_of_time
 from cepheus.plan.pattern.columns import ColumnKey, SharedColumns
 from cepheus.plan.pattern.constructs import Construct, not_lowered, unsupported
 from cepheus.plan.pattern.layouts import TypeLayout

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from cepheus.core.time import MAX_TIME
 from cepheus.core.values import ValueType
+from cepheus.kernel.instructions import Instruction
 from cepheus.kernel.program import (
     FunctionCode,
     PolicyCode,
@@ -16,7 +17,7 @@ from cepheus.plan.pattern.bands import (
     LoweredBand,
     LoweredTerm,
 )
-from cepheus.plan.pattern.code import Instruction, LoweredConstraint
+from cepheus.plan.pattern.code import LoweredConstraint
 from cepheus.rules.resolve import ResolvedRule
 
 UNLIMITED = MAX_TIME

@@ -23,6 +23,7 @@ from cepheus.rules.expressions import (
     Expression,
     Negative,
 )
+from cepheus.rules.functions import function_of
 from cepheus.rules.resolve import Choose, Compute, ResolvedRule
 
 Ref = tuple[str | None, str]
@@ -162,10 +163,10 @@ def _link(left: Expression, operator: str, right: Expression) -> Iterator[tuple[
         case AttributeRef(), "=", AttributeRef():
             yield (left.event, left.name), (right.event, right.name), SAME
             return
-        case Call(function="abs", arguments=(inner,)), "<" | "<=", _:
+        case Call(function=name, arguments=(inner,)), "<" | "<=", _ if function_of(name).distance:
             yield from _absolute(inner, right)
             return
-        case _, ">" | ">=", Call(function="abs", arguments=(inner,)):
+        case _, ">" | ">=", Call(function=name, arguments=(inner,)) if function_of(name).distance:
             yield from _absolute(inner, left)
             return
     a, b = _linear(left), _linear(right)

@@ -179,7 +179,7 @@ class RuleInference:
             kind = function.kind(position)
             if kind is Kind.SAME:
                 if position:
-                    self._alike(node.arguments[0], slots[0], argument, slot, own)
+                    self._alike(function.name, node.arguments[0], slots[0], argument, slot, own)
                 continue
             # lists, which have a length, too, are values of rules over intervals alone
             self._argument(function.name, Kind.STRING if kind is Kind.SIZED else kind, argument, slot, own)
@@ -197,13 +197,13 @@ class RuleInference:
         self._need(node, slot, _NEEDED[kind], f"argument of {name}", report)
 
     def _alike(
-        self, first: Expression, first_slot: Slot, node: Expression, slot: Slot, own: EventPattern | None
+        self, name: str, first: Expression, first_slot: Slot, node: Expression, slot: Slot, own: EventPattern | None
     ) -> None:
-        if not self.unifier.same(first_slot, slot, lambda _: Origin("argument of coalesce", node.span)):
+        if not self.unifier.same(first_slot, slot, lambda _: Origin(f"argument of {name}", node.span)):
             describe = self.inference.describe
             self.inference.findings.error(
                 "argument-type",
-                f"'coalesce' takes arguments of one type: {describe(first, first_slot, own)}, "
+                f"'{name}' takes arguments of one type: {describe(first, first_slot, own)}, "
                 + describe(node, slot, own),
                 node.span,
                 "replace one of them by a value of the other's type",

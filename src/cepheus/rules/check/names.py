@@ -23,8 +23,11 @@ _LETTER = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)|[^\\]", re.DOTALL
 
 def check_regex(node: Call, findings: Findings) -> None:
     """Check the regular expression that a call writes out, and point at the letters where it breaks."""
-    match node:
-        case Call(function="matches", arguments=(_, Constant(value=str(pattern)) as constant)):
+    place = FUNCTIONS[node.function].regex
+    if place is None or place >= len(node.arguments):
+        return
+    match node.arguments[place]:
+        case Constant(value=str(pattern)) as constant:
             fault = fault_in(pattern)
         case _:
             return

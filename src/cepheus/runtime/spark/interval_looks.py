@@ -40,7 +40,7 @@ _FAMILIES = {ValueType.INT: _NUMBER, ValueType.FLOAT: _NUMBER, ValueType.STRING:
 
 
 def interval_looks(rules: Sequence[IntervalRule], types: Mapping[str, EventType]) -> list[Look]:
-    """Give all places at which interval rules look at events."""
+    """Find all places at which interval rules look at events."""
     found = []
     for rule in rules:
         free = rule.policy is None or rule.policy.choice is Choice.UNRESTRICTED
@@ -55,7 +55,7 @@ Conditions = tuple[Constraint, ...]
 
 
 def _atoms(pattern: IntervalPattern, around: Conditions, free: bool) -> Iterator[tuple[Atom, Conditions]]:
-    """Give the atoms of a pattern, each with the conditions that stand around it and that its event has to meet."""
+    """Yield the atoms of a pattern, each with the conditions that stand around it and that its event has to meet."""
     match pattern:
         case Atom():
             yield pattern, around
@@ -103,7 +103,7 @@ def _look(atom: Atom, conditions: Conditions, event_type: EventType) -> Look:
 
 
 def _is_plain(constraint: Constraint, kinds: Mapping[str, str | None]) -> bool:
-    """Tell whether a comparison is between values of one family, so that it means the same to Spark."""
+    """Whether a comparison is between values of one family, so that it means the same to Spark."""
     if not isinstance(constraint, Comparison):
         return False
     found: set[str | None] = set()

@@ -30,7 +30,7 @@ _SLACK = 1e-9
 
 
 def enough(least: float, draws: int) -> float:
-    """Give the probability below which an event may be left out, if what it takes part in needs the ``least``.
+    """The probability below which an event may be left out, if what it takes part in needs the ``least``.
 
     Where there is no closed form the engine estimates probabilities by so many draws, and may be off by four standard
     errors.
@@ -53,7 +53,7 @@ class Likely:
     def under(
         self, plain: Column, source: Source, attribute: str, error: ErrorSource | None, declared: Distribution | None
     ) -> Column:
-        """Give the condition, whatever error a row has; ``plain`` is that for a certain number.
+        """Write the condition, whatever error a row has; ``plain`` is that for a certain number.
 
         An error in the value goes before one in columns, and that before what is declared.
         """
@@ -79,7 +79,7 @@ class Likely:
                 return f.lit(True)
 
     def _error_source(self, error: ErrorSource) -> Column:
-        """Give the condition for parameters in columns; those that are none go through, to be refused."""
+        """The condition for parameters in columns; those that are none go through, to be refused."""
         from pyspark.sql import functions as f
 
         if isinstance(error, error_columns.Uniform):
@@ -124,7 +124,7 @@ def _parameter(given: Parameter) -> Column:
 
 
 def sound(error: ErrorSource) -> Column:
-    """Give what makes the parameters of a row sound: they are those of an error, or not all there."""
+    """What makes the parameters of a row sound: they are those of an error, or not all there."""
     from pyspark.sql import functions as f
 
     if isinstance(error, error_columns.Uniform):

@@ -28,7 +28,7 @@ from cepheus.rules.expressions import (
     Expression,
     Negative,
 )
-from cepheus.rules.functions import takes_undefined
+from cepheus.rules.functions import FUNCTIONS, takes_undefined
 from cepheus.rules.resolve import Choose, Compute, ResolvedRule
 from cepheus.rules.walk import transform, walk
 from cepheus.runtime.spark.likely import Likely, enough, sound
@@ -62,7 +62,7 @@ class Look:
 
 
 def looks(rules: Iterable[ResolvedRule], calculus: Calculus = DEFAULT_CALCULUS) -> list[Look]:
-    """Give all places at which rules look at events.
+    """Find all places at which rules look at events.
 
     What is chosen with too little probability makes nothing; what is counted or must not be there matters as long as
     it is possible at all, and by the formula of the paper for negations even then.
@@ -82,7 +82,7 @@ def looks(rules: Iterable[ResolvedRule], calculus: Calculus = DEFAULT_CALCULUS) 
 
 
 def _needed(node: Constraint, own: str | None) -> Iterable[str]:
-    """Give the attributes of the event itself without which an expression is undefined."""
+    """The attributes of the event itself without which an expression is undefined."""
     match node:
         case AttributeRef(event=event, name=name):
             return [name] if event == own and name != TIME_ATTRIBUTE else []
@@ -99,7 +99,7 @@ def _needed(node: Constraint, own: str | None) -> Iterable[str]:
 
 
 def always_needed(places: Sequence[Look]) -> dict[str, frozenset[str]]:
-    """Give for each event type the attributes without which an event of it matters to no rule."""
+    """For each event type, the attributes without which an event of it matters to no rule."""
     found: dict[str, frozenset[str]] = {}
     for look in places:
         found[look.type] = found.get(look.type, look.needed) & look.needed
@@ -107,7 +107,7 @@ def always_needed(places: Sequence[Look]) -> dict[str, frozenset[str]]:
 
 
 def settled_inputs(inputs: Sequence[EventType], declared: Iterable[str], places: Sequence[Look]) -> list[EventType]:
-    """Give the types of events as engines meet them: what is left after Spark's conditions lacks less.
+    """The types of events as engines meet them: what is left after Spark's conditions lacks less.
 
     An attribute that every place needs is never undefined, as events without it are left out. That of a declared type
     is as it is declared.
@@ -136,7 +136,7 @@ class Condition:
 
 
 def _joined(conditions: Iterable[Condition], word: Literal["and", "or"]) -> Condition:
-    """Give the conjunction or disjunction of conditions."""
+    """The conjunction or disjunction of conditions."""
     conditions = list(conditions)
     if len(conditions) == 1:
         return conditions[0]
@@ -167,7 +167,7 @@ class Pushdown:
         """By event type, what rules ask of uncertain numbers and only the engine can tell."""
 
     def condition(self, source: Source, type_name: str, declared: bool) -> Condition | None:
-        """Give what an event of a type must meet to matter; None if all may matter.
+        """Say what an event of a type must meet to matter; None if all may matter.
 
         An event that lacks what its declaration demands, or its time, goes through to be refused, unless bad events
         are skipped.
@@ -194,7 +194,7 @@ class Pushdown:
         return _joined(parts, "and") if parts else None
 
     def _sound(self, source: Source, type_name: str) -> list[Column]:
-        """Give what makes an event sound: time and start, a sequence number, an id, finite numbers, probabilities."""
+        """What makes an event sound: time and start, a sequence number, an id, finite numbers, probabilities."""
         from pyspark.sql import functions as f
 
         own = (self._naming.time, self._naming.sequence, self._naming.id)
@@ -228,7 +228,6 @@ _COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-_TEXT_TESTS = {"contains": "contains", "starts_with": "startswith", "ends_with": "endswith"}
 
 
 class _UntoldError(Exception):
@@ -249,7 +248,7 @@ class _Translator:
         self.untold: list[str] = []
 
     def all_of(self, look: Look) -> Condition | None:
-        """Give the conjunction of the constraints that can be told; None if none can."""
+        """Join the constraints that can be told; None if none can."""
         parts = []
         for constraint in look.constraints:
             try:
@@ -278,12 +277,12 @@ class _Translator:
         return parts
 
     def _blurred(self, expression: Expression, own: str | None) -> bool:
-        """Tell whether uncertain numbers of the event are part of an expression."""
+        """Whether uncertain numbers of the event are part of an expression."""
         refs = (node for node in walk(expression) if isinstance(node, AttributeRef) and node.event == own)
         return any(ref.name in self._uncertain for ref in refs)
 
     def _likely(self, left: Expression, symbol: str, right: Expression, look: Look, words: str) -> Condition:
-        """Give a comparison of an uncertain number with what is certain, widened; others are noted as untold."""
+        """Translate a comparison of an uncertain number with what is certain, widened; others are noted as untold."""
         if self._blurred(right, look.own):
             left, symbol, right = right, symbol.translate(_MIRRORED), left
         alone = isinstance(left, AttributeRef) and not self._blurred(right, look.own) and symbol[0] in "<>"
@@ -312,8 +311,10 @@ class _Translator:
 
     def _truth(self, expression: Expression, own: str | None) -> Column:
         match expression:
-            case Call(function=function, arguments=(text, Constant(value=str(part)))) if function in _TEXT_TESTS:
-                found: Column = getattr(self._value(text, own), _TEXT_TESTS[function])(part)
+            case Call(function=name, arguments=(text, Constant(value=str(part)))) if (
+                name in FUNCTIONS and (method := FUNCTIONS[name].spark) is not None
+            ):
+                found: Column = getattr(self._value(text, own), method)(part)
                 return found
             case AttributeRef():
                 return self._value(expression, own)
@@ -325,7 +326,7 @@ class _Translator:
         return compared
 
     def _side(self, expression: Expression, other: Expression, own: str | None) -> Column:
-        """Give one side of a comparison; a timestamp meets a constant as it stands in the file."""
+        """Translate one side of a comparison; a timestamp meets a constant as it stands in the file."""
         from pyspark.sql import functions as f
 
         if self._is_timestamp(expression, own) and _is_time(other):
@@ -365,7 +366,7 @@ class _Translator:
                 raise _UntoldError
 
     def _attribute(self, attribute: AttributeRef) -> Column:
-        """Give an attribute's column as the type that rules compare it as."""
+        """Return an attribute's column as the type that rules compare it as."""
         name = self._column_name(attribute)
         if name not in self._schema.names:
             raise _UntoldError

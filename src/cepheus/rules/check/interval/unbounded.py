@@ -10,7 +10,7 @@ from cepheus.rules.check.cycles import components
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.check.interval.variables import bound_variables, mentioned_variables
 from cepheus.rules.expressions import Arithmetic, Call, Constant, Expression, Parameter
-from cepheus.rules.functions import LIST_BEFORE, LIST_OF
+from cepheus.rules.functions import grows
 from cepheus.rules.interval.model import (
     Absence,
     AnyOf,
@@ -148,7 +148,6 @@ def _is_finite(pattern: IntervalPattern) -> bool:
             return False
 
 
-_GROWING_CALLS = (LIST_OF, LIST_BEFORE, "concat")
 _EITHER_MAY_COVER = (Operator.AND, Operator.PAR, Operator.EQUALS, Operator.MEETS)
 _RIGHT_COVERS = (Operator.DURING, Operator.STARTS, Operator.FINISHES)
 
@@ -284,8 +283,7 @@ def _conditions(rule: IntervalRule) -> Iterator[Condition]:
 def _grows(expression: Expression) -> bool:
     """Whether an expression can give ever new values."""
     return any(
-        isinstance(node, Arithmetic) or (isinstance(node, Call) and node.function in _GROWING_CALLS)
-        for node in walk(expression)
+        isinstance(node, Arithmetic) or (isinstance(node, Call) and grows(node.function)) for node in walk(expression)
     )
 
 

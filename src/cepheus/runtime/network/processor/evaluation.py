@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import heapq
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 
 from cepheus.core.event import Event
 from cepheus.core.time import MAX_TIME, MIN_TIME
+from cepheus.engine.matching.at_work import RuleAtWork, RulesAtWork
 from cepheus.engine.matching.matcher import Matcher
-from cepheus.engine.matching.store import Record, Store
-from cepheus.plan.partial import anatomy, input_types
+from cepheus.engine.matching.store import Arrival, Record, Store, Waiting
+from cepheus.plan.partial import anatomy
 from cepheus.plan.partial.anatomy import whole_pattern
 from cepheus.runtime.network.processor.filtering import PartialFilter
 from cepheus.runtime.network.processor.sharing import RELAY, order_of
 from cepheus.runtime.network.protocol.contents import Contents, contents_of, either
 from cepheus.runtime.network.protocol.messages import Assigned, Ordered
 
-Pending = tuple[int, int, list[Record]]
-"""A moment, the number of an arrival and its events."""
-
-_NUMBERS = ("exact", "timely", "done", "retained_from", "keep_from", "horizon", "_arrivals", "forgotten")
+_NUMBERS = ("exact", "timely", "done", "retained_from", "keep_from", "horizon", "forgotten")
 
 Sent = tuple[int, Record]
 """A moment and an event that is let through at it."""
@@ -30,21 +27,29 @@ Sent = tuple[int, Record]
 
 @dataclass(slots=True)
 class _Hosted:
-    """A rule that is evaluated here, for terminators from ``first`` (None: not yet) up to, not including, ``until``."""
+    """A rule that is evaluated here: as it was deployed, and at work."""
 
     ordered: Ordered
-    matcher: Matcher
-    first: int | None
-    until: int | None = None
-    relays: bool = field(init=False)
-    """Whether it hands on primitive events instead of making composite ones."""
+    at_work: RuleAtWork
 
-    def __post_init__(self) -> None:
-        self.relays = str(self.ordered.rule.name).startswith(RELAY)
+    @classmethod
+    def of(cls, ordered: Ordered, first: int | None, until: int | None = None) -> _Hosted:
+        """Put a rule to work, from a first moment on (None: not yet) and until a last one."""
+        relays = str(ordered.rule.name).startswith(RELAY)
+        matcher = Matcher(ordered.rule, ordered.since)
+        return cls(ordered, RuleAtWork(matcher, order_of(ordered), first, until, relays))
 
-    def decides(self, time: int) -> bool:
-        """Tell whether the rule is evaluated here for a terminator of that time."""
-        return self.first is not None and self.first <= time and (self.until is None or time < self.until)
+    def begin(self, since: int, first: int | None) -> None:
+        """Begin at a time, if that has not been settled; in a renewed tree from ``first`` on, unless it is younger."""
+        if self.at_work.first is None:
+            self.at_work.first = since if first is None else max(first, self.ordered.since or MIN_TIME)
+        if self.at_work.matcher.since is None:
+            self.at_work.matcher.since = since
+            self.ordered = replace(self.ordered, since=since)
+
+    def kept(self) -> tuple[Ordered, int | None, int | None]:
+        """The rule with its first and last moment, as a snapshot keeps it."""
+        return self.ordered, self.at_work.first, self.at_work.until
 
 
 @dataclass(slots=True)
@@ -57,7 +62,8 @@ class State:
     leaving: list[tuple[Ordered, int | None, int | None]]
     filters: list[PartialFilter]
     leaving_filters: list[PartialFilter]
-    pending: list[Pending]
+    waiting: list[Arrival]
+    arrivals: int
 
 
 @dataclass(slots=True)
@@ -85,14 +91,15 @@ class Evaluation:
     _rules: dict[str, _Hosted] = field(default_factory=dict)
     _leaving: list[_Hosted] = field(default_factory=list)
     _leaving_filters: list[PartialFilter] = field(default_factory=list)
-    _by_terminator: dict[str, list[_Hosted]] = field(default_factory=dict)
+    _at_work: RulesAtWork = field(init=False)
     _by_root: dict[str, list[PartialFilter]] = field(default_factory=dict)
     _looking: dict[str, list[PartialFilter]] = field(default_factory=dict)
-    _fed: frozenset[str] = frozenset()
     _pulls: bool = False
-    _pending: list[Pending] = field(default_factory=list)
-    _arrivals: int = 0
+    _waiting: Waiting = field(default_factory=Waiting)
     forgotten: int = MIN_TIME
+
+    def __post_init__(self) -> None:
+        self._at_work = RulesAtWork(self.store)
 
     @property
     def rules(self) -> list[Ordered]:
@@ -106,12 +113,12 @@ class Evaluation:
     @property
     def waits_for(self) -> int | None:
         """The moment of the earliest events that have not been evaluated."""
-        return self._pending[0][0] if self._pending else None
+        return self._waiting.earliest
 
     @property
-    def last_pending(self) -> int:
+    def waits_until(self) -> int:
         """The moment of the latest events that have not been evaluated."""
-        return max((at for at, _, _ in self._pending), default=MIN_TIME)
+        return self._waiting.latest
 
     @property
     def waits_to_be_asked(self) -> bool:
@@ -160,7 +167,7 @@ class Evaluation:
             if old is not None and old.ordered.rule == ordered.rule:
                 self._rules[name] = before.pop(name)
             else:
-                self._rules[name] = _Hosted(ordered, Matcher(ordered.rule, ordered.since), first=None)
+                self._rules[name] = _Hosted.of(ordered, first=None)
         self._leaving += before.values()
 
     def _adopt_parts(self, parts: Sequence[Assigned]) -> list[PartialFilter]:
@@ -187,13 +194,9 @@ class Evaluation:
         In a renewed tree that time has passed; rules are evaluated from ``first`` on, unless they are younger.
         """
         for hosted in self._rules.values():
-            if hosted.first is None:
-                hosted.first = since if first is None else max(first, hosted.ordered.since or MIN_TIME)
-            if hosted.matcher.since is None:
-                hosted.matcher.since = since
-                hosted.ordered = replace(hosted.ordered, since=since)
+            hosted.begin(since, first)
         for hosted in self._leaving:
-            hosted.until = since if hosted.until is None else hosted.until
+            hosted.at_work.until = since if hosted.at_work.until is None else hosted.at_work.until
         for each in self._leaving_filters:
             each.until = since if each.until is None else each.until
         for each in self.filters.values():
@@ -205,7 +208,7 @@ class Evaluation:
     def _let_go(self) -> None:
         """Drop what has come to its end."""
         end = self.done + 1
-        staying = [hosted for hosted in self._leaving if hosted.until is None or hosted.until > end]
+        staying = [each for each in self._leaving if each.at_work.until is None or each.at_work.until > end]
         filters = [each for each in self._leaving_filters if each.until is None or each.until > end]
         if len(staying) < len(self._leaving) or len(filters) < len(self._leaving_filters):
             self._leaving, self._leaving_filters = staying, filters
@@ -216,11 +219,12 @@ class Evaluation:
         return State(
             numbers={name: getattr(self, name) for name in _NUMBERS},
             contents=self.contents,
-            rules=[(each.ordered, each.first, each.until) for each in self._rules.values()],
-            leaving=[(each.ordered, each.first, each.until) for each in self._leaving],
+            rules=[each.kept() for each in self._rules.values()],
+            leaving=[each.kept() for each in self._leaving],
             filters=list(self.filters.values()),
             leaving_filters=self._leaving_filters,
-            pending=list(self._pending),
+            waiting=self._waiting.in_order(),
+            arrivals=self._waiting.arrivals,
         )
 
     @classmethod
@@ -229,12 +233,11 @@ class Evaluation:
         evaluation = cls(exact=bool(state.numbers["exact"]))
         for name, number in state.numbers.items():
             setattr(evaluation, name, number)
-        evaluation.contents, evaluation._pending = state.contents, state.pending
+        evaluation.contents, evaluation._waiting = state.contents, Waiting(state.waiting, state.arrivals)
         for ordered, first, until in state.rules:
-            hosted = _Hosted(ordered, Matcher(ordered.rule, ordered.since), first, until)
-            evaluation._rules[str(ordered.rule.name)] = hosted
+            evaluation._rules[str(ordered.rule.name)] = _Hosted.of(ordered, first, until)
         for ordered, first, until in state.leaving:
-            evaluation._leaving.append(_Hosted(ordered, Matcher(ordered.rule, ordered.since), first, until))
+            evaluation._leaving.append(_Hosted.of(ordered, first, until))
         evaluation.filters = {each.part.name: each for each in state.filters}
         evaluation._leaving_filters = state.leaving_filters
         evaluation._index()
@@ -246,22 +249,15 @@ class Evaluation:
 
     def is_waiting(self, through: int) -> bool:
         """Tell whether events up to a time have not been evaluated."""
-        return bool(self._pending) and self._pending[0][0] <= through
+        return self._waiting.any_until(through)
 
     def arrive(self, at: int, records: list[Record]) -> None:
         """Take events in, to be evaluated when it is safe."""
-        self._arrivals += 1
-        heapq.heappush(self._pending, (at, self._arrivals, records))
+        self._waiting.add(at, records)
 
     def advance(self, through: int) -> None:
         """Evaluate everything up to a time."""
-        pending = self._pending
-        while pending and pending[0][0] <= through:
-            at, _, records = heapq.heappop(pending)
-            if pending and pending[0][0] == at:
-                records = list(records)
-                while pending and pending[0][0] == at:
-                    records += heapq.heappop(pending)[2]
+        for at, records in self._waiting.take(through):
             self.instant(at, records)
         if through > self.done:
             self.done = through
@@ -279,8 +275,8 @@ class Evaluation:
             return
         for record in records:
             if record.time == at:
-                if record.type in self._by_terminator:
-                    self._fire(record)
+                if record.type in self._at_work.terminators:
+                    self.made += self._at_work.fire(record)
                 if record.type in self._by_root:
                     self._let_through(record, at)
 
@@ -312,25 +308,6 @@ class Evaluation:
             if each.matcher.accepts(record) and not each.waiting(record):
                 self._send(each, record, record.time)
 
-    def _fire(self, record: Record) -> None:
-        queue = [record]
-        for current in queue:
-            for hosted in self._by_terminator.get(current.type, ()):
-                if not hosted.decides(current.time):
-                    continue
-                if hosted.relays:
-                    if current is record and hosted.matcher.accepts(current):
-                        self.made.append(current.event)
-                    continue
-                for choice, event in enumerate(hosted.matcher.fire(current, self.store)):
-                    self.made.append(event)
-                    if event.type in self._fed:
-                        place = hosted.ordered
-                        path = (*current.key[4], place.moment, place.origin, place.place, choice)
-                        queue.append(Record(event, record.source, record.counter, current.key[3] + 1, path))
-        for made in queue[1:]:
-            self.store.insert(made)
-
     def _send(self, by: PartialFilter, root: Record, at: int) -> None:
         """Let through what a partial rule sends because of an event at its root, with all that these look at."""
         known = at if self.timely else MAX_TIME
@@ -345,17 +322,13 @@ class Evaluation:
                             waiting += each.looked_at(record, self.store, known)
 
     def _index(self) -> None:
-        rules = sorted((*self._rules.values(), *self._leaving), key=lambda hosted: order_of(hosted.ordered))
-        self._by_terminator = {}
-        for hosted in rules:
-            self._by_terminator.setdefault(hosted.matcher.type, []).append(hosted)
+        self._at_work.use(hosted.at_work for hosted in (*self._rules.values(), *self._leaving))
         self._by_root, self._looking = {}, {}
         for each in (*self.filters.values(), *self._leaving_filters):
             self._by_root.setdefault(each.matcher.type, []).append(each)
             if not each.matcher.is_leaf:
                 self._looking.setdefault(each.matcher.type, []).append(each)
         self._pulls = any(each.pull for each in self.filters.values())
-        self._fed = frozenset(kind for hosted in rules for kind in input_types(hosted.ordered.rule))
 
     def take_counts(self) -> tuple[tuple[str, int], ...]:
         """Give how many events matched the root of each partial rule since the last time."""
@@ -368,13 +341,13 @@ class Evaluation:
         """Give the remembered events of a type from a time on, and those that wait to be evaluated."""
         column = self.store.columns.get(event_type)
         known = [] if column is None else column.records[bisect_left(column.times, since) :]
-        waiting = [record for _, _, records in sorted(self._pending, key=itemgetter(0, 1)) for record in records]
+        waiting = [record for _, _, records in self._waiting.in_order() for record in records]
         return [*known, *(record for record in waiting if record.type == event_type)]
 
     def all_records(self) -> Iterator[Record]:
         """Give all remembered events and those that wait to be evaluated."""
         yield from self.store
-        for _, _, records in self._pending:
+        for _, _, records in self._waiting.in_order():
             yield from records
 
     def _forget(self) -> None:

@@ -178,7 +178,7 @@ class Flow:
 
     def _drain(self, tree: Tree) -> None:
         """Nobody has anything more to send: evaluate what waits."""
-        tree.evaluation.advance(min(tree.evaluation.last_pending, tree.pulling.holds - 1))
+        tree.evaluation.advance(min(tree.evaluation.waits_until, tree.pulling.holds - 1))
 
     def has_inputs(self, tree: Tree) -> bool:
         """Whether anybody, a source or a child, may still have something for a tree."""

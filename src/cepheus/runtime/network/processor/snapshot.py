@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import fields
-from heapq import heapify
 from itertools import islice
 from typing import Any, get_type_hints
 
@@ -165,16 +164,17 @@ def _evaluation_to_json(evaluation: Evaluation) -> Json:
         "filters": [_filter_to_json(each) for each in state.filters],
         "leaving_filters": [_filter_to_json(each) for each in state.leaving_filters],
         "records": _records_to_json(evaluation.store),
-        "pending": [[at, number, len(records)] for at, number, records in state.pending],
-        "pending_records": _records_to_json(record for _, _, records in state.pending for record in records),
+        "waiting": [[at, number, len(records)] for at, number, records in state.waiting],
+        "waiting_records": _records_to_json(record for _, _, records in state.waiting for record in records),
+        "arrivals": state.arrivals,
     }
 
 
 def _evaluation_from_json(data: object, path: str) -> Evaluation:
     found = _EVALUATION(data, path)
-    pending = iter(found["pending_records"])
+    waiting = iter(found["waiting_records"])
     form.require(
-        sum(count for _, _, count in found["pending"]) == len(found["pending_records"]), path, "events are missing"
+        sum(count for _, _, count in found["waiting"]) == len(found["waiting_records"]), path, "events are missing"
     )
     evaluation = Evaluation.from_state(
         State(
@@ -184,10 +184,10 @@ def _evaluation_from_json(data: object, path: str) -> Evaluation:
             leaving=found["leaving"],
             filters=found["filters"],
             leaving_filters=found["leaving_filters"],
-            pending=[(at, n, list(islice(pending, count))) for at, n, count in found["pending"]],
+            waiting=[(at, n, list(islice(waiting, count))) for at, n, count in found["waiting"]],
+            arrivals=found["arrivals"],
         )
     )
-    heapify(evaluation._pending)
     for record in found["records"]:
         evaluation.store.insert(record)
     return evaluation
@@ -316,7 +316,6 @@ _EVALUATION = form.record(
         retained_from=form.time,
         keep_from=form.time,
         horizon=form.time,
-        _arrivals=form.count,
         forgotten=form.time,
     ),
     contents=_plain(dict[str, tuple[Content, ...]]),
@@ -325,8 +324,9 @@ _EVALUATION = form.record(
     filters=form.listing(_filter_from_json),
     leaving_filters=form.listing(_filter_from_json),
     records=_records_from_json,
-    pending=form.listing(form.row(form.time, form.count, form.count)),
-    pending_records=_records_from_json,
+    waiting=form.listing(form.row(form.time, form.count, form.count)),
+    waiting_records=_records_from_json,
+    arrivals=form.count,
 )
 _HEADER = form.record(
     name=form.text,

@@ -32,6 +32,10 @@ def _typed(words: int) -> Any:
     return types.int64(*[types.int64] * (1 + words)), _call
 
 
+def _with_1(_context: Any, _address: Any, _a: Any) -> Any:
+    return _typed(1)
+
+
 def _with_2(_context: Any, _address: Any, _a: Any, _b: Any) -> Any:
     return _typed(2)
 
@@ -43,6 +47,9 @@ def _with_3(_context: Any, _address: Any, _a: Any, _b: Any, _c: Any) -> Any:
 def _with_6(_context: Any, _address: Any, _a: Any, _b: Any, _c: Any, _d: Any, _e: Any, _f: Any) -> Any:
     return _typed(6)
 
+
+call_1 = cast(Callable[[int, int], int], intrinsic(_with_1))
+"""Call a function of one word by its address."""
 
 call_2 = cast(Callable[[int, int, int], int], intrinsic(_with_2))
 """Call a function of two words by its address."""

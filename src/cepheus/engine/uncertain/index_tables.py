@@ -17,7 +17,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from cepheus.kernel.program import OPERATOR_CODES, ConstraintKind, IndexField, SpanField, Words
+from cepheus.kernel.instructions import OPERATOR_CODES
+from cepheus.kernel.program import ConstraintKind, IndexField, SpanField, Words
 from cepheus.kernel.tables import Fields, cell, padding, real
 from cepheus.plan.pattern.bands import LoweredBand
 from cepheus.plan.pattern.code import LoweredConstraint, float_bits
@@ -29,7 +30,7 @@ _SLACK = 1e-9
 """How far beyond its bounds, in probability and in standard deviations, rounding may make a band count."""
 
 
-class VicinityField(Fields):
+class BandIndexField(Fields):
     """Of an index: where value and error are, the ends of bands, the nodes of the tree, the bands by their lower end.
 
     ``DEVIATIONS`` has the bits of how many standard deviations off the mean of the value a band may be.
@@ -92,7 +93,7 @@ class Near:
 
 
 @dataclass(frozen=True, slots=True)
-class Vicinity:
+class BandIndex:
     """Listeners of one type that are found through one attribute."""
 
     kind: int
@@ -100,7 +101,7 @@ class Vicinity:
 
 
 @dataclass(frozen=True, slots=True)
-class VicinityTables:
+class BandIndexTables:
     """Indexes as tables; ``types`` has the first index of each type and, at its end, how many there are."""
 
     types: Words
@@ -114,7 +115,7 @@ class VicinityTables:
     rests: Words
 
 
-def find_vicinities(listeners: Mapping[int, Sequence[BlurredListener]]) -> list[Vicinity]:
+def find_band_indexes(listeners: Mapping[int, Sequence[BlurredListener]]) -> list[BandIndex]:
     """Find the listeners, by type, that deserve an index; those that equalities find already are left alone."""
     found = []
     for kind, blurred in listeners.items():
@@ -125,12 +126,12 @@ def find_vicinities(listeners: Mapping[int, Sequence[BlurredListener]]) -> list[
                 sure = _deviations(one.floor) == 0.0
                 rest = tuple(other for other in one.bands if other is not band)
                 groups[band.terms[0].slot, sure].append(Near(one.listener, band, rest, one.floor))
-        found += [Vicinity(kind, tuple(members)) for members in groups.values() if len(members) >= WORTH_AN_INDEX]
+        found += [BandIndex(kind, tuple(members)) for members in groups.values() if len(members) >= WORTH_AN_INDEX]
     return found
 
 
 def _is_plain(band: LoweredBand) -> bool:
-    """Tell whether a band is an attribute of the arriving event between constants."""
+    """Whether a band is an attribute of the arriving event between constants."""
     if len(band.terms) > 1 or any(bound.code for bound in band.bounds):
         return False
     (term,) = band.terms
@@ -143,7 +144,7 @@ def _is_equality(constraint: LoweredConstraint) -> bool:
 
 
 def _deviations(floor: float) -> float:
-    """Give how many standard deviations beyond a band's end a mean may lie if the band is to reach a probability.
+    """How many standard deviations beyond a band's end a mean may lie if the band is to reach a probability.
 
     From a half on it must lie within.
     """
@@ -155,7 +156,7 @@ def _deviations(floor: float) -> float:
 
 
 def _ends(band: LoweredBand) -> tuple[float, float]:
-    """Give the lower and the upper end of a band."""
+    """The lower and the upper end of a band."""
     low, high = -math.inf, math.inf
     for bound in band.bounds:
         if bound.operator in (">", ">=", "="):
@@ -165,12 +166,12 @@ def _ends(band: LoweredBand) -> tuple[float, float]:
     return low, high
 
 
-def write_vicinities(
-    vicinities: Sequence[Vicinity],
+def write_band_indexes(
+    band_indexes: Sequence[BandIndex],
     kinds: int,
     filters_at: Sequence[tuple[int, int]],
     bands_at: Callable[[tuple[LoweredBand, ...]], tuple[int, int]],
-) -> VicinityTables:
+) -> BandIndexTables:
     """Write the indexes of so many types.
 
     ``filters_at`` tells where the constraints of each member stand, ``bands_at`` where bands do.
@@ -181,22 +182,22 @@ def write_vicinities(
     rests: list[tuple[int, ...]] = []
     lows: list[tuple[float, int]] = []
     first = np.zeros(kinds + 1, np.int64)
-    for vicinity in sorted(vicinities, key=lambda vicinity: vicinity.kind):
-        first[vicinity.kind + 1 :] += 1
+    for band_index in sorted(band_indexes, key=lambda band_index: band_index.kind):
+        first[band_index.kind + 1 :] += 1
         begin, low_begin = len(members), len(lows)
-        for at, near in enumerate(vicinity.members, begin):
+        for at, near in enumerate(band_index.members, begin):
             asks_more = bool(near.listener.filters or near.rest)
             band, _ = bands_at((near.band,))
             members.append(_member(near, band, len(rests) if asks_more else -1))
             if asks_more:
                 (filters, filters_end), (bands, bands_end) = filters_at[at], bands_at(near.rest)
                 rests.append(RestField.row(filters=filters, filters_end=filters_end, bands=bands, bands_end=bands_end))
-        lows += sorted((_ends(near.band)[0], begin + at) for at, near in enumerate(vicinity.members))
-        indexes.add(_group(vicinity), _counter(begin))
+        lows += sorted((_ends(near.band)[0], begin + at) for at, near in enumerate(band_index.members))
+        indexes.add(_group(band_index), _counter(begin))
         tree = indexes.rows[-1]
-        (term,) = vicinity.members[0].band.terms
+        (term,) = band_index.members[0].band.terms
         rows.append(
-            VicinityField.row(
+            BandIndexField.row(
                 slot=term.slot,
                 error_slot=term.error_slot,
                 is_integer=term.is_integer,
@@ -205,12 +206,12 @@ def write_vicinities(
                 nodes=tree[IndexField.NODES],
                 lows=low_begin,
                 lows_end=len(lows),
-                deviations=max(_deviations(near.floor) for near in vicinity.members),
+                deviations=max(_deviations(near.floor) for near in band_index.members),
             )
         )
-    return VicinityTables(
+    return BandIndexTables(
         types=first,
-        indexes=VicinityField.array(rows),
+        indexes=BandIndexField.array(rows),
         points=np.array(indexes.points, np.int64),
         nodes=SpanField.array(indexes.nodes),
         hung=np.array(indexes.members, np.int64),
@@ -222,7 +223,7 @@ def write_vicinities(
 
 
 def _counter(begin: int) -> Callable[[Listener], int]:
-    """Give the numbers of listeners that are written one after the other."""
+    """The numbers of listeners that are written one after the other."""
     numbers = count(begin)
     return lambda _: next(numbers)
 
@@ -240,11 +241,11 @@ def _member(near: Near, band: int, rest: int) -> tuple[int, ...]:
     )
 
 
-def _group(vicinity: Vicinity) -> Group:
-    """Give bands as ranges that contain their ends: whether an end counts is for the band to say."""
-    (term,) = vicinity.members[0].band.terms
+def _group(band_index: BandIndex) -> Group:
+    """Bands as ranges that contain their ends: whether an end counts is for the band to say."""
+    (term,) = band_index.members[0].band.terms
     listeners = []
-    for near in vicinity.members:
+    for near in band_index.members:
         low, high = _ends(near.band)
         ends = [(">=", low)] * (low > -math.inf) + [("<=", high)] * (high < math.inf)
         filters = tuple(

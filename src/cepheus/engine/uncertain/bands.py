@@ -1,29 +1,17 @@
-"""What bands are worth, compiled: the probability that a linear form of uncertain values lies in an interval."""
+"""The probabilities of bands, compiled: that a linear form of uncertain values lies in an interval."""
 
 from __future__ import annotations
 
 import math
 
 from cepheus.core.error_column import ErrorKind
-from cepheus.engine.uncertain.forms import settled
-from cepheus.engine.uncertain.inside import inside, widened
+from cepheus.engine.uncertain.members import WEIGHED, weighed_inside
+from cepheus.engine.uncertain.spread import inside, settled, widened
 from cepheus.engine.uncertain.state import Of
 from cepheus.engine.uncertain.tables import BandField, BoundField, SpreadField, TermField
-from cepheus.engine.uncertain.weighed import WEIGHED, weighed_inside
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.machine import all_hold, compute
-from cepheus.kernel.memory import (
-    At,
-    fixed,
-    fixed_float,
-    number,
-    peek,
-    peek_float,
-    poke,
-    table,
-    whole,
-    word,
-)
+from cepheus.kernel.memory import At, fixed, fixed_float, number, peek, peek_float, poke, table, whole, word
 
 _BAND_BYTES = BandField.row_bytes()
 _TERM_BYTES = TermField.row_bytes()
@@ -34,7 +22,7 @@ _NORMAL, _UNIFORM, _OTHER = int(ErrorKind.NORMAL), int(ErrorKind.UNIFORM), int(E
 
 @inlined
 def error_at(context: int, memory: int, term: int) -> int:
-    """Give the address of a term's error: kind and two parameters."""
+    """The address of a term's error: kind and two parameters."""
     position = fixed(term, TermField.POSITION)
     if position < 0:
         return fixed(memory, Of.RESULT_ERRORS) + 24 * fixed(term, TermField.ERROR_SLOT)
@@ -44,7 +32,7 @@ def error_at(context: int, memory: int, term: int) -> int:
 
 @inlined
 def _value_of(context: int, term: int) -> float:
-    """Give the observed value of a term."""
+    """The observed value of a term."""
     position = fixed(term, TermField.POSITION)
     if position < 0:
         if fixed(term, TermField.IS_INTEGER):
@@ -63,8 +51,8 @@ def _is_defined(context: int, term: int) -> bool:
 
 
 @compiled
-def band_worth(context: int, memory: int, band: int) -> float:
-    """Give the probability of a band for the events bound so far."""
+def band_probability(context: int, memory: int, band: int) -> float:
+    """Work out the probability of a band for the events bound so far."""
     row = fixed(memory, Of.BANDS) + _BAND_BYTES * band
     begin, end = fixed(row, BandField.TERMS), fixed(row, BandField.TERMS_END)
     terms = fixed(memory, Of.TERMS)
@@ -143,7 +131,7 @@ def _mixed(
     high_inside: bool,
     excluded: float,
 ) -> float:
-    """Give the probability of a form of which some terms have several components, going through all combinations."""
+    """The probability of a form of which some terms have several components, going through all combinations."""
     begin, end = fixed(row, BandField.TERMS), fixed(row, BandField.TERMS_END)
     terms = fixed(memory, Of.TERMS)
     places, gaussian = fixed(memory, Of.PLACES), fixed(memory, Of.GAUSSIAN)
@@ -201,11 +189,11 @@ def _step(context: int, memory: int, begin: int, end: int) -> bool:
 
 
 @inlined
-def bands_worth(context: int, memory: int, begin: int, end: int) -> float:
-    """Give the probability of all bands of a range."""
+def bands_probability(context: int, memory: int, begin: int, end: int) -> float:
+    """Work out the probability of all bands of a range."""
     total = 1.0
     for band in range(begin, end):
-        total *= band_worth(context, memory, band)
+        total *= band_probability(context, memory, band)
         if total == 0.0:
             return 0.0
     return settled(total)

@@ -1,0 +1,429 @@
+"""The engine of lowered rules: what surrounds a kernel, whichever it is.
+
+Rules are lowered to a program, events run through the kernel, space is grown as it is needed, composite events come
+out; stored events go into snapshots and back. The engines of columns, of automata and of uncertain events are each this
+one with a kernel of their own, and know nothing of one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cepheus.core.batch import EventBatch
+from cepheus.core.errors import CepheusError
+from cepheus.core.event import Event
+from cepheus.core.options import DEFAULT_LIMIT
+from cepheus.core.schema import HOME_ATTRIBUTE, Schema
+from cepheus.engine.base.families import tesla_rules
+from cepheus.engine.base.limits import too_many_composites
+from cepheus.engine.base.snapshot import restoring
+from cepheus.engine.base.ties import TieCounts
+from cepheus.engine.lowered.growth import adapt, grow, sweep_lanes
+from cepheus.engine.lowered.intake import BatchWords, Intake
+from cepheus.engine.lowered.outlet import Found, Outlet, to_batch
+from cepheus.engine.lowered.single import SingleInput
+from cepheus.engine.lowered.snapshot import DeployedRule, Saved, StoredType, read, require_texts, stored_type, write
+from cepheus.engine.lowered.texts import TextCensus, mark_texts
+from cepheus.kernel.compiled import announce_compilation
+from cepheus.kernel.context import Context, Input, Scratch, State
+from cepheus.kernel.memory import At, address
+from cepheus.kernel.output import Output
+from cepheus.kernel.process import Replay
+from cepheus.kernel.program import HEADER, Program, TypeField, Words
+from cepheus.kernel.state import DONE, LIMIT, OUTPUT_HEADER, Status, TypeState
+from cepheus.kernel.strings import StringTable
+from cepheus.plan.pattern.flatten import flatten
+from cepheus.plan.pattern.lower import Lowering
+from cepheus.plan.pattern.lowered import LoweredRule
+from cepheus.rules.model import AnyRule
+from cepheus.rules.resolve import resolve
+
+
+class Kernel(NamedTuple):
+    """Compiled functions: ``run`` takes the events of a context in, ``replay`` puts the rows of a snapshot back."""
+
+    run: Callable[[int], int]
+    replay: Replay
+
+
+class Flattened(NamedTuple):
+    """Rules as the tables that a kernel reads, and what these ask for besides the usual.
+
+    ``fields`` is how many fields a composite event has behind its own, ``members`` how many rules and columns more an
+    event may concern, ``listening`` the types of events that something else than the program listens to.
+    """
+
+    program: Program
+    fields: int = 0
+    members: int = 0
+    listening: Sequence[int] = ()
+
+
+class LoweredEngine:
+    """Runs all rules in one compiled pass over the events.
+
+    ``limit`` is the number of composite events that one event may make. Engines that are to work together have their
+    ``strings`` in common and are ``traced``: what they find tells where it comes from (see ``output.Output``).
+
+    An engine is this class with a ``name`` and a ``kernel``. One whose kernel needs more than the program and the
+    stored events overrides what concerns that, and nothing else:
+
+    - ``_new_lowering`` and ``_begin_own``: with which it starts, without rules and events.
+    - ``_flatten`` and ``_fit_own``: tables and working space of its own, when rules have changed.
+    - ``_run_kernel`` and ``_provide``: room of its own, when the kernel runs out of it.
+    - ``_single_input``: what of an event is read that comes alone.
+    - ``_born``: which rows of a snapshot may go back into which column.
+    - ``deploy``, ``withdraw``, ``advance``, ``snapshot``, ``restore`` and ``_widen``: whatever else it remembers.
+    """
+
+    name: ClassVar[str]
+    kernel: ClassVar[Kernel]
+
+    def __init__(self, limit: int = DEFAULT_LIMIT, *, strings: StringTable | None = None, traced: bool = False) -> None:
+        self._limit = limit
+        self._traced = traced
+        self._output = Output(OUTPUT_HEADER, traced=traced)
+        self._context = Context()
+        self._begin(StringTable() if strings is None else strings)
+
+    def _begin(self, strings: StringTable) -> None:
+        """Start without rules and events."""
+        strings.constant("")  # code 0 is what a row has for a text that no rule read when it was stored
+        self._rules: dict[str, DeployedRule] = {}
+        self._lowering = self._new_lowering(strings)
+        self._intake = Intake(self._lowering, ())
+        self._fed = 0
+        self._stale = True
+        self._order: tuple[LoweredRule, ...] = ()
+        self._outlet = Outlet(())
+        self._listening: list[bool] = []
+        self._program = flatten(self._lowering)
+        self._state = State()
+        self._scratch = Scratch.for_rules(0, 0)
+        self._single: SingleInput | None = None
+        self._context = self._context.renewed()
+        self._context.use_output(self._output)
+        self._tables_used = strings.tables
+        self._census = TextCensus()
+        self._context.use_strings(strings)
+        self._begin_own()
+
+    def _new_lowering(self, strings: StringTable) -> Lowering:
+        """What rules are lowered by, before the first rule."""
+        return Lowering(strings)
+
+    def _begin_own(self) -> None:
+        """Start with what the kernel needs besides, without rules and events."""
+
+    def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
+        """Add rules, all or none; they see the events fed from now on."""
+        stored = self._stored()
+        self._deploy([DeployedRule(rule, schema, stored) for rule in tesla_rules(rules, self.name)])
+
+    def _deploy(self, rules: Sequence[DeployedRule]) -> None:
+        self._stale = True  # whatever comes of it: a rule that is refused has introduced its types
+        added: list[str] = []
+        try:
+            for deployed in rules:
+                lowered = self._lowering.add(resolve(deployed.rule), deployed.schema, deployed.since)
+                added.append(lowered.name)
+        except CepheusError:
+            for name in added:
+                self._lowering.remove(name)
+            raise
+        self._rules |= {str(deployed.rule.name): deployed for deployed in rules}
+
+    def _stored(self) -> dict[str, int]:
+        """How many rows have been stored so far, by event type."""
+        counts = self._state.type_state[:, TypeState.NEXT].tolist()
+        return {
+            layout.name: counts[layout.index] for layout in self._lowering.types.values() if layout.index < len(counts)
+        }
+
+    def withdraw(self, name: str) -> None:
+        """Remove a rule and the columns that only it used."""
+        self._refresh()
+        dropped = self._lowering.remove(name)
+        del self._rules[name]
+        sweep_lanes(self._context, self._state, dropped)
+        self._stale = True
+
+    @property
+    def ties(self) -> TieCounts:
+        """What was counted of simultaneous events since the engine was made."""
+        decided, passed_over, bounded = self._context.ties()
+        return TieCounts(decided, passed_over, bool(bounded))
+
+    def _refresh(self) -> None:
+        """Bring program, state and working space in line with the rules."""
+        if not self._stale:
+            return
+        announce_compilation(self.kernel.run)
+        flat = self._flatten()
+        self._program = flat.program
+        self._context.use_program(self._program)
+        self._context.use_homes([layout.slots.get(HOME_ATTRIBUTE, -1) for layout in self._lowering.types.values()])
+        adapt(self._context, self._state, self._program, self._lowering)
+        self._context[At.LIMIT] = self._limit
+        self._order = tuple(self._lowering.rules.values())
+        self._outlet = Outlet(self._order)
+        types = self._program.types
+        listeners = types[:, TypeField.MEMBERS] < types[:, TypeField.MEMBERS_END]
+        indexed = types[:, TypeField.INDEXES] < types[:, TypeField.INDEXES_END]
+        listening = listeners | indexed
+        listening[list(flat.listening)] = True
+        self._listening = listening.tolist()
+        self._intake = Intake(self._lowering, self._listening)
+        longest = max((len(rule.steps) + len(rule.absences) for rule in self._order), default=0)
+        width = OUTPUT_HEADER + max((rule.stride for rule in self._order), default=0)
+        if width + flat.fields > self._output.width - self._traced:
+            self._output = Output(width + flat.fields, traced=self._traced)
+            self._context.use_output(self._output)
+        self._scratch = Scratch.for_rules(longest, len(self._program.members) + flat.members)
+        self._context.use_scratch(self._scratch)
+        self._fit_own(longest, width)
+        self._single = None
+        self._fit_strings()
+        self._stale = False
+
+    def _flatten(self) -> Flattened:
+        """Write the rules as the tables that the kernel reads."""
+        return Flattened(flatten(self._lowering))
+
+    def _fit_own(self, longest: int, width: int) -> None:
+        """Bring what the kernel needs besides in line with the rules.
+
+        The longest rule has so many steps, the widest composite event so many fields of its own.
+        """
+
+    def feed(self, batch: EventBatch) -> EventBatch:
+        """Process events in total order."""
+        self._tidy()
+        given = self.prepare(BatchWords(batch, self._fed, self._lowering.strings))
+        given.rows = self.relevant_rows(batch, given)
+        self._fed += len(batch)
+        found = self.find(given)
+        return EventBatch.empty() if found is None else to_batch(found)
+
+    def prepare(self, words: BatchWords) -> Input:
+        """A batch as kernel input, all of its rows; it lives until the next call."""
+        self._learn(words.batch)
+        return self._intake.prepare(words)
+
+    def _learn(self, batch: EventBatch) -> None:
+        """Get ready for a batch: take the types that only the data can tell from it."""
+        self._refresh()
+        self._intake.learn(batch)
+        if self._lowering.is_outdated:
+            self._widen()
+
+    def relevant_rows(self, batch: EventBatch, given: Input, begin: int = 0, end: int | None = None) -> Words | None:
+        """Pick the rows of a batch, or of a part of it, that can concern some rule; None for all."""
+        return self._intake.relevant_rows(batch, given, begin, end)
+
+    def find(self, given: Input, *, lent: bool = False) -> Found | None:
+        """Run the kernel over the input, growing what it needs, and return what it found, None for nothing.
+
+        The interpreter is free for other threads meanwhile. What is ``lent`` must be read before the next call.
+        """
+        self._fit_strings()
+        self._context.use_input(given)
+        self._output.expect(self._context[At.INPUT_SIZE])
+        self._context.use_output(self._output)
+        self._finish()
+        count = self._context.take_output_events()
+        if count == 0:
+            return None
+        fields = self._output.look(count) if lent else self._output.take(count)
+        self._context.use_output(self._output)
+        return Found(self._outlet, self._lowering.strings, fields)
+
+    def _finish(self) -> None:
+        """Run the kernel to the end of its input."""
+        while (status := self._run_kernel()) != DONE:
+            if status == LIMIT:
+                self._abandon()
+                rule = self._order[self._context[At.CULPRIT]]
+                raise too_many_composites(self._rules[rule.name].rule, self._limit)
+            self._provide(Status(status))
+
+    def _run_kernel(self) -> int:
+        """Run the kernel until the input is done or something is missing; return its status."""
+        return self.kernel.run(self._context.address)
+
+    def _provide(self, status: Status) -> None:
+        """Make what the kernel came back for: a value of a string function, or more room."""
+        if status is Status.STRING_NEEDED:
+            self._lowering.strings.fill(self._context[At.NEEDED_TABLE], self._context[At.NEEDED_CODE])
+            self._context[At.NEEDED_TABLE] = -1
+            self._fit_strings()
+        elif status is Status.OUTPUT_FULL:
+            self._output.grow()
+            self._context.use_output(self._output)
+        else:
+            grow(status, self._context, self._state, self._scratch, self._program)
+
+    def _fit_strings(self) -> None:
+        """Point at the tables of string functions, which any engine that uses them may have replaced."""
+        strings = self._lowering.strings
+        strings.fit()
+        if strings.tables is not self._tables_used:
+            self._tables_used = strings.tables
+            self._context.use_strings(strings)
+
+    def _tidy(self) -> None:
+        """Free the texts that nothing needs, now and then."""
+        strings = self._lowering.strings
+        if self._census.is_due(strings):
+            live = np.zeros(len(strings), np.bool_)
+            self.mark_texts(live)
+            kept = strings.keeping(live)
+            self.use_texts(kept)
+            self._census.taken(kept)
+
+    @property
+    def lowered_rules(self) -> tuple[LoweredRule, ...]:
+        """The rules as they are run, in the order of their deployment."""
+        return tuple(self._lowering.rules.values())
+
+    def mark_texts(self, live: NDArray[np.bool_]) -> None:
+        """Mark the codes of the texts that this engine needs, between two feedings."""
+        self._refresh()
+        mark_texts(live, self._lowering, self._state, self._context[At.LANE_COUNT])
+
+    def use_texts(self, strings: StringTable) -> None:
+        """Go on with a table in which the texts that were marked have the same codes."""
+        self._lowering.strings = strings
+        self._single = None
+
+    def _abandon(self) -> None:
+        """Leave the rest of the input, and what was found so far."""
+        for at in (At.QUEUE_FIRST, At.QUEUE_NEXT, At.OUTPUT_EVENTS):
+            self._context[at] = 0
+
+    def feed_event(self, event: Event) -> list[Event]:
+        """Process one event."""
+        self._tidy()
+        position = self._fed
+        self._fed += 1
+        found = self.find_event(event, position)
+        return [] if found is None else found.events()
+
+    def find_event(self, event: Event, position: int) -> Found | None:
+        """Process one event, the one at a position of the stream, and return what was found, None for nothing.
+
+        What was found is to be read before the next event.
+        """
+        if self._stale:
+            self._refresh()
+        if self._single is None:
+            self._single = self._single_input()
+        if not self._single.load(event, position):
+            return None
+        if self._lowering.is_outdated:
+            self._widen()
+            self._single = self._single_input()
+            self._single.load(event, position)
+        self._fit_strings()
+        self._context.use_single(self._single.given)
+        self._finish()
+        count = self._context.take_output_events()
+        if count == 0:
+            return None
+        return Found(self._outlet, self._lowering.strings, self._output.look(count), self._output)
+
+    def _single_input(self) -> SingleInput:
+        """Get ready for events that come one at a time."""
+        return SingleInput(self._lowering, self._listening)
+
+    def advance(self, time: int) -> EventBatch:
+        """Forget what no window can reach any more."""
+        self._refresh()
+        self._context[At.TIME] = max(self._context[At.TIME], time)
+        sweep_lanes(self._context, self._state)
+        return EventBatch.empty()
+
+    @property
+    def bytes_held(self) -> int:
+        """Bytes of the arrays that hold stored events."""
+        state = self._state
+        arrays = (state.store, state.entries, state.values, state.lanes, state.sums, state.hash)
+        return sum(array.nbytes for array in arrays)
+
+    def snapshot(self) -> bytes:
+        """The rules and the stored events, as bytes."""
+        return write(self.name, self.saved())
+
+    def saved(self) -> Saved:
+        """What a snapshot holds: the rules and the stored events."""
+        self._refresh()
+        state = self._state
+        types = tuple(
+            stored_type(layout, state.type_state[layout.index], state.store, self._order, layout.width)
+            for layout in self._lowering.types.values()
+        )
+        texts = self._lowering.strings.texts
+        saved = Saved(tuple(self._rules.values()), types, texts, self._fed, self._context[At.TIME])
+        return saved.with_doubles(self._lowering.widened)
+
+    def restore(self, data: bytes) -> None:
+        """Take over a snapshot: deploy its rules anew and put its events back."""
+        with restoring(self):
+            saved = self._read(data)
+            self.take_over(saved, StringTable(saved.texts))
+
+    def _read(self, data: bytes) -> Saved:
+        """Open the bytes of rules and stored events, and see to it that they make sense."""
+        saved = read(self.name, data)
+        require_texts(saved, saved.texts)
+        return saved
+
+    def take_over(self, saved: Saved, strings: StringTable) -> None:
+        """Take over what a snapshot holds; ``strings`` has its texts."""
+        self._begin(strings)
+        for stored in saved.types:
+            self._lowering.layout(stored.name).expect(stored.types, stored.optional, stored.told_by_data)
+        self._deploy(saved.rules)
+        self._refresh()
+        self._fed = saved.fed
+        for stored in saved.types:
+            self._put_back(stored)
+        self._context[At.TIME] = saved.time
+
+    def _widen(self) -> None:
+        """Go on with the types that data has told by now; stored integers become doubles where those have come."""
+        self.take_over(self.saved(), self._lowering.strings)
+
+    def _born(self) -> Words:
+        """The first row that each column may hold."""
+        born = np.zeros(self._lowering.column_count + 1, np.int64)
+        for column in self._lowering.columns.values():
+            born[column.index] = column.born
+        return born
+
+    def _put_back(self, stored: StoredType) -> None:
+        """Put the rows of a type back into the store and into the columns that they belong to."""
+        layout = self._lowering.layout(stored.name)
+        rows = np.zeros((len(stored.rows), layout.width), np.int64)
+        rows[:, :HEADER] = stored.rows[:, :HEADER]
+        for name, slot in layout.slots.items():
+            width = 2 if name in layout.optional else 1
+            if name in stored.slots:
+                place = stored.slots[name]
+                rows[:, slot : slot + width] = stored.rows[:, place : place + width]
+        for rule in self._order:
+            for event_type, slot, bit in rule.marks:
+                if event_type == stored.name:
+                    numbers = np.array(stored.consumed.get(rule.name, []), np.int64)
+                    rows[numbers - stored.first, slot] |= np.int64(1 << bit)
+        born = self._born()
+        state = self._state.type_state[layout.index]
+        state[TypeState.FIRST] = state[TypeState.NEXT] = stored.first
+        self._context[At.INPUT_NEXT] = 0
+        given = (layout.index, address(rows), len(rows), address(born))
+        while (status := Status(self.kernel.replay(self._context.address, *given))) is not Status.DONE:
+            self._provide(status)
