@@ -233,9 +233,9 @@ def compile(
     Schema(Smoke(area: string))
     """
     known = schema if schema is None or isinstance(schema, Schema) else Schema(schema)
-    rules = read_rules(source, chosen("time unit", time_unit, TimeUnit))
+    rules = read_rules(source, chosen("time unit", time_unit, TimeUnit, "time-unit"))
     rules += RuleSet(knowledge=read_knowledge(knowledge or {}))
-    checked = check(rules, schema=known, closed=chosen("undeclared", undeclared, _Undeclared).closed)
+    checked = check(rules, schema=known, closed=chosen("undeclared", undeclared, _Undeclared, "undeclared").closed)
     beliefs_of(checked.rules)  # a network in which what a match observes cannot be is wrong, too
     return Program(checked, known)
 

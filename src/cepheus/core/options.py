@@ -140,8 +140,8 @@ class RunOptions:
     strict: bool = False
 
     def __post_init__(self) -> None:
-        require_whole("limit", self.limit, "number of composite events", INT_MAX)
-        require_whole("threads", self.threads, "number of threads", MOST_THREADS)
+        require_whole(self.limit, "number of composite events", INT_MAX, "limit")
+        require_whole(self.threads, "number of threads", MOST_THREADS, "threads")
         if not isinstance(self.engine, str) or not self.engine:
             raise OptionError.of("engine", f"{self.engine!r} is not the name of an engine")
         if not isinstance(self.calculus, Calculus):
@@ -152,7 +152,7 @@ class RunOptions:
             hint = 'write uncertain={"value": Normal(sd="value_sd")}'
             raise OptionError.of("uncertain", "uncertain names the columns of errors by attribute", hint=hint)
         if not isinstance(self.strict, bool):
-            raise OptionError.of("strict", f"{self.strict!r} is neither true nor false")
+            raise OptionError.of("option", f"strict is true or false, not {self.strict!r}")
 
     @classmethod
     def of(cls, **keywords: Unpack[RunKeywords]) -> RunOptions:
@@ -165,7 +165,7 @@ class RunOptions:
         if "lateness" in given:
             given["lateness"] = microseconds_of(cast("Duration", given["lateness"]))
         if "time_unit" in given:
-            given["time_unit"] = chosen("time unit", given["time_unit"], TimeUnit)
+            given["time_unit"] = chosen("time unit", given["time_unit"], TimeUnit, "time-unit")
         if "on_bad_event" in given:
             given["on_bad_event"] = chosen("on_bad_event", given["on_bad_event"], OnBadEvent)
         return cls(**given, columns=ColumnNames(**columns))  # type: ignore[arg-type]  # each is checked as it is made
@@ -183,7 +183,7 @@ _COLUMNS = tuple(each.name for each in fields(ColumnNames))
 _RENAMED = {"watermark": "it is called lateness: lateness='10 seconds'"}
 
 
-def chosen(what: str, given: object, among: type[Choice]) -> Choice:
+def chosen(what: str, given: object, among: type[Choice], code: str = "option") -> Choice:
     """Look up a choice by its name.
 
     >>> chosen("time unit", "s", TimeUnit)
@@ -195,7 +195,7 @@ def chosen(what: str, given: object, among: type[Choice]) -> Choice:
     if given in names:
         return among(given)
     hint = did_you_mean(str(given), names) or f"choose one of {', '.join(names)}"
-    raise OptionError.of(what.replace(" ", "-"), f"'{given}' is not a choice for {what}", hint=hint)
+    raise OptionError.of(code, f"'{given}' is not a choice for {what}", hint=hint)
 
 
 def microseconds_of(duration: Duration) -> int:
@@ -214,10 +214,10 @@ def microseconds_of(duration: Duration) -> int:
     return duration
 
 
-def require_whole(name: str, value: object, what: str, most: int) -> None:
+def require_whole(value: object, what: str, most: int, code: str = "option") -> None:
     """Refuse an option that is not a whole number from 1 to the most there can be."""
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-        raise OptionError.of(name, f"{value!r} is not a {what}", hint=f"give a whole number from 1 to {most}")
+        raise OptionError.of(code, f"{value!r} is not a {what}", hint=f"give a whole number from 1 to {most}")
 
 
 def _no_such_option(name: str) -> OptionError:

@@ -149,7 +149,7 @@ def detect(
     """
     run = on_spark(RunOptions.of(**options))
     if shards is not None:
-        require_whole("shards", shards, "number of shards", INT_MAX)
+        require_whole(shards, "number of shards", INT_MAX)
     read = _rule_set(rules, run.unit)
     naming = Naming.of(run, start_column(events, read, run.columns.start))
     check = TimeCheck.of(run.time_unit, strict=run.strict)
@@ -198,7 +198,7 @@ def _ways(split: WayName | str) -> set[WayName]:
     names = [_ANY_WAY, *(way.value for way in WayName)]
     if not isinstance(split, WayName) and split not in names:
         hint = did_you_mean(split, names) or f"choose one of {', '.join(names)}"
-        raise OptionError.of("split", f"'{split}' is not a choice for split", hint=hint)
+        raise OptionError.of("option", f"'{split}' is not a choice for split", hint=hint)
     return {WayName(split), WayName.WHOLE}
 
 
