@@ -9,7 +9,7 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.errors import EventError, OptionError
 from cepheus.core.event import Event
 from cepheus.core.time import MAX_TIME, MIN_TIME
-from cepheus.runtime.embedded.merge import merge
+from cepheus.runtime.embedded.detect import merge
 from cepheus.runtime.embedded.order import ReorderBuffer
 
 

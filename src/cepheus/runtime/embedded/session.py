@@ -32,9 +32,8 @@ from cepheus.rules.model import RuleSet
 from cepheus.rules.resolve import resolve
 from cepheus.runtime.embedded.admission import Admission, ArrowTable, Record
 from cepheus.runtime.embedded.catalog import Catalog
-from cepheus.runtime.embedded.frozen import freeze, thaw
 from cepheus.runtime.embedded.order import ReorderBuffer, no_sequence
-from cepheus.runtime.embedded.saved import HEADER
+from cepheus.runtime.embedded.snapshot import HEADER, batch_from_bytes, batch_to_bytes
 from cepheus.runtime.embedded.sources import RuleSource, read_rules
 from cepheus.runtime.embedded.subscriptions import Callback, Subscription, Subscriptions, call_all, in_order_of_time
 from cepheus.uncertainty.belief.belief import RuleBelief
@@ -273,7 +272,7 @@ class Session:
         Subscriptions are functions of this process and are not part of it.
         """
         self._require_running()
-        waiting, blob = freeze(self._buffer.waiting())
+        waiting, blob = batch_to_bytes(self._buffer.waiting())
         header = {
             "engine": self._engine.name,
             "catalog": self._catalog.to_json(),
@@ -324,7 +323,7 @@ class Session:
         self._admission.settled = {(event, name): kind for event, name, kind in header["settled"]}
         self._expect(catalog)
         self._buffer = self._new_buffer()
-        waiting = thaw(header["waiting"], blobs["waiting"])
+        waiting = batch_from_bytes(header["waiting"], blobs["waiting"])
         self._require_sequences(waiting)
         self._buffer.restore(waiting, header["floor"])
         self._fed, self._late = header["fed"], header["late"]

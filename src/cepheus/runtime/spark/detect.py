@@ -27,7 +27,7 @@ from cepheus.runtime.spark.routing import route
 from cepheus.runtime.spark.sources import Naming, Source, sources_of, start_column
 from cepheus.runtime.spark.streaming import is_stream, run_stream, watermarked
 from cepheus.runtime.spark.ties import counts_in
-from cepheus.runtime.spark.times import checked
+from cepheus.runtime.spark.time_check import checked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation, SparkSession

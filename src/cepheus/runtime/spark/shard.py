@@ -18,8 +18,7 @@ from cepheus.engine.base.ties import TieCounts
 from cepheus.rules.belief.model import Belief
 from cepheus.rules.interval.reach import points
 from cepheus.rules.model import AnyRule, Rule, RuleSet
-from cepheus.runtime.spark.homes import HOME_COLUMN, with_home, with_homes
-from cepheus.runtime.spark.layout import SHARD, TYPE, CompositeLayout, EventLayout
+from cepheus.runtime.spark.layout import HOME_COLUMN, SHARD, TYPE, CompositeLayout, EventLayout, with_home, with_homes
 from cepheus.runtime.spark.order import settle_ties
 from cepheus.uncertainty.belief.beliefs import beliefs_of
 
