@@ -28,10 +28,9 @@ from benchmarks.measuring.timing import share_of_others
 from cepheus.core.values import Value
 from cepheus.runtime.network.protocol.event_columns import EventColumns
 from cepheus.runtime.network.transport.access import Access
+from cepheus.runtime.network.transport.attachments import AsyncSource, Subscription
 from cepheus.runtime.network.transport.client import AsyncClient
 from cepheus.runtime.network.transport.publishing import present
-from cepheus.runtime.network.transport.source import AsyncSource
-from cepheus.runtime.network.transport.subscription import Subscription
 
 _RULE = """
 define Fire(area: string, temp: double)

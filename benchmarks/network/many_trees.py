@@ -28,11 +28,9 @@ from cepheus.rules.expressions import Within
 from cepheus.rules.model import Rule, Selection
 from cepheus.runtime.network.protocol.messages import Deliver, Events, Message
 from cepheus.runtime.network.protocol.strategy import Filter, Options, Order, Strategy
-from cepheus.runtime.network.simulation.experiment import run_plan
-from cepheus.runtime.network.simulation.feed import Feed, set_up
+from cepheus.runtime.network.simulation.experiment import Feed, run_plan, set_up
 from cepheus.runtime.network.simulation.scenario import Plan, draw
-from cepheus.runtime.network.simulation.simulator import Network
-from cepheus.runtime.network.simulation.traffic import Traffic
+from cepheus.runtime.network.simulation.simulator import Network, Traffic
 
 AS_THE_PAPERS = Options(filter=Filter.AS_PRINTED, order=Order.ARRIVAL)
 RANDOM = replace(FULL, options=AS_THE_PAPERS, network=None, duration=30 * SECOND)

@@ -14,7 +14,7 @@ _KEYWORDS = (
     *("within", "between", "as", "min probability", "network", "node", "given", "observe"),
 )
 _TYPES = ("bool", "int", "long", "double", "float", "string", "timestamp")
-_AGGREGATES = ("Avg", "Sum", "Count", "Min", "Max", "Stddev", "First", "Last")
+_AGGREGATES = ("Avg", "Sum", "Count", "Min", "Max", "Stddev", "Median", "CountDistinct", "First", "Last")
 
 
 class TeslaLexer(RegexLexer):

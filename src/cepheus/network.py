@@ -1,12 +1,11 @@
 """Clients of a network of processors: ``Client`` for plain programs, ``AsyncClient`` for asyncio."""
 
 from cepheus.runtime.network.transport.access import Access
+from cepheus.runtime.network.transport.attachments import AsyncSource, Subscription
 from cepheus.runtime.network.transport.blocking import Client, Events, Source
 from cepheus.runtime.network.transport.client import AsyncClient
 from cepheus.runtime.network.transport.config import TlsConfig
 from cepheus.runtime.network.transport.hello import NetworkError
-from cepheus.runtime.network.transport.source import AsyncSource
-from cepheus.runtime.network.transport.subscription import Subscription
 
 __all__ = [
     "Access",

@@ -19,8 +19,7 @@ from cepheus.core.schema import EventType, Schema
 from cepheus.core.time import MILLISECOND, SECOND
 from cepheus.engine.reference.engine import ReferenceEngine
 from cepheus.runtime.network.protocol.strategy import Strategy
-from cepheus.runtime.network.simulation.experiment import Outcome, run_plan
-from cepheus.runtime.network.simulation.feed import Feed, publications, set_up
+from cepheus.runtime.network.simulation.experiment import Feed, Outcome, publications, run_plan, set_up
 from cepheus.runtime.network.simulation.scenario import Plan, draw
 from cepheus.runtime.network.simulation.simulator import Network
 

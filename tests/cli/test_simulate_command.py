@@ -102,23 +102,26 @@ def test_faults_change_nothing_but_the_price(tmp_path: Path) -> None:
         ("strategi = 'ST'", "did you mean 'strategy'"),
         ("strategy = 'XX'", "not a choice"),
         ("[network]\ntopology = 'star'", "no topology"),
-        ("network = 3", "'network' is not a table"),
-        ("[network]\nprocessors = 'x'", "'processors' is 'x'"),
-        ("[network]\nprocessors = 0", "a whole number from 1 on"),
-        ("[network]\nneighbours = -1", "not negative"),
-        ("[network]\nbandwidth = nan", "not negative"),
-        ("[network]\nbandwidth = 0", "'bandwidth' is 0"),
+        ("network = 3", "'network' is a table"),
+        ("[network]\nprocessors = 'x'", "'processors' must be an integer, not 'x'"),
+        ("[network]\nprocessors = 0", "'processors' must be at least 1"),
+        ("[network]\nneighbours = -1", "'neighbours' must not be negative"),
+        ("[network]\nbandwidth = nan", "'bandwidth' must be a number"),
+        ("[network]\nbandwidth = 0", "'bandwidth' must be more than 0"),
         ("[network]\nlinks = [['a', 'b']]", "two processors and a delay"),
-        ("seed = 'a'", "'seed' is 'a'"),
-        ("[workload]\nlength = 2.5", "'length' is 2.5"),
+        ("seed = 'a'", "'seed' must be an integer"),
+        ("[workload]\nlength = 2.5", "'length' must be an integer, not 2.5"),
         ("[workload]\nlength = 200", "as many types"),
         ("[workload]\nslowest = 20", "not a rate below"),
         ("[workload]\neach_share = 5.0", "a number from 0 to 1"),
         ("[workload]\neach_share = -0.1", "'each_share' is not a probability"),
         ("[workload]\napart = 1", "true or false"),
         (f"rules = '{_RULE}'\nsource = 3", "[[source]]"),
-        (f"rules = '{_RULE}'\n{_CHAIN}[[source]]\nprocessor = 'a'\ntypes = 3", "not a list of names"),
-        (f"rules = '{_RULE}'\n{_CHAIN}[[source]]\nprocessor = 'a'\ntypes = ['A']\nrate = 0", "'rate' is 0"),
+        (f"rules = '{_RULE}'\n{_CHAIN}[[source]]\nprocessor = 'a'\ntypes = 3", "'types' must be a list of texts"),
+        (
+            f"rules = '{_RULE}'\n{_CHAIN}[[source]]\nprocessor = 'a'\ntypes = ['A']\nrate = 0",
+            "'rate' must be more than 0",
+        ),
         (
             f"rules = '{_RULE}'\n{_CHAIN}[[source]]\nprocessor = 'a'\ntypes = ['A']\nattributes = {{n = 3}}",
             "no list of values",
@@ -131,3 +134,10 @@ def test_mistakes_are_told(run: Command, tmp_path: Path, text: str, words: str) 
     result = run("simulate", "bad.toml")
     assert result.code == 1
     assert words in result.err
+
+
+def test_mistakes_have_their_lines_and_are_told_together(run: Command, tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text("strategy = 'XX'\n[network]\n\nprocessors = 0\n", encoding="utf-8")
+    result = run("simulate", "bad.toml")
+    assert "bad.toml:1: error[scenario]: 'XX' is not a choice for strategy" in result.err
+    assert "bad.toml:4: error[scenario]: 'processors' must be at least 1" in result.err

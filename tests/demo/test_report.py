@@ -10,7 +10,7 @@ from cepheus.core.time import MINUTE
 from cepheus.demo import TUNNEL, Incident, Stream
 from cepheus.demo.report import first_of_each, found_table, incident_table, known_events, why
 from cepheus.demo.timeline import draw_timeline
-from cepheus.explain import anatomy
+from cepheus.explain import rule_parts
 from cepheus.language.tesla import parse
 
 STREAM = Stream(
@@ -52,7 +52,7 @@ def test_composite_events_are_counted_by_rule() -> None:
 
 
 def test_why_goes_down_to_the_primitive_events() -> None:
-    rules = {str(rule.name): anatomy(rule) for rule in parse(TUNNEL.rules).rules}
+    rules = {str(rule.name): rule_parts(rule) for rule in parse(TUNNEL.rules).rules}
     known = known_events(STREAM, [MALFUNCTION, DANGER])
     assert shown(why(DANGER, known, rules)) == [
         "00:02:00 Danger  km=9   by rule R4",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from functools import cache
-from pathlib import Path
 
 from blocks import ROOT
 
@@ -14,13 +13,19 @@ Graph = Mapping[str, frozenset[str]]
 
 SOURCE = ROOT / "src" / "cepheus"
 
+TAKEN_APART = ("engine", "language", "plan", "runtime")
+"""The layers whose packages are shown one by one."""
+
+SHARED = "(shared)"
+"""What the picture calls the modules of such a layer that are in none of its packages."""
+
 _FRONT = {"__init__": "api", "error_columns": "api", "network": "api", "spark": "api", "__main__": "cli"}
 """Modules at the root of the tree that only hand on what is below, and the package they belong to in the picture."""
 
 
 @cache
 def package_graph() -> Graph:
-    """Return the graph of packages: ``rules``, ``engine/columns``; a folder of packages alone is taken apart.
+    """Return the graph of packages: ``rules``, ``engine/columns``; some layers are taken apart (``TAKEN_APART``).
 
     Imports inside functions count, and so do modules that are named in a text and imported when they are asked for.
     """
@@ -82,30 +87,16 @@ def top_of(package: str) -> str:
 
 
 def _package(parts: tuple[str, ...]) -> str | None:
-    """The package of a module, as the picture names it; None for the front of a folder that is taken apart."""
+    """The package of a module, as the picture names it; None for the front of a layer that is taken apart."""
     top = parts[0] if parts else "__init__"
     if top in _FRONT:
         return _FRONT[top]
-    if top not in _folders_of_packages():
+    if top not in TAKEN_APART:
         return top
     inner = parts[1] if len(parts) > 1 else "__init__"
-    return None if inner == "__init__" else f"{top}/{inner}"
-
-
-@cache
-def _folders_of_packages() -> frozenset[str]:
-    """The packages in which nothing but packages stands."""
-    return frozenset(
-        folder.name
-        for folder in SOURCE.iterdir()
-        if (folder / "__init__.py").exists()
-        and [path.name for path in folder.glob("*.py")] == ["__init__.py"]
-        and any(_is_package(inner) for inner in folder.iterdir())
-    )
-
-
-def _is_package(folder: Path) -> bool:
-    return (folder / "__init__.py").exists()
+    if inner == "__init__":
+        return None
+    return f"{top}/{inner}" if (SOURCE / top / inner).is_dir() else f"{top}/{SHARED}"
 
 
 def _imported(tree: ast.Module) -> Iterator[tuple[str, ...]]:

@@ -22,7 +22,7 @@ _GAP, _LANE = 18, 14
 _PADDING = 14
 _HEAD = 26  # room above the packages of a group, for its name
 _MARGIN = 24
-_TOP = 74
+_TOP = 64
 _CHARACTER = 7.9
 _CLASSES = {"core": "column", "kernel": "column", "formats": "column", "runtime": "accept-box"} | dict.fromkeys(
     ("api", "cli", "explain", "demo"), "aggregate"
@@ -67,17 +67,14 @@ def picture(graph: Graph) -> str:
         _draw_package(body, spot)
     for top, members in groups.items():
         _name_group(body, top, members, layout)
-    width = body.width + 2 * _MARGIN
+    whole = Canvas()
+    whole.text(0, 8, "The packages of Cepheus", "title")
+    whole.text(0, 32, "An arrow leads from a package to one that it imports;", "caption")
+    whole.text(0, 50, "what a way over others implies is left out.", "caption")
+    whole.place(body, 0, _TOP)
     page = Canvas()
-    page.box((0.5, 0.5, width, body.height + _TOP + _MARGIN), "page", 10)
-    page.text(_MARGIN, 32, "The packages of Cepheus", "title")
-    page.text(
-        _MARGIN,
-        54,
-        "An arrow leads from a package to one that it imports; what a way over others implies is left out.",
-        "caption",
-    )
-    page.place(body, _MARGIN, _TOP)
+    page.box((0.5, 0.5, whole.width + 2 * _MARGIN, whole.height + 2 * _MARGIN), "page", 10)
+    page.place(whole, _MARGIN, _MARGIN)
     return document(page, "The packages of Cepheus and what they import")
 
 

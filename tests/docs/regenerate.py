@@ -1,4 +1,4 @@
-"""Let the documentation follow the code: outputs of commands, the errors page, the table of functions, the pictures.
+"""Let the documentation follow the code: outputs of commands, the errors page, tables, the pictures.
 
 Run it as a script, then read the difference before you commit it.
 """
@@ -13,7 +13,7 @@ import event_picture
 import package_picture
 from blocks import PAGES, ROOT, blocks, prepare, run, steps
 from error_page import PAGE, error_page
-from function_table import TABLE, function_table
+from record_tables import tables
 
 
 def regenerate_outputs(page: Path) -> None:
@@ -61,7 +61,8 @@ def main() -> None:
     package_picture.write()
     event_picture.write()
     PAGE.write_text(error_page(), encoding="utf-8")
-    TABLE.write_text(function_table(), encoding="utf-8")
+    for file, text in tables().items():
+        file.write_text(text, encoding="utf-8")
     wanted = [Path(name).resolve() for name in sys.argv[1:]]
     for page in wanted or PAGES:
         regenerate_outputs(page)

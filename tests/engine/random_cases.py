@@ -37,7 +37,7 @@ _KINDS = {
     "at": ValueType.TIMESTAMP,
     "o": ValueType.INT,
 }
-_AGGREGATES = ("Avg", "Sum", "Count", "Min", "Max", "Stddev", "First", "Last")
+_AGGREGATES = ("Avg", "Sum", "Count", "Min", "Max", "Stddev", "First", "Last", "Median", "CountDistinct")
 _COPYING = ("First", "Last", "Min", "Max")
 _CALLED = (
     "exp(y) > 1",
@@ -202,7 +202,7 @@ class _Rule:
             event_type = choice([*"ABCD", *self.composites])
             pieces.append(f"$t{number} = {function}({event_type}({members}){value} {scope})")
             copied = function in _COPYING and value in (".s", ".b", ".at")
-            values[value[1:] if copied else choice("yo") if function == "Count" else "y"] = f"$t{number}"
+            values[value[1:] if copied else choice("yo") if function.startswith("Count") else "y"] = f"$t{number}"
         consuming = choice(("", "", "", "\nconsuming e1")) if "e1" in scope else ""
         where = ", ".join(f"{name}={value}" for name, value in values.items())
         body = " and\n  ".join(pieces)
@@ -296,6 +296,8 @@ class _Rule:
         match function:
             case "Count":
                 return choice((".y", ".y", ".s", ".b", ".at", ".(y * y)", ".(o + x)", ".(y / o)", ".(sqrt(y))"))
+            case "CountDistinct":
+                return choice((".y", ".s", ".s", ".b", ".at", ".o", ".(y * 0)", ".(o + x)"))
             case "First" | "Last":
                 return choice((".s", ".b", ".at", ".(y * y)", ".(x * x)", ".(o - x)"))
             case "Min" | "Max":

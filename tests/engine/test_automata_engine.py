@@ -13,7 +13,7 @@ from cepheus.core.schema import Schema
 from cepheus.engine.assembly.registry import create, names
 from cepheus.engine.automata.engine import AutomataEngine
 from cepheus.engine.automata.snapshot import read_instances, write_instances
-from cepheus.engine.base.capabilities import CAPABILITIES, support_matrix
+from cepheus.engine.base.capabilities import AUTOMATA, CAPABILITIES, support_matrix
 from cepheus.engine.base.interface import Engine
 from cepheus.language.tesla import parse
 from cepheus.plan.pattern.constructs import Construct
@@ -271,13 +271,14 @@ def test_what_is_not_supported_is_refused_when_deployed(pattern: str, place: str
     assert refusal.span is not None
     assert refusal.span.text == place
     assert refusal.message == f"the fast engines do not support {construct.value}"
-    assert refusal.hint == f"{CAPABILITIES['automata'][construct]}, or choose the engine reference"
+    assert refusal.hint == f"{AUTOMATA.instead[construct]}, or choose the engine reference"
     assert made_of(engine, stream("A@1 T@2")) == []  # nothing of the rule is left
 
 
 def test_every_engine_has_a_row_in_the_table_of_capabilities() -> None:
-    assert tuple(CAPABILITIES) == names()
-    assert "| Min and Max of strings | no: use First or Last | no: use First or Last | yes |" in support_matrix()
+    assert {*names(), "network", "spark"} == {support.name for support in CAPABILITIES}
+    row = "| Min and Max of strings | no: use First or Last | no: use First or Last | yes | yes | yes | yes |"
+    assert row in support_matrix()
 
 
 def test_auto_never_takes_automata() -> None:

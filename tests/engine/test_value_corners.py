@@ -14,12 +14,12 @@ from cepheus.core.schema import Schema
 from cepheus.core.values import Value, ValueType
 from cepheus.engine.assembly.registry import create
 from cepheus.language.tesla import parse
+from cepheus.rules.aggregates import AGGREGATES, Takes
 from cepheus.rules.check import check
 from strategies.corners import CORNERS, DOUBLES
 
 ENGINES = [("columns", 1), ("columns", 2), ("automata", 1), ("auto", 1)]
-FUNCTIONS = ("Count", "Sum", "Avg", "Min", "Max", "Stddev", "First", "Last")
-OF_ANY_TYPE = ("Count", "First", "Last")
+OF_ANY_TYPE = (Takes.EVENTS, Takes.ANYTHING)
 CASES = 60
 
 
@@ -53,8 +53,10 @@ def test_one_reading_counts_as_one(engine: str, threads: int, number: float) -> 
 def over_members(kind: ValueType, scope: str) -> str:
     """Give rules with all aggregates that values of a type have, over events of a window."""
     rules = [f"event A(v: {kind.value}, k: int) event B(k: int)"]
-    for function in FUNCTIONS if kind.is_numeric else OF_ANY_TYPE:
-        given = {"Count": "int", "Avg": "double", "Stddev": "double"}.get(function, kind.value)
+    for record in AGGREGATES.values():
+        if not kind.is_numeric and record.takes not in OF_ANY_TYPE:
+            continue
+        function, given = record.name, (record.result or kind).value
         rules.append(
             f"define {function}_(r: {given}) from B(k=$k) and first A() within 1 ms from B "
             f"and $r = {function}(A({'k=$k' if 'k' in scope else ''}).v {scope.replace('k', '')}) where r=$r"

@@ -139,7 +139,7 @@ def _rule(random: Random, number: int, *, closed: bool) -> str:
         parts.append(f"not {random.choice('CD')}({inside}) within {random.choice(_WINDOWS)} from T")
     if random.random() < 0.35:
         functions = ("Avg", "Sum", "Count", "First", "Last", "Min", "Max")
-        function = random.choice(functions if closed else (*functions, "Stddev"))
+        function = random.choice(functions if closed else (*functions, "Stddev", "Median", "CountDistinct"))
         value = "" if function == "Count" else ".x"
         inside = random.choice(("", "k = $k", "x > 1", "k = $k and y < 2", "y > $n"))
         aggregate = f"{function}(C({inside}){value} within {random.choice(_WINDOWS)} from T)"

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 from hypothesis import given
 
-from cepheus.explain import Anatomy, anatomy, draw
+from cepheus.explain import RuleParts, draw, rule_parts
 from cepheus.explain.automaton import sequences
 from cepheus.language.tesla import parse
 from cepheus.rules.check.check import name_rules
@@ -24,8 +24,8 @@ last E(k<$k) within 3 min from A and not F(x=$x) within 1 s from A
 """
 
 
-def parts(text: str) -> list[Anatomy]:
-    return [anatomy(rule) for rule in name_rules(parse(text)).rules]
+def parts(text: str) -> list[RuleParts]:
+    return [rule_parts(rule) for rule in name_rules(parse(text)).rules]
 
 
 def texts(svg: str) -> Counter[str]:
@@ -99,7 +99,7 @@ def _height(svg: str) -> float:
 @given(valid_rules())
 def test_every_rule_can_be_taken_apart_and_drawn(rule: Rule) -> None:
     (named,) = name_rules(RuleSet((), (rule,))).rules
-    taken_apart = anatomy(named)
+    taken_apart = rule_parts(named)
     root = ElementTree.fromstring(draw([taken_apart]))
     width, height = float(root.get("width") or 0), float(root.get("height") or 0)
     assert width > 0

@@ -2,7 +2,7 @@
 
 from rich.console import Console
 
-from cepheus.explain import anatomy, tree
+from cepheus.explain import rule_parts, tree
 from cepheus.language.tesla import parse
 from cepheus.rules.check.check import name_rules
 
@@ -11,7 +11,7 @@ def shown(text: str) -> str:
     console = Console(width=120, no_color=True, highlight=False)
     with console.capture() as capture:
         for rule in name_rules(parse(text)).rules:
-            console.print(tree(anatomy(rule)))
+            console.print(tree(rule_parts(rule)))
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 

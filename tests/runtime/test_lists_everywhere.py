@@ -20,7 +20,7 @@ from cepheus.core.values import Value
 from cepheus.formats.intake import IntakeOptions
 from cepheus.formats.read import open_files
 from cepheus.formats.write import EventWriter
-from cepheus.runtime.network.transport.batches import columns_of
+from cepheus.runtime.network.transport.publishing import columns_of
 
 RULES = "event path(hops: list, cost: int). turn([H|T], T, N) <- path([H|T], N) WHERE length(T) > 0."
 PATHS: list[tuple[Value, ...]] = [("a", "b"), ("a",), ("b", "c", "d")]

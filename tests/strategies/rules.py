@@ -10,6 +10,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from cepheus.core.schema import Attribute, EventType
 from cepheus.core.time import MILLISECOND, SECOND
 from cepheus.core.values import INT_MAX, INT_MIN, ValueType
+from cepheus.rules.aggregates import AGGREGATES
 from cepheus.rules.expressions import (
     Aggregate,
     Arithmetic,
@@ -26,18 +27,18 @@ from cepheus.rules.expressions import (
     Scope,
     Within,
 )
-from cepheus.rules.functions import AGGREGATES, FUNCTIONS
+from cepheus.rules.functions import FUNCTIONS
 from cepheus.rules.model import (
     Aggregation,
     Assignment,
     Negation,
     Pattern,
     PatternItem,
-    Policy,
     Rule,
     RuleSet,
     Selection,
 )
+from cepheus.rules.policies import Policy
 
 _KEYWORD_LIST = """
     rule define from where consuming min probability event timestamp
@@ -99,8 +100,9 @@ def _events(operands: SearchStrategy[Expression]) -> SearchStrategy[EventPattern
 @st.composite
 def aggregates(draw: DrawFn) -> Aggregate:
     """Draw an aggregate; only Count may lack a value."""
-    function = draw(st.sampled_from(sorted(AGGREGATES.values())))
-    value = draw(plain_expressions if function != "Count" else st.none() | plain_expressions)
+    record = draw(st.sampled_from(list(AGGREGATES.values())))
+    function = record.name
+    value = draw(plain_expressions if record.needs_value else st.none() | plain_expressions)
     return Aggregate(function, draw(_events(plain_expressions)), value, draw(scopes))
 
 

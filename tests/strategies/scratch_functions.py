@@ -5,16 +5,12 @@ Those of ``COMPILED`` say in their records how engines run them, those of ``SCRA
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
-from typing import Any
-
 import pytest
 
 from cepheus.core.event import Event
-from cepheus.core.values import Value, ValueType, representable
-from cepheus.rules import aggregates
-from cepheus.rules.functions import AGGREGATES, FUNCTIONS, Compiled, Function, Kind, TextTable
+from cepheus.core.values import ValueType, representable
+from cepheus.rules.aggregates import AGGREGATES, AggregateFunction, Form, Takes
+from cepheus.rules.functions import FUNCTIONS, Compiled, Function, Kind, TextTable
 
 NUMBER, STRING, SAME = (Kind.NUMBER,), (Kind.STRING,), (Kind.SAME, Kind.SAME)
 SCRATCH = (
@@ -81,21 +77,18 @@ EXPECTED = {
 }
 EVENTS = [Event("A", n, {"x": float(n), "s": "ab", "o": None if n % 2 == 0 else 1.0}, id=n) for n in range(5)]
 EVENTS.append(Event("B", 5, {"x": 1.0}, id=5))
-_known = aggregates.aggregate
-
-
-def with_range(function: str, values: Sequence[Any]) -> Value | None:
-    """Give what an aggregate comes to, one that takes the smallest from the largest value included."""
-    if function != "Range":
-        return _known(function, values)
-    return representable(max(values) - min(values)) if values else None
+RANGE = AggregateFunction(
+    "Range",
+    Takes.NUMBERS,
+    None,
+    Form.OVER_NUMBERS,
+    lambda values: representable(max(values) - min(values)),
+    "the largest value minus the smallest",
+)
 
 
 def register(monkeypatch: pytest.MonkeyPatch) -> None:
     """Add them until the end of a test."""
     for function in (*SCRATCH, *COMPILED, BEYOND_NUMBA):
         monkeypatch.setitem(FUNCTIONS, function.name, function)
-    monkeypatch.setitem(AGGREGATES, "range", "Range")
-    for module in [module for name, module in sys.modules.items() if name.startswith("cepheus.")]:
-        if getattr(module, "aggregate", None) is _known:
-            monkeypatch.setattr(module, "aggregate", with_range)
+    monkeypatch.setitem(AGGREGATES, "range", RANGE)

@@ -58,8 +58,7 @@ def _reach(
     """Put the options together; OptionError if they do not make sense."""
     from cepheus.core.time import parse_duration
     from cepheus.runtime.network.transport.access import Access
-    from cepheus.runtime.network.transport.address import AddressError, parse_address
-    from cepheus.runtime.network.transport.config import TlsConfig
+    from cepheus.runtime.network.transport.config import AddressError, TlsConfig, parse_address
     from cepheus.runtime.network.transport.security import read_token
 
     if (certificate is None) != (key is None):

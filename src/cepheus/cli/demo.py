@@ -140,7 +140,7 @@ def _show_timeline(scenario: Scenario, stream: Stream, found: list[Event], out: 
 
 def _tell(scenario: Scenario, stream: Stream, found: list[Event], rules: RuleSet, console: Console) -> None:
     from cepheus.demo.report import first_of_each, found_table, incident_table, known_events, why
-    from cepheus.explain import anatomy
+    from cepheus.explain import rule_parts
 
     console.print(f"[bold underline]{scenario.title}[/bold underline]")
     console.print(scenario.story)
@@ -149,10 +149,10 @@ def _tell(scenario: Scenario, stream: Stream, found: list[Event], rules: RuleSet
     console.print("\n[bold]What was found[/bold]")
     console.print(found_table(scenario, found))
     console.print("\n[bold]Why, for the first of each[/bold]")
-    anatomies = {str(rule.name): anatomy(rule) for rule in rules.rules}
+    parts = {str(rule.name): rule_parts(rule) for rule in rules.rules}
     known = known_events(stream, found)
     for event in first_of_each(found):
-        console.print(why(event, known, anatomies))
+        console.print(why(event, known, parts))
     console.print()
 
 

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
+from typing import Annotated
 
 import typer
 
@@ -31,8 +32,13 @@ class Finding:
     required: bool = True
 
 
-def doctor() -> None:
+def doctor(
+    support: Annotated[bool, typer.Option("--support", help="Show what each engine and host runs instead.")] = False,
+) -> None:
     """Report what is installed and what is missing; exit with 1 if something required is missing."""
+    if support:
+        _show_support()
+        return
     findings = list(_findings())
     width = max(len(finding.name) for finding in findings)
     for finding in findings:
@@ -41,6 +47,29 @@ def doctor() -> None:
             print(f"        {' ' * width}  {finding.remedy}")
     if any(finding.remedy and finding.required for finding in findings):
         raise typer.Exit(1)
+
+
+def _show_support() -> None:
+    """Print the support matrix: yes where an engine or host runs a construct, else what to do instead."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from cepheus.engine.base.capabilities import (
+        CAPABILITIES,
+        INTERVAL_CAPABILITIES,
+        interval_things,
+        rows,
+        things,
+    )
+
+    for title, of, engines in (
+        ("Rules of TESLA", things(), CAPABILITIES),
+        ("Interval rules", interval_things(), INTERVAL_CAPABILITIES),
+    ):
+        table = Table("construct", *(support.name for support in engines), title=title)
+        for row in rows(of, engines):
+            table.add_row(*row)
+        Console(markup=False, highlight=False).print(table)
 
 
 def _mark(finding: Finding) -> str:

@@ -45,21 +45,21 @@ def explain(
         return
     from rich.console import Console
 
-    from cepheus.explain import anatomy, draw, tree
+    from cepheus.explain import draw, rule_parts, tree
     from cepheus.explain.interval import interval_tree
     from cepheus.rules.check import check
 
     checked = check(read_all(rules, facts, time_unit.value), closed=False)
     report(checked.warnings)
-    anatomies = [anatomy(rule) for rule in checked.rules.rules]
+    parts = [rule_parts(rule) for rule in checked.rules.rules]
     console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=_PIPE_WIDTH)
-    trees = [*map(tree, anatomies), *map(interval_tree, checked.rules.interval_rules)]
+    trees = [*map(tree, parts), *map(interval_tree, checked.rules.interval_rules)]
     for index, each in enumerate(trees):
         if index:
             console.print()
         console.print(each)
     if svg is not None:
-        write_file(svg, draw(anatomies, checked.rules.interval_rules))
+        write_file(svg, draw(parts, checked.rules.interval_rules))
         note(f"drawn to {svg}")
 
 

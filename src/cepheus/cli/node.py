@@ -30,7 +30,7 @@ def node(
     found = read_config(config)
     check_safety(found, config)
     check_certificates(found, config)
-    check_tokens(found)
+    check_tokens(found, config)
     if check:
         note(f"{config}: no errors")
         return
@@ -43,9 +43,8 @@ def node(
 
 
 async def _serve(config: NodeConfig, path: Path) -> None:
-    from cepheus.runtime.network.transport.collecting import collect_rarely
     from cepheus.runtime.network.transport.metrics import serve_metrics
-    from cepheus.runtime.network.transport.server import NodeServer
+    from cepheus.runtime.network.transport.server import NodeServer, collect_rarely
 
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -74,7 +74,7 @@ class EventBatch:
 
     @classmethod
     def empty(cls) -> EventBatch:
-        """Give a batch without events."""
+        """Return a batch without events."""
         return cls((), np.empty(0, np.int32), np.empty(0, np.int64))
 
     @classmethod
@@ -105,19 +105,19 @@ class EventBatch:
         )
 
     def id_list(self) -> list[EventId] | None:
-        """Give the ids as Python values, or None if no event has one."""
+        """The ids as Python values, or None if no event has one."""
         if self.ids is None:
             return None
         return self.ids.tolist() if isinstance(self.ids, np.ndarray) else list(self.ids)
 
     def has(self, name: str, value_type: ValueType) -> bool:
-        """Tell whether there is a column that can be read as an attribute of a type."""
+        """Whether there is a column that can be read as an attribute of a type."""
         if (name, value_type) in self.columns:
             return True
         return value_type in _FROM_INTEGERS and (name, ValueType.INT) in self.columns
 
     def column(self, name: str, value_type: ValueType) -> pa.Array | None:
-        """Give the values of an attribute in a type, None if there are none.
+        """The values of an attribute in a type, None if there are none.
 
         Where a row has an integer instead, that stands for a float, or for a timestamp in microseconds.
         """
@@ -130,7 +130,7 @@ class EventBatch:
         return pc.coalesce(own.cast(value_type.arrow), integers.cast(value_type.arrow, safe=False))
 
     def to_events(self) -> list[Event]:
-        """Give the events one by one; attributes that a row does not have are left out."""
+        """The events one by one; attributes that a row does not have are left out."""
         rows: list[dict[str, Value | None]] = [{} for _ in range(len(self))]
         for (name, value_type), column in self.columns.items():
             for row, value in zip(rows, python_values(column, value_type), strict=True):
@@ -164,11 +164,11 @@ class EventBatch:
         ]
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """Give the events as flat dicts (see Event.to_dict)."""
+        """The events as flat dicts (see Event.to_dict)."""
         return [event.to_dict() for event in self.to_events()]
 
     def slice(self, start: int, stop: int) -> EventBatch:
-        """Give the events from row ``start`` up to, not including, row ``stop``, without copying columns."""
+        """The events from row ``start`` up to, not including, row ``stop``, without copying columns."""
         part = slice(start, stop)
         provenance = self.provenance
         if provenance is not None:
@@ -187,7 +187,7 @@ class EventBatch:
         )
 
     def take(self, rows: NDArray[np.int64]) -> EventBatch:
-        """Give the events of the named rows, in that order."""
+        """The events of the named rows, in that order."""
         indices = pa.array(rows, pa.int64())
         provenance = self.provenance
         if provenance is not None:
@@ -237,7 +237,7 @@ _FROM_INTEGERS = (ValueType.FLOAT, ValueType.TIMESTAMP)
 
 
 def python_values(column: pa.Array, value_type: ValueType) -> list[Value | None]:
-    """Give a column as Python values; a timestamp is an int of microseconds."""
+    """Return a column as Python values; a timestamp is an int of microseconds."""
     if value_type is ValueType.LIST:
         return list_column(column)
     if value_type is ValueType.TIMESTAMP:
@@ -267,7 +267,7 @@ def _columns(events: Sequence[Event]) -> dict[ColumnKey, pa.Array]:
 
 
 def _by_name(keys: Iterable[ColumnKey]) -> list[ColumnKey]:
-    """Give each key once, those of a name together: attributes stand in the order in which events have them."""
+    """List each key once, those of a name together: attributes stand in the order in which events have them."""
     names: dict[str, dict[ColumnKey, None]] = {}
     for key in keys:
         names.setdefault(key[0], {})[key] = None

@@ -130,7 +130,7 @@ class Frozen:
         return cls(frozen.dist.name, tuple(map(float, frozen.args)), options)
 
     def scipy(self) -> Any:
-        """Give the frozen distribution that this describes."""
+        """The frozen distribution that this describes."""
         try:
             from scipy import stats
         except ModuleNotFoundError:
@@ -151,12 +151,12 @@ Distribution = Normal | Uniform | Discrete | Mixture | Sum | Samples | Frozen
 
 
 def as_distribution(given: object) -> Distribution:
-    """Give what a caller means: a distribution, its text, a frozen distribution of SciPy, or samples.
+    """What a caller means: a distribution, its text, a frozen distribution of SciPy, or samples.
 
     >>> as_distribution([0.5, -0.5])
     Samples(values=(0.5, -0.5))
     """
-    if isinstance(given, Normal | Uniform | Discrete | Mixture | Sum | Samples | Frozen):
+    if isinstance(given, Distribution):
         return given
     if isinstance(given, str):
         return parse_distribution(given)
@@ -173,7 +173,7 @@ def as_distribution(given: object) -> Distribution:
 def parse_distribution(text: str) -> Distribution:
     """Read a distribution in the papers' notation.
 
-    ``D`` is discrete, ``M`` a mixture, ``S`` a sum, ``E`` samples and ``F`` a distribution of SciPy.
+    ``NOTATIONS`` has them all.
 
     >>> parse_distribution("N(0, 1)")
     Normal(mean=0.0, variance=1.0)
@@ -187,7 +187,6 @@ def parse_distribution(text: str) -> Distribution:
 
 
 _TOKEN = re.compile(r"\s*([A-Za-z_][A-Za-z_0-9]*|[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|[(),:=]|\S)")
-_EXPECTED = "write N(mean, variance), U(low, high), D(value: probability, ..) or M(weight: distribution, ..)"
 T = TypeVar("T")
 
 
@@ -205,25 +204,11 @@ class _Reader:
         self._depth += 1
         if self._depth > 16:
             raise self._error()
-        name = self._take().upper()
+        notation = NOTATIONS.get(self._take().upper())
         self._expect("(")
-        result: Distribution
-        if name == "N":
-            result = Normal(*self._pair())
-        elif name == "U":
-            result = Uniform(*self._pair())
-        elif name == "D":
-            result = Discrete(tuple(self._pairs(self._number)))
-        elif name == "M":
-            result = Mixture(tuple(self._pairs(self.distribution)))
-        elif name == "S":
-            result = Sum(tuple(self._list(self.distribution)))
-        elif name == "E":
-            result = Samples(tuple(self._list(self._number)))
-        elif name == "F":
-            result = self._frozen()
-        else:
+        if notation is None:
             raise self._error()
+        result = notation.read(self)
         self._expect(")")
         self._depth -= 1
         return result
@@ -233,27 +218,32 @@ class _Reader:
         if self._next < len(self._tokens):
             raise self._error()
 
-    def _pair(self) -> tuple[float, float]:
-        first = self._number()
+    def pair(self) -> tuple[float, float]:
+        """Read two numbers."""
+        first = self.number()
         self._expect(",")
-        return first, self._number()
+        return first, self.number()
 
-    def _list(self, read: Callable[[], T]) -> list[T]:
+    def several(self, read: Callable[[], T]) -> tuple[T, ...]:
+        """Read one or more of a kind, with commas between them."""
         found = [read()]
         while self._peek() == ",":
             self._take()
             found.append(read())
-        return found
+        return tuple(found)
 
-    def _pairs(self, read: Callable[[], T]) -> list[tuple[float, T]]:
+    def pairs(self, read: Callable[[], T]) -> tuple[tuple[float, T], ...]:
+        """Read one or more numbers, each with a colon and something behind it."""
+
         def pair() -> tuple[float, T]:
-            first = self._number()
+            first = self.number()
             self._expect(":")
             return first, read()
 
-        return self._list(pair)
+        return self.several(pair)
 
-    def _frozen(self) -> Frozen:
+    def frozen(self) -> Frozen:
+        """Read the name of a distribution of SciPy and its parameters."""
         name = self._take()
         arguments: list[float] = []
         options: list[tuple[str, float]] = []
@@ -262,12 +252,13 @@ class _Reader:
             if self._peek().isidentifier():
                 option = self._take()
                 self._expect("=")
-                options.append((option, self._number()))
+                options.append((option, self.number()))
             else:
-                arguments.append(self._number())
+                arguments.append(self.number())
         return Frozen(name, tuple(arguments), tuple(options))
 
-    def _number(self) -> float:
+    def number(self) -> float:
+        """Read a finite number."""
         token = self._take()
         try:
             number = float(token)
@@ -291,6 +282,56 @@ class _Reader:
 
     def _error(self) -> EventError:
         return _error(f"'{self._text}' is not a distribution", _EXPECTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Notation:
+    """How a distribution is written: a letter and, in parentheses, its parameters; ``summary`` is its line in the docs.
+
+    The class that it is read as checks the parameters.
+    """
+
+    letter: str
+    parameters: str
+    read: Callable[[_Reader], Distribution]
+    summary: str
+
+    def __str__(self) -> str:
+        return f"{self.letter}({self.parameters})"
+
+
+NOTATIONS: dict[str, Notation] = {
+    notation.letter: notation
+    for notation in (
+        Notation("N", "mean, variance", lambda r: Normal(*r.pair()), "Gaussian; the variance is not negative"),
+        Notation("U", "low, high", lambda r: Uniform(*r.pair()), "equally likely between two bounds"),
+        Notation(
+            "D",
+            "value: probability, ..",
+            lambda r: Discrete(r.pairs(r.number)),
+            "one of several values; the probabilities sum to 1",
+        ),
+        Notation(
+            "M",
+            "weight: distribution, ..",
+            lambda r: Mixture(r.pairs(r.distribution)),
+            "drawn from one of several distributions; the weights sum to 1",
+        ),
+        Notation(
+            "S", "distribution, ..", lambda r: Sum(r.several(r.distribution)), "the sum of independent distributions"
+        ),
+        Notation("E", "value, ..", lambda r: Samples(r.several(r.number)), "examples, each as likely as the others"),
+        Notation(
+            "F",
+            "name, parameter, .., option=value, ..",
+            lambda r: r.frozen(),
+            "a distribution of SciPy with a mean, by its name there",
+        ),
+    )
+}
+"""All distributions by their letters. What each means as a law of true values says ``uncertainty/laws.py``."""
+
+_EXPECTED = f"write {', '.join(map(str, [*NOTATIONS.values()][:3]))} or {NOTATIONS['M']}"
 
 
 def _require(condition: bool, message: str) -> None:

@@ -62,7 +62,7 @@ class ErrorColumn(Sequence[Distribution | None]):
 
     @classmethod
     def constant(cls, error: Distribution | None, length: int) -> ErrorColumn:
-        """Give the same error to many rows."""
+        """The same error for many rows."""
         return cls.of([error]).take(np.zeros(length, np.int64))
 
     @classmethod
@@ -86,22 +86,22 @@ class ErrorColumn(Sequence[Distribution | None]):
         )
 
     def take(self, rows: Rows) -> ErrorColumn:
-        """Give the errors of some rows, in that order."""
+        """The errors of some rows, in that order."""
         return ErrorColumn(self.kinds[rows], self.first[rows], self.second[rows], self.others)
 
     def where(self, kept: NDArray[np.bool_]) -> ErrorColumn:
-        """Give the errors of the rows that are kept, None for the others."""
+        """The errors of the rows that are kept, None for the others."""
         return ErrorColumn(np.where(kept, self.kinds, ErrorKind.NONE), self.first, self.second, self.others)
 
     def or_else(self, other: ErrorColumn) -> ErrorColumn:
-        """Give to the rows that have no error those of another column."""
+        """Take the errors of another column for the rows that have none."""
         places = np.arange(len(self))
         return ErrorColumn.concat([self, other]).take(
             np.where(self.kinds == ErrorKind.NONE, places + len(self), places)
         )
 
     def filled(self, error: Distribution) -> ErrorColumn:
-        """Give an error to the rows that have none."""
+        """The errors, and one more for the rows that have none."""
         lacking = self.kinds == ErrorKind.NONE
         if not lacking.any():
             return self
@@ -140,7 +140,7 @@ class ErrorColumn(Sequence[Distribution | None]):
 def distribution_of(
     kind: int, first: float, second: float, others: Sequence[Distribution | None]
 ) -> Distribution | None:
-    """Give the distribution that a kind and two numbers stand for; for one of the others, the first is its place."""
+    """The distribution that a kind and two numbers stand for; for one of the others, the first is its place."""
     match kind:
         case ErrorKind.NONE:
             return None

@@ -47,7 +47,7 @@ class Normal:
         return tuple(name for name in (self.mean, self.sd, self.variance) if isinstance(name, str))
 
     def errors(self, read: Callable[[Parameter], Floats]) -> tuple[ErrorColumn, dict[int, EventError]]:
-        """Give each row's error, None where a column has no number; and what is wrong with rows."""
+        """The error of each row, None where a column has no number; and what is wrong with rows."""
         mean = read(self.mean)
         if self.sd is not None:
             deviation = read(self.sd)
@@ -71,7 +71,7 @@ class Uniform:
         return tuple(name for name in (self.low, self.high) if isinstance(name, str))
 
     def errors(self, read: Callable[[Parameter], Floats]) -> tuple[ErrorColumn, dict[int, EventError]]:
-        """Give each row's error, None where a column has no number; and what is wrong with rows."""
+        """The error of each row, None where a column has no number; and what is wrong with rows."""
         low, high = read(self.low), read(self.high)
         return _checked(ErrorKind.UNIFORM, low, high, low > high, distribution.Uniform)
 
@@ -118,7 +118,7 @@ def error_sources_to_json(sources: ErrorSources) -> dict[str, dict[str, Paramete
 
 
 def error_of_record(source: ErrorSource, record: Mapping[str, object]) -> Distribution | None:
-    """Give the error that a single event has in fields of its own, None if it has none."""
+    """The error that a single event has in fields of its own, None if it has none."""
 
     def read(parameter: Parameter) -> Floats:
         value = record.get(parameter) if isinstance(parameter, str) else parameter

@@ -41,7 +41,7 @@ class Diagnostic:
     place: Place | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Give the finding as a JSON object (line and column count from 1, the end column is not included)."""
+        """The finding as a JSON object (line and column count from 1, the end column is not included)."""
         data: dict[str, Any] = {"code": self.code, "severity": self.severity.value, "message": self.message}
         if self.span is not None:
             line, column = self.span.source.position(self.span.start)
@@ -124,7 +124,7 @@ class SnapshotError(CepheusError):
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """Give a hint that names the closest of other known names, if one is close.
+    """Return a hint that names the closest of other known names, if one is close.
 
     >>> did_you_mean("Tmep", ["Temp", "Smoke"])
     "did you mean 'Temp'?"

@@ -42,7 +42,7 @@ class Event:
         return self.attributes[attribute]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the event as a flat dict, as in JSON lines but with times in microseconds.
+        """The event as a flat dict, as in JSON lines but with times in microseconds.
 
         A composite event that did not happen all at once has its ``start``, too, unless an attribute is called so.
 
@@ -72,7 +72,7 @@ def composite_event(
     rule: str | None,
     made_of: tuple[EventId, ...],
 ) -> Event:
-    """Give a composite event that is certain, in a third of the time that the constructor of a frozen class takes.
+    """Return a composite event that is certain, in a third of the time that the constructor of a frozen class takes.
 
     >>> composite_event("Fire", 7, {}, "Fire:1", 5, "R1", (4, 2)) == Event("Fire", 7, {}, "Fire:1", start=5, rule="R1",
     ...     made_of=(4, 2))
@@ -95,7 +95,7 @@ def composite_event(
 def primitive_event(
     event_type: str, time: int, attributes: Mapping[str, Value | None], event_id: EventId | None
 ) -> Event:
-    """Give a primitive event that is certain, as fast.
+    """Return a primitive event that is certain, as fast.
 
     >>> primitive_event("Temp", 7, {"value": 24.5}, "s1:4") == Event("Temp", 7, {"value": 24.5}, "s1:4")
     True
@@ -104,7 +104,7 @@ def primitive_event(
 
 
 def weigh(event: Event, probability: float, errors: Mapping[str, Distribution]) -> None:
-    """Give a composite event its probability and the errors of its attributes, before anyone else has seen it.
+    """Set the probability of a composite event and the errors of its attributes, before anyone else has seen it.
 
     >>> from cepheus.core.distribution import Normal
     >>> event = composite_event("Fire", 7, {"value": 50.0}, "Fire:1", 5, "R1", (4, 2))
@@ -154,7 +154,7 @@ _NO_ERRORS = _NoErrors()
 
 
 def composite_id(event_type: str, rule: str, made_of: tuple[EventId, ...]) -> str:
-    """Give the id of a composite event: the same rule and parts with the same ids give the same id on every host.
+    """The id of a composite event: the same rule and parts with the same ids give the same id on every host.
 
     >>> composite_id("Fire", "R1", (4, 2))
     'Fire:...'
@@ -174,7 +174,7 @@ def composite_digest(rule_digest: int, words: Iterable[int]) -> int:
 
 
 def id_word(event_id: EventId) -> int:
-    """Give the 64 bits that an id adds to a digest: a number itself, a composite event's own digest, a text's hash.
+    """The 64 bits that an id adds to a digest: a number itself, a composite event's own digest, a text's hash.
 
     A text that is written as a plain integer counts as that integer, as columns of texts do not tell the two apart.
 
@@ -190,7 +190,7 @@ def id_word(event_id: EventId) -> int:
 
 
 def text_digest(text: str) -> int:
-    """Give a 64-bit hash of a text that is the same on every machine."""
+    """Return a 64-bit hash of a text that is the same on every machine."""
     return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 

@@ -33,7 +33,7 @@ ListValue = tuple[Value, ...]
 
 
 def list_value(elements: Iterable[Value]) -> ListValue | None:
-    """Give the list of some values; None, an undefined value, if it is too large.
+    """The list of some values; None, an undefined value, if it is too large.
 
     >>> list_value(["a", 2.0, 2.5, (1,)])
     ('a', 2, 2.5, (1,))
@@ -48,7 +48,7 @@ def _element(value: Value) -> Value:
 
 
 def excess_of(value: ListValue) -> str | None:
-    """Tell in what a list is too large, None if in nothing.
+    """In what a list is too large; None if in nothing.
 
     >>> excess_of((1,) * (MAX_ELEMENTS + 1))
     'has more than 1,000,000 elements'
@@ -67,7 +67,7 @@ def excess_of(value: ListValue) -> str | None:
 
 
 def list_text(value: ListValue) -> str:
-    """Give the text of a list, which is JSON; equal lists have equal texts.
+    """The text of a list, which is JSON; equal lists have equal texts.
 
     >>> list_text((1, "a", True, ()))
     '[1, "a", true, []]'
@@ -76,7 +76,7 @@ def list_text(value: ListValue) -> str:
 
 
 def list_of_text(text: str) -> ListValue:
-    """Give the list of a text; EventError if it is not one.
+    """The list of a text; EventError if it is not one.
 
     >>> list_of_text('[1, "a", [2.0]]')
     (1, 'a', (2,))
@@ -100,7 +100,7 @@ HINT = 'a list is written as in JSON: [1, "a", [2, 3]]'
 
 
 def checked_list(given: Iterable[object]) -> ListValue:
-    """Give a list of Python objects as a value; EventError if one of them can be no element.
+    """Return a list of Python objects as a value; EventError if one of them can be no element.
 
     >>> checked_list([1, [2.0, "a"]])
     (1, (2, 'a'))
@@ -140,7 +140,7 @@ def _checked_element(given: object, depth: int) -> Value:
 
 
 def list_column(column: pa.Array) -> list[Value | None]:
-    """Give a column of lists, or of their texts, as values."""
+    """Return a column of lists, or of their texts, as values."""
     return [
         None if cell is None else list_of_text(cell) if isinstance(cell, str) else checked_list(cell)
         for cell in column.to_pylist()
@@ -148,7 +148,7 @@ def list_column(column: pa.Array) -> list[Value | None]:
 
 
 def text_column(values: Iterable[Value | None]) -> pa.Array:
-    """Give lists as the column that holds them."""
+    """Put lists into the column that holds them."""
     return pa.array([list_text(value) if isinstance(value, tuple) else None for value in values], pa.string())
 
 
@@ -157,7 +157,7 @@ Key = tuple[object, ...]
 
 
 def value_key(value: Value | None) -> Key:
-    """Give the key of a value.
+    """The key of a value.
 
     >>> value_key(2) == value_key(2.0), value_key(1) == value_key(True)
     (True, False)
@@ -168,7 +168,7 @@ def value_key(value: Value | None) -> Key:
 
 
 def distinct(values: Iterable[Value]) -> list[Value]:
-    """Give each value once, the first of those that are equal.
+    """Keep each value once, the first of those that are equal.
 
     >>> distinct([1, 1.0, True, "a", "a"])
     [1, True, 'a']

@@ -26,13 +26,13 @@ _PRIVATE_FOLDER = 0o700
 
 
 def explicit_root() -> Path | None:
-    """Give the folder that the user named for what is kept between runs, if any."""
+    """The folder that the user named for what is kept between runs, if any."""
     named = os.environ.get(CACHE_DIR)
     return Path(named) if named else None
 
 
 def default_root() -> Path | None:
-    """Give the user's cache folder; None if the user has no home."""
+    """The user's cache folder; None if the user has no home."""
     named = os.environ.get("XDG_CACHE_HOME")
     if named:
         return Path(named)
@@ -43,12 +43,12 @@ def default_root() -> Path | None:
 
 
 def fallback_root() -> Path:
-    """Give the folder that stands in for a cache folder that is not private, or cannot be written."""
+    """The folder that stands in for a cache folder that is not private, or cannot be written."""
     return Path(tempfile.gettempdir()) / f"cepheus-{os.geteuid() if hasattr(os, 'geteuid') else 'cache'}"
 
 
 def private_folder(name: str) -> Path:
-    """Give a private folder of that name for what is kept between runs; OptionError if there is none.
+    """Return a private folder of that name for what is kept between runs; OptionError if there is none.
 
     The folder that the user named must be private, unless it holds a signed cache. If none is named, that is the user's
     cache, else one among the temporary files.
@@ -70,7 +70,7 @@ def private_folder(name: str) -> Path:
 
 
 def own_part(root: Path, name: str) -> Path:
-    """Give the part of a cache folder that is ours."""
+    """The part of a cache folder that is ours."""
     return root / "cepheus" / name
 
 
@@ -112,7 +112,7 @@ def _make(folder: Path) -> None:
 
 
 def why_not_private(folder: Path) -> str | None:
-    """Tell why a folder is not private, in words; None if it is. Links are followed first."""
+    """Say why a folder is not private, in words; None if it is. Links are followed first."""
     real = folder.resolve()
     if not hasattr(os, "geteuid"):
         return None
@@ -132,17 +132,17 @@ def why_not_private(folder: Path) -> str | None:
 
 
 def is_ours(found: os.stat_result) -> bool:
-    """Tell whether a file belongs to this user, or to root, who may do anything anyway."""
+    """Whether a file belongs to this user, or to root, who may do anything anyway."""
     return not hasattr(os, "geteuid") or found.st_uid in (os.geteuid(), _ROOT)
 
 
 def others_may_write(found: os.stat_result) -> bool:
-    """Tell whether anybody but its owner may write to a file."""
+    """Whether anybody but its owner may write to a file."""
     return hasattr(os, "geteuid") and bool(found.st_mode & _OTHERS_WRITE)
 
 
 def unsafe_folder(folder: Path, problem: str) -> OptionError:
-    """Give the error for a folder in which others could put code for us to run."""
+    """The error for a folder in which others could put code for us to run."""
     return OptionError.of(
         "cache-folder",
         f"no code is run from a folder that others could change: {problem}",

@@ -62,7 +62,7 @@ class EventType:
     span: Span | None = field(default=None, compare=False, repr=False)
 
     def attribute(self, name: str) -> Attribute | None:
-        """Give the attribute of that name, if there is one."""
+        """The attribute of that name, if there is one."""
         for attribute in self.attributes:
             if attribute.name == name:
                 return attribute

@@ -9,7 +9,7 @@ _ALIKE = 0.6
 
 
 def similar_file(path: Path) -> str | None:
-    """Give a hint that names a file in the same folder, if one is called much the same.
+    """Return a hint that names a file in the same folder, if one is called much the same.
 
     What comes before the extension counts: that two names end in ``.tesla`` does not make them alike.
 

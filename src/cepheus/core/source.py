@@ -23,12 +23,12 @@ class Source:
         return (0, *(offset + 1 for offset, char in enumerate(self.text) if char == "\n"))
 
     def position(self, offset: int) -> tuple[int, int]:
-        """Give the line and column of an offset, both counted from 1."""
+        """The line and column of an offset, both counted from 1."""
         line = bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1] + 1
 
     def line(self, number: int) -> str:
-        """Give the text of a line (counted from 1) without its end."""
+        """The text of a line (counted from 1) without its end."""
         start = self._line_starts[number - 1]
         end = self._line_starts[number] - 1 if number < len(self._line_starts) else len(self.text)
         return self.text[start:end].rstrip("\r")
@@ -58,5 +58,5 @@ class Span:
         return self.source.position(self.start)[1]
 
     def to(self, other: Span) -> Span:
-        """Give the span that reaches from the start of this one to the end of the other."""
+        """The span that reaches from the start of this one to the end of the other."""
         return Span(self.source, self.start, other.end)

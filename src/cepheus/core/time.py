@@ -83,7 +83,7 @@ def parse_duration(text: str) -> int:
 
 
 def duration_of(number: str, unit: int) -> int:
-    """Give the microseconds of a decimal number of units, exactly or not at all.
+    """The microseconds of a decimal number of units, exactly or not at all.
 
     >>> duration_of("0.5", MILLISECOND)
     500

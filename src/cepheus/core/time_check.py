@@ -85,7 +85,7 @@ class TimeCheck:
 
 
 def warn(finding: Diagnostic) -> None:
-    """Give a Python warning that points to the code which called this library."""
+    """Issue a Python warning that points to the code which called this library."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         level, frame = level + 1, frame.f_back

@@ -63,7 +63,7 @@ _ARROW: dict[ValueType, pa.DataType] = {
 
 
 def representable(number: float) -> Value | None:
-    """Give the result of a computation, None if it is undefined: beyond 64 bits, infinite or not a number.
+    """The result of a computation, None if it is undefined: beyond 64 bits, infinite or not a number.
 
     >>> representable(2**62), representable(2**63), representable(1e300 * 1e10)
     (4611686018427387904, None, None)
@@ -74,7 +74,7 @@ def representable(number: float) -> Value | None:
 
 
 def as_float(value: Value) -> float:
-    """Give a number as a float; whoever asks knows that it is one.
+    """Return a number as a float; whoever asks knows that it is one.
 
     >>> as_float(3)
     3.0
@@ -84,7 +84,7 @@ def as_float(value: Value) -> float:
 
 
 def as_int(value: Value) -> int:
-    """Give a whole number, a time or a truth as an int; whoever asks knows that it is one.
+    """Return a whole number, a time or a truth as an int; whoever asks knows that it is one.
 
     >>> as_int(True)
     1
@@ -94,7 +94,7 @@ def as_int(value: Value) -> int:
 
 
 def from_arrow(data_type: pa.DataType) -> ValueType | None:
-    """Give the attribute type that an Arrow column holds, or None if it is none of ours.
+    """The attribute type that an Arrow column holds, or None if it is none of ours.
 
     >>> from_arrow(pa.int32())
     <ValueType.INT: 'int'>
@@ -117,7 +117,7 @@ def from_arrow(data_type: pa.DataType) -> ValueType | None:
 
 
 def type_of(value: Value) -> ValueType:
-    """Give the type of a Python value.
+    """The type of a Python value.
 
     >>> type_of(3.0)
     <ValueType.FLOAT: 'double'>

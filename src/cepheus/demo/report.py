@@ -14,7 +14,7 @@ from cepheus.core.event import Event, EventId
 from cepheus.core.time import SECOND
 from cepheus.core.values import Value
 from cepheus.demo.scenario import Incident, Scenario, Stream
-from cepheus.explain.anatomy import Anatomy, Role
+from cepheus.explain.rule_parts import Role, RuleParts
 from cepheus.language.tesla.print import scope_text
 
 
@@ -51,7 +51,7 @@ def found_table(scenario: Scenario, found: Sequence[Event]) -> Table:
     return table
 
 
-def why(event: Event, known: Mapping[EventId, Event], rules: Mapping[str, Anatomy]) -> Tree:
+def why(event: Event, known: Mapping[EventId, Event], rules: Mapping[str, RuleParts]) -> Tree:
     """Show what a composite event was made of, down to the primitive events, and what else had to hold."""
     root = Tree(told(event), guide_style="dim")
     _add_reasons(root, event, known, rules)
@@ -82,7 +82,7 @@ def clock(time: int) -> str:
     return f"{datetime.fromtimestamp(time // SECOND, UTC):%H:%M:%S}"
 
 
-def _add_reasons(branch: Tree, event: Event, known: Mapping[EventId, Event], rules: Mapping[str, Anatomy]) -> None:
+def _add_reasons(branch: Tree, event: Event, known: Mapping[EventId, Event], rules: Mapping[str, RuleParts]) -> None:
     for part_id in event.made_of:
         part = known[part_id]
         _add_reasons(branch.add(told(part)), part, known, rules)

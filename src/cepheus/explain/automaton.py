@@ -7,7 +7,7 @@ constraints between the events of two states. Negations and aggregates are decid
 from __future__ import annotations
 
 from cepheus.core.time import format_duration
-from cepheus.explain.anatomy import Anatomy, Part, Role
+from cepheus.explain.rule_parts import Part, Role, RuleParts
 from cepheus.explain.svg import LINE_HEIGHT, Canvas, feet, levels, spread, text_width
 from cepheus.language.tesla.print import scope_text
 from cepheus.rules.expressions import Within
@@ -17,7 +17,7 @@ _LEVEL = 30
 _WIDTH = 900  # where a row of boxes is broken
 
 
-def automaton(rule: Anatomy) -> Canvas:
+def automaton(rule: RuleParts) -> Canvas:
     """Draw the sequence models of a rule one below the other, then what is checked at the end."""
     canvas = Canvas()
     y = 0.0
@@ -38,7 +38,7 @@ def automaton(rule: Anatomy) -> Canvas:
     return canvas
 
 
-def sequences(rule: Anatomy) -> list[list[Part]]:
+def sequences(rule: RuleParts) -> list[list[Part]]:
     """The chains of chosen events, each from an event that no other hangs from up to the terminator."""
     referred = {name for part in rule.selected for name in part.references}
     chains = []
@@ -56,7 +56,7 @@ def _inside(part: Part, others: tuple[str, ...], paths: list[list[Part]]) -> boo
     return any({part.name, *others} <= {each.name for each in path} for path in paths)
 
 
-def _sequence(rule: Anatomy, path: list[Part]) -> Canvas:
+def _sequence(rule: RuleParts, path: list[Part]) -> Canvas:
     canvas = Canvas()
     labels = [_label(part, path[index - 1] if index else None) for index, part in enumerate(path)]
     names = [part.name for part in path]
@@ -94,7 +94,7 @@ def _label(part: Part, previous: Part | None) -> list[tuple[str, str]]:
     return lines
 
 
-def _draw_states(canvas: Canvas, rule: Anatomy, path: list[Part], centres: list[float], base: float) -> None:
+def _draw_states(canvas: Canvas, rule: RuleParts, path: list[Part], centres: list[float], base: float) -> None:
     canvas.circle(centres[0], base, _RADIUS, "state start")
     initials = _initials([part.name for part in rule.selected])
     for part, x in zip(path, centres[1:], strict=True):
@@ -131,7 +131,7 @@ def _draw_links(canvas: Canvas, links: list[tuple[int, int, str]], centres: list
         canvas.text((start + end) / 2, y + 14, text, "parameter-text", "middle")
 
 
-def _conditions(rule: Anatomy) -> Canvas:
+def _conditions(rule: RuleParts) -> Canvas:
     canvas = Canvas()
     canvas.text(0, 14, f"decided when {rule.terminator.name} arrives:", "caption")
     x, top = 0.0, 24.0

@@ -7,7 +7,7 @@ constraint between the events of two columns.
 from __future__ import annotations
 
 from cepheus.core.time import format_duration
-from cepheus.explain.anatomy import Anatomy, Part, Role
+from cepheus.explain.rule_parts import Part, Role, RuleParts
 from cepheus.explain.svg import LINE_HEIGHT, Canvas, feet, levels, spread, text_width
 from cepheus.rules.expressions import Between, Within
 
@@ -28,7 +28,7 @@ _HEAD = {
 }
 
 
-def columns(rule: Anatomy) -> Canvas:
+def columns(rule: RuleParts) -> Canvas:
     """Draw the columns of a rule, events that come first on the left."""
     canvas = Canvas()
     parts = tuple(reversed(rule.parts))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cepheus.core.time import format_duration
-from cepheus.explain.anatomy import Anatomy
 from cepheus.explain.automaton import automaton
 from cepheus.explain.columns import columns
 from cepheus.explain.interval import goal_graph
+from cepheus.explain.rule_parts import RuleParts
 from cepheus.explain.svg import Canvas, document
 from cepheus.rules.interval.model import IntervalRule
 
@@ -18,7 +18,7 @@ _TOP = 50  # below the title
 _WIDTH = 1240  # drawings that fit stand side by side
 
 
-def draw(rules: Sequence[Anatomy], intervals: Sequence[IntervalRule] = ()) -> str:
+def draw(rules: Sequence[RuleParts], intervals: Sequence[IntervalRule] = ()) -> str:
     """Draw rules one below the other and give the text of the SVG file.
 
     The first drawing of a rule is its automaton (how matches grow as events arrive), the second its columns (what is
@@ -41,7 +41,7 @@ def draw(rules: Sequence[Anatomy], intervals: Sequence[IntervalRule] = ()) -> st
     return document(page, f"Rules {', '.join(names)}" if names else "No rules")
 
 
-def _rule(rule: Anatomy) -> Canvas:
+def _rule(rule: RuleParts) -> Canvas:
     canvas = Canvas()
     canvas.text(0, 16, f"{rule.name}: {rule.composite}", "title")
     reach = f"looks back at most {format_duration(rule.reach)} from each {rule.terminator.name}"

@@ -33,23 +33,12 @@ from cepheus.rules.interval.model import (
     IntervalPattern,
     IntervalRule,
     Lasting,
-    Operator,
     Preference,
     TimePoint,
     Where,
 )
+from cepheus.rules.interval.operators import OPERATORS
 
-_IN_WORDS: dict[Operator, str] = {
-    Operator.SEQ: "one after the other",
-    Operator.AND: "both, in any order",
-    Operator.PAR: "both, at least partly at the same time",
-    Operator.EQUALS: "both, from the same start to the same end",
-    Operator.MEETS: "the second starts when the first ends",
-    Operator.DURING: "the first inside the second",
-    Operator.STARTS: "both start together, the first ends earlier",
-    Operator.FINISHES: "both end together, the first starts later",
-    Operator.OVERLAPS: "the first starts earlier and ends inside the second",
-}
 _PREFERENCES: dict[Preference, str] = {
     Preference.ARRIVAL: "",
     Preference.SHORTER: ", the shorter of equals",
@@ -82,7 +71,7 @@ def _add(tree: Tree, pattern: IntervalPattern) -> None:
             branch = tree.add(escape("where " + ", ".join(map(format_condition, conditions))))
             _add(branch, inner)
         case Combined(operator=operator, left=left, right=right):
-            branch = tree.add(f"{operator.value}: {_IN_WORDS[operator]}")
+            branch = tree.add(f"{operator.value}: {OPERATORS[operator].phrase}")
             _add(branch, left)
             _add(branch, right)
         case Either(left=left, right=right):

@@ -8,13 +8,14 @@ from rich.text import Text
 from rich.tree import Tree
 
 from cepheus.core.time import format_duration
-from cepheus.explain.anatomy import Anatomy, Part, Role
+from cepheus.explain.rule_parts import Part, Role, RuleParts
 from cepheus.rules.expressions import Between, Scope, Within
+from cepheus.rules.policies import Policy
 
 _NAME, _RULE, _QUIET, _BAD = "bold cyan", "green", "dim", "bold red"
 
 
-def tree(rule: Anatomy) -> Tree:
+def tree(rule: RuleParts) -> Tree:
     """Make the tree of a rule: what it waits for, what it chooses, what it must not find, what it makes.
 
     Print it with Rich; on a pipe it comes out as plain text.
@@ -35,7 +36,7 @@ def tree(rule: Anatomy) -> Tree:
     return root
 
 
-def _add_part(root: Tree, rule: Anatomy, part: Part) -> None:
+def _add_part(root: Tree, rule: RuleParts, part: Part) -> None:
     branch = root.add(_headline(part))
     for name, attribute in part.binds:
         if part.role is not Role.AGGREGATED:
@@ -82,10 +83,14 @@ def _headline(part: Part) -> Text:
 
 
 def _taking(policy: str) -> str:
-    if policy == "each":
-        return "each"
-    count, _, direction = policy.rpartition(" ")
-    return f"up to {count} of the {direction}" if count else f"the {direction}"
+    count, _, word = policy.rpartition(" ")
+    return f"up to {count} of the {word}" if count else Policy(word).record.phrase
+
+
+def _takes_several(policy: str) -> bool:
+    """Whether the words in front of an event, none for the terminator, may take more than one."""
+    count, _, word = policy.rpartition(" ")
+    return bool(count) or (bool(word) and Policy(word).takes_all)
 
 
 def _when(scope: Scope) -> str:
@@ -98,8 +103,8 @@ def _when(scope: Scope) -> str:
             assert_never(scope)
 
 
-def _add_production(root: Tree, rule: Anatomy) -> None:
-    combined = [part.name for part in rule.selected if part.policy == "each" or " " in part.policy]
+def _add_production(root: Tree, rule: RuleParts) -> None:
+    combined = [part.name for part in rule.selected if _takes_several(part.policy)]
     for_each = f", one for each choice of {' and '.join(combined)}" if combined else ""
     branch = root.add(
         Text.assemble("make ", (rule.composite, _NAME), f" at the time of {rule.terminator.name}{for_each}")
@@ -110,7 +115,7 @@ def _add_production(root: Tree, rule: Anatomy) -> None:
         branch.add(Text(f"only if its probability is at least {rule.min_probability:g}", "yellow"))
 
 
-def _add_parameters(root: Tree, rule: Anatomy) -> None:
+def _add_parameters(root: Tree, rule: RuleParts) -> None:
     branch = root.add("parameters")
     for use in rule.parameters:
         line = Text.assemble((use.parameter, _RULE), f" is bound by {use.source}")

@@ -20,13 +20,13 @@ _USUAL = ColumnNames()
 
 
 def is_unnamed(event_type: EventType) -> bool:
-    """Tell whether the attributes of a type are arguments without names of their own."""
+    """Whether the attributes of a type are arguments without names of their own."""
     names = [attribute.name for attribute in event_type.attributes]
     return bool(names) and names == [argument_name(place) for place in range(1, len(names) + 1)]
 
 
 def data_names(event_type: EventType, names: Iterable[str], columns: ColumnNames = _USUAL) -> tuple[str, ...]:
-    """Give the names under which data has the arguments of a type, from all the names that an event of it has.
+    """The names under which data has the arguments of a type, from all the names that an event of it has.
 
     An ``id`` is the event's own, unless the rules want one argument more than there are other attributes.
 
@@ -80,7 +80,7 @@ class ArgumentNames:
         return any(name in self._found for name in fresh)
 
     def _names(self, event_type: EventType, events: TypedRows, rows: np.ndarray | None) -> tuple[str, ...]:
-        """Give the names of a type's arguments; those of ``args`` are there even if all their values are null."""
+        """The names of a type's arguments; those of ``args`` are there even if all their values are null."""
         present = _present(events, rows)
         own = tuple(attribute.name for attribute in event_type.attributes)
         if set(own) <= set(events.rows.names()) and not set(present) - _own(self._columns) - {*own}:
@@ -88,7 +88,7 @@ class ArgumentNames:
         return data_names(event_type, present, self._columns)
 
     def reading(self) -> Schema:
-        """Give the schema with the names that the data has, and the types that rules declare."""
+        """The schema with the names that the data has, and the types that rules declare."""
         return Schema(map(self._named, self._schema.values()), closed=self._schema.closed)
 
     def _named(self, event_type: EventType) -> EventType:
@@ -99,7 +99,7 @@ class ArgumentNames:
         return replace(event_type, attributes=tuple(replace(attribute, name=name) for attribute, name in pairs))
 
     def back(self, batch: EventBatch) -> EventBatch:
-        """Give a batch whose columns have the names that rules have for them."""
+        """Return a batch whose columns have the names that rules have for them."""
         columns: dict[ColumnKey, pa.Array] = {}
         for code, event_type in enumerate(batch.types):
             rows = batch.codes == code
@@ -113,7 +113,7 @@ class ArgumentNames:
 
 
 def _present(events: TypedRows, rows: np.ndarray | None) -> Sequence[str]:
-    """Give the names of the columns that have a value in some of the rows."""
+    """The names of the columns that have a value in some of the rows."""
     found = []
     for name in events.rows.names():
         column = events.rows.column(name)

@@ -16,7 +16,7 @@ Number = TypeVar("Number", bound=np.generic)
 
 
 def int_array(array: pa.Array) -> IntArray:
-    """Give integers of 64 bits, or timestamps, without nulls as a NumPy array that shares their memory.
+    """View integers of 64 bits, or timestamps, without nulls as a NumPy array that shares their memory.
 
     >>> int_array(pa.array([1, 2, 3])[1:]).tolist()
     [2, 3]
@@ -25,17 +25,17 @@ def int_array(array: pa.Array) -> IntArray:
 
 
 def float_array(array: pa.Array) -> NDArray[np.float64]:
-    """Give doubles without nulls as a NumPy array that shares their memory."""
+    """View doubles without nulls as a NumPy array that shares their memory."""
     return _shared(array, np.float64)
 
 
 def code_array(indices: pa.Array) -> NDArray[np.int32]:
-    """Give the indices of a dictionary, of any width and without nulls, as a NumPy array."""
+    """The indices of a dictionary, of any width and without nulls, as a NumPy array."""
     return _shared(indices if indices.type == pa.int32() else indices.cast(pa.int32()), np.int32)
 
 
 def encoded(texts: pa.Array) -> pa.DictionaryArray:
-    """Give an array of strings dictionary-coded, as it is if it is coded already.
+    """Return an array of strings dictionary-coded, as it is if it is coded already.
 
     >>> encoded(pa.array(["Temp", "Smoke", "Temp"])).indices.to_pylist()
     [0, 1, 0]
@@ -56,7 +56,7 @@ _MANY = 1 << 14
 
 
 def validity(array: pa.Array) -> BoolArray:
-    """Tell for each row of an array whether it has a value.
+    """Mark each row of an array, whether it has a value.
 
     >>> validity(pa.array([1, None])).tolist()
     [True, False]

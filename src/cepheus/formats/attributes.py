@@ -70,7 +70,7 @@ class AttributeReader:
     suggested: dict[tuple[str, str], ValueType] = field(default_factory=dict)
 
     def read(self, events: TypedRows, faults: Faults) -> tuple[dict[ColumnKey, pa.Array], Errors]:
-        """Give the columns and error distributions of some rows; note what is wrong in ``faults``."""
+        """The columns and error distributions of some rows; note what is wrong in ``faults``."""
         columns: dict[ColumnKey, pa.Array] = {}
         errors: dict[str, list[Distribution | None]] = {}
         for name in self._wanted(events):
@@ -89,7 +89,7 @@ class AttributeReader:
         return columns, errors
 
     def _wanted(self, events: TypedRows) -> list[str]:
-        """Give the names of the attributes that are read for events of some types."""
+        """The names of the attributes that are read for events of some types."""
         wanted = {
             attribute.name: None
             for event_type in events.types
@@ -121,7 +121,7 @@ class AttributeReader:
                         faults.setdefault(row, error)
 
     def _groups(self, name: str, column: Column, events: TypedRows) -> dict[ValueType, list[int]]:
-        """Give the types (by code) that take the attribute, by the value type they take it as."""
+        """The types (by code) that take the attribute, by the value type they take it as."""
         groups: dict[ValueType, list[int]] = {}
         for code, event_type in enumerate(events.types):
             attribute = self._attribute(event_type, name)
@@ -183,7 +183,7 @@ class Prefix:
     guessed: Mapping[str, ValueType]
 
     def apply(self, row: int, error: EventError) -> EventError:
-        """Give the error with its attribute named."""
+        """The error with its attribute named."""
         finding = error.diagnostics[0]
         event_type = self.events.types[self.events.codes[row]]
         hint = finding.hint
@@ -202,7 +202,7 @@ def coerce(
     rows: BoolArray | None = None,
     prefix: Prefix | None = None,
 ) -> Coerced:
-    """Give the marked cells of a column as the expected type; cells that do not fit are noted in ``faults``."""
+    """The marked cells of a column as the expected type; cells that do not fit are noted in ``faults``."""
     array = column.convert(expected, unit, rows)
     if array is not None:
         return Coerced(array)
@@ -229,7 +229,7 @@ def coerce(
 
 
 def missing_value(event_type: str, name: str, names: Iterable[str]) -> EventError:
-    """Tell that an event lacks an attribute; ``names`` are those that events have."""
+    """The error for an event that lacks an attribute; ``names`` are those that events have."""
     place = argument_place(name)
     if place is not None:
         return EventError.of(

@@ -58,7 +58,7 @@ _NAMES = {
 
 
 def coerce_value(raw: object, expected: ValueType, unit: TimeUnit) -> Value | Uncertain:
-    """Give a value, as JSON has it, as the expected type; a number with an error is an object of value and error.
+    """Return a value, as JSON has it, as the expected type; a number with an error is an object of value and error.
 
     >>> coerce_value(3, ValueType.FLOAT, TimeUnit.US), coerce_value(2, ValueType.TIMESTAMP, TimeUnit.S)
     (3.0, 2000000)
@@ -94,7 +94,7 @@ def coerce_value(raw: object, expected: ValueType, unit: TimeUnit) -> Value | Un
 
 
 def coerce_text(text: str, expected: ValueType, unit: TimeUnit) -> Value | Uncertain:
-    """Give a cell of text as the expected type.
+    """Return a cell of text as the expected type.
 
     >>> coerce_text("3", ValueType.STRING, TimeUnit.US), coerce_text("3", ValueType.INT, TimeUnit.US)
     ('3', 3)
@@ -116,7 +116,7 @@ def coerce_text(text: str, expected: ValueType, unit: TimeUnit) -> Value | Uncer
 
 
 def plain(raw: object) -> object:
-    """Give a NumPy scalar as a Python value, and a datetime as a moment; anything else as it is.
+    """Return a NumPy scalar as a Python value, and a datetime as a moment; anything else as it is.
 
     >>> plain(datetime(1970, 1, 1, 0, 0, 1)), plain(np.int32(3))
     (Moment(nanoseconds=1000000000), 3)
@@ -130,7 +130,7 @@ def plain(raw: object) -> object:
 
 
 def kind_of_value(raw: object) -> ValueType | None:
-    """Give the type that a value suggests, or None for no value or one that no attribute may have."""
+    """The type that a value suggests, or None for no value or one that no attribute may have."""
     match plain(raw):
         case bool():
             return ValueType.BOOL
@@ -151,7 +151,7 @@ def kind_of_value(raw: object) -> ValueType | None:
 
 
 def kind_of_text(text: str) -> ValueType:
-    """Give the type that a cell of text suggests.
+    """The type that a cell of text suggests.
 
     >>> [kind_of_text(text).value for text in ("3", "3.5", "true", "A1", "<3, U(0,1)>")]
     ['int', 'double', 'bool', 'string', 'int']
@@ -187,7 +187,7 @@ def parse_moment(text: str) -> int:
 
 
 def scale_time(number: int | float, unit: TimeUnit) -> int:
-    """Give a number of units as microseconds.
+    """Return a number of units as microseconds.
 
     >>> scale_time(10, TimeUnit.MS), scale_time(10.0, TimeUnit.S)
     (10000, 10000000)
@@ -203,7 +203,7 @@ def scale_time(number: int | float, unit: TimeUnit) -> int:
 
 
 def coerce_id(raw: object) -> EventId:
-    """Give the id of an event, an integer or a string, as JSON has it."""
+    """The id of an event, an integer or a string, as JSON has it."""
     raw = plain(raw)
     if isinstance(raw, str):
         return _text(raw)
@@ -213,7 +213,7 @@ def coerce_id(raw: object) -> EventId:
 
 
 def id_of_text(text: str) -> EventId:
-    """Give the id that a text stands for: one written as a plain integer is an integer.
+    """The id that a text stands for: one written as a plain integer is an integer.
 
     >>> id_of_text("7"), id_of_text("07"), id_of_text("Fire:1f")
     (7, '07', 'Fire:1f')
@@ -224,7 +224,7 @@ def id_of_text(text: str) -> EventId:
 
 
 def coerce_probability(number: float) -> float:
-    """Give a probability, which lies between 0 and 1."""
+    """Return a probability, which lies between 0 and 1."""
     if not 0.0 <= number <= 1.0:
         raise EventError.of("probability", f"the probability {number} is not between 0 and 1")
     return number

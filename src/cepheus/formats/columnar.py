@@ -47,7 +47,7 @@ class ColumnarOptions:
 
 
 def read_parquet(path: Path, intake: Intake, wanted: Wanted, options: ColumnarOptions) -> Iterator[Chunk]:
-    """Give the events of a Parquet file chunk by chunk."""
+    """The events of a Parquet file chunk by chunk."""
     name = str(path)
     file = guarded(lambda: pq.ParquetFile(path), name, "Parquet")
     try:
@@ -65,7 +65,7 @@ def read_parquet(path: Path, intake: Intake, wanted: Wanted, options: ColumnarOp
 
 
 def read_arrow(path: Path, intake: Intake, wanted: Wanted, options: ColumnarOptions) -> Iterator[Chunk]:
-    """Give the events of an Arrow file (the IPC file format, or the stream format) chunk by chunk."""
+    """The events of an Arrow file (the IPC file format, or the stream format) chunk by chunk."""
     name = str(path)
     source = guarded(lambda: pa.memory_map(str(path)), name, "Arrow")
     with source:
@@ -82,7 +82,7 @@ def read_arrow(path: Path, intake: Intake, wanted: Wanted, options: ColumnarOpti
 
 
 def array_rows(arrays: Mapping[str, pa.Array], length: int) -> ArrayRows:
-    """Give Arrow arrays as rows, with text that is stored as bytes made text."""
+    """Take Arrow arrays as rows, with text that is stored as bytes made text."""
     return ArrayRows({name: _as_text(array) for name, array in arrays.items()}, length)
 
 

@@ -52,22 +52,22 @@ class Column(Protocol):
         """The type of every cell, where the format itself says so."""
 
     def present(self) -> BoolArray:
-        """Tell for each row whether it has a value."""
+        """Whether each row has a value."""
 
     def infer(self, rows: BoolArray | None) -> ValueType | None:
-        """Give the type that the cells of the marked rows (all if None) suggest, or None if they hold no value."""
+        """The type that the cells of the marked rows (all if None) suggest, or None if they hold no value."""
 
     def convert(self, expected: ValueType, unit: TimeUnit, rows: BoolArray | None) -> pa.Array | None:
-        """Give the cells of the marked rows as one array, null elsewhere, or None if any cell needs a closer look."""
+        """The cells of the marked rows as one array, null elsewhere, or None if any cell needs a closer look."""
 
     def numbers(self) -> BoolArray:
-        """Tell for each row whether it has a mere number, which as a time would need a unit."""
+        """Whether each row has a mere number, which as a time would need a unit."""
 
     def raw(self, row: int) -> object:
-        """Give the cell of a row as it stands in the file; times in Arrow columns are moments."""
+        """The cell of a row as it stands in the file; times in Arrow columns are moments."""
 
     def cell(self, row: int, expected: ValueType, unit: TimeUnit) -> Value | Uncertain:
-        """Give one cell as the expected type; raise an EventError that says what is wrong."""
+        """Return one cell as the expected type; raise an EventError that says what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,19 +82,19 @@ class ObjectColumn:
         return None
 
     def present(self) -> BoolArray:
-        """Tell for each row whether it has a value."""
+        """Whether each row has a value."""
         if None not in self.values:
             return np.ones(len(self.values), np.bool_)
         return np.fromiter((value is not None for value in self.values), np.bool_, len(self.values))
 
     def infer(self, rows: BoolArray | None) -> ValueType | None:
-        """Give the type that the cells suggest: that of the first, or float where integers and floats mix."""
+        """The type that the cells suggest: that of the first, or float where integers and floats mix."""
         values = self.values if rows is None else self._only(rows)
         kinds = list({kind_of_value(sample): None for sample in _samples(values)})
         return _common([kind for kind in kinds if kind is not None])
 
     def convert(self, expected: ValueType, unit: TimeUnit, rows: BoolArray | None) -> pa.Array | None:
-        """Give the marked cells as one array, or None if any needs a closer look."""
+        """The marked cells as one array, or None if any needs a closer look."""
         values = self.values if rows is None else self._only(rows)
         kinds = set(map(type, values)) - {type(None)}
         try:
@@ -107,15 +107,15 @@ class ObjectColumn:
             return None
 
     def numbers(self) -> BoolArray:
-        """Tell for each row whether it has a mere number."""
+        """Whether each row has a mere number."""
         return np.fromiter((kind_of_value(value) in _NUMBERS for value in self.values), np.bool_, len(self.values))
 
     def raw(self, row: int) -> object:
-        """Give the cell of a row."""
+        """The cell of a row."""
         return self.values[row]
 
     def cell(self, row: int, expected: ValueType, unit: TimeUnit) -> Value | Uncertain:
-        """Give one cell as the expected type."""
+        """Return one cell as the expected type."""
         return coerce_value(self.values[row], expected, unit)
 
     def _only(self, rows: BoolArray) -> Sequence[object]:
@@ -134,11 +134,11 @@ class TextColumn:
         return None
 
     def present(self) -> BoolArray:
-        """Tell for each row whether it has a value."""
+        """Whether each row has a value."""
         return validity(self.array)
 
     def infer(self, rows: BoolArray | None) -> ValueType | None:
-        """Give the narrowest type that all the texts fit: int, float, bool, else string."""
+        """The narrowest type that all the texts fit: int, float, bool, else string."""
         array = (self.array if rows is None else self.array.filter(pa.array(rows))).drop_null()
         if not len(array):
             return None
@@ -150,7 +150,7 @@ class TextColumn:
         return ValueType.FLOAT if kinds == _NUMBERS else kinds.pop() if len(kinds) == 1 else ValueType.STRING
 
     def convert(self, expected: ValueType, unit: TimeUnit, rows: BoolArray | None) -> pa.Array | None:
-        """Give the marked cells as one array, or None if any needs a closer look."""
+        """The marked cells as one array, or None if any needs a closer look."""
         array = masked(self.array, rows)
         try:
             match expected:
@@ -173,16 +173,16 @@ class TextColumn:
             return None
 
     def numbers(self) -> BoolArray:
-        """Tell for each row whether its text is a mere number."""
+        """Whether the text of each row is a mere number."""
         found = pc.fill_null(pc.match_substring_regex(self.array, f"^(?:{DECIMAL.pattern})$"), False)
         return np.asarray(found.to_numpy(zero_copy_only=False), np.bool_)
 
     def raw(self, row: int) -> object:
-        """Give the text of a row."""
+        """The text of a row."""
         return self.array[row].as_py()
 
     def cell(self, row: int, expected: ValueType, unit: TimeUnit) -> Value | Uncertain:
-        """Give one cell as the expected type."""
+        """Return one cell as the expected type."""
         return coerce_text(self.array[row].as_py(), expected, unit)
 
     @staticmethod
@@ -206,11 +206,11 @@ class TypedColumn:
         return from_arrow(self.array.type)
 
     def present(self) -> BoolArray:
-        """Tell for each row whether it has a value."""
+        """Whether each row has a value."""
         return validity(self.array)
 
     def infer(self, rows: BoolArray | None) -> ValueType | None:
-        """Give the type of the array; for uncertain numbers that of the numbers."""
+        """The type of the array; for uncertain numbers that of the numbers."""
         found = self.present() if rows is None else self.present() & rows
         if not found.any():
             return None
@@ -219,7 +219,7 @@ class TypedColumn:
         return self.kind
 
     def convert(self, expected: ValueType, unit: TimeUnit, rows: BoolArray | None) -> pa.Array | None:
-        """Give the marked cells as one array, without a copy where the type is right already."""
+        """The marked cells as one array, without a copy where the type is right already."""
         if pa.types.is_null(self.array.type):
             return pa.nulls(len(self.array), expected.arrow)
         array = masked(self.array, rows)
@@ -240,11 +240,11 @@ class TypedColumn:
             return None
 
     def numbers(self) -> BoolArray:
-        """Tell for each row whether it has a mere number: all of them or none."""
+        """Whether each row has a mere number: all of them or none."""
         return self.present() if self.kind in _NUMBERS else np.zeros(len(self.array), np.bool_)
 
     def raw(self, row: int) -> object:
-        """Give the cell of a row as JSON would have it; a time is a moment."""
+        """The cell of a row as JSON would have it; a time is a moment."""
         array = self.array[row : row + 1]
         if from_arrow(array.type) is ValueType.TIMESTAMP and array.null_count == 0:
             return _moment(array)
@@ -254,7 +254,7 @@ class TypedColumn:
         return float(value) if isinstance(value, Decimal) else value
 
     def cell(self, row: int, expected: ValueType, unit: TimeUnit) -> Value | Uncertain:
-        """Give one cell as the expected type."""
+        """Return one cell as the expected type."""
         try:
             return coerce_value(self.raw(row), expected, unit)
         except _FAILURES:
@@ -274,7 +274,7 @@ class TypedColumn:
 
 
 def masked(array: pa.Array, rows: BoolArray | None) -> pa.Array:
-    """Give an array with nulls in the rows that are not marked; the array itself if it has none there to hide."""
+    """Return an array with nulls in the rows that are not marked; the array itself if it has none there to hide."""
     if rows is None or not (~rows if array.null_count == 0 else validity(array) & ~rows).any():
         return array
     if pa.types.is_struct(array.type) or pa.types.is_dictionary(array.type):
@@ -283,7 +283,7 @@ def masked(array: pa.Array, rows: BoolArray | None) -> pa.Array:
 
 
 def normalised(array: pa.Array, kind: ValueType) -> pa.Array:
-    """Give an array in the Arrow type of its value type; strings that are dictionary-coded stay so."""
+    """Return an array in the Arrow type of its value type; strings that are dictionary-coded stay so."""
     wanted = kind.arrow
     if array.type == wanted:
         return array
@@ -297,7 +297,7 @@ def normalised(array: pa.Array, kind: ValueType) -> pa.Array:
 
 
 def text_to_times(array: pa.Array) -> pa.Array | None:
-    """Give ISO 8601 texts as times, or None if any needs a closer look."""
+    """Read ISO 8601 texts as times; None if any needs a closer look."""
     for zone in ("UTC", None):
         try:
             times = array.cast(pa.timestamp("us", tz=zone)).cast(ValueType.TIMESTAMP.arrow)
@@ -309,7 +309,7 @@ def text_to_times(array: pa.Array) -> pa.Array | None:
 
 
 def _samples(values: Sequence[object]) -> list[object]:
-    """Give one value of each Python type, in order of appearance; objects can differ inside, so all of those."""
+    """Return one value of each Python type, in order of appearance; objects can differ inside, so all of those."""
     samples: list[object] = []
     seen: set[type] = {type(None)}
     if set(map(type, values)) <= seen:

@@ -23,7 +23,7 @@ from cepheus.formats.problems import BadEvents, placed, shown
 
 
 def conform(batch: EventBatch, schema: Schema, bad: BadEvents | None = None) -> EventBatch:
-    """Give the events of a batch that a schema names, with the attributes it names, in the types it names.
+    """The events of a batch that a schema names, with the attributes it names, in the types it names.
 
     An attribute that is missing or does not fit is an error that names the row, counted from 1, and so is an event
     of another type if the schema is closed; under an open schema such events are left out. Integers that stand for
@@ -76,7 +76,7 @@ def _of_no_type(name: str, row: int, schema: Schema) -> Diagnostic:
 
 
 def _without(batch: EventBatch, schema: Schema) -> EventBatch:
-    """Give a batch without the types that the schema does not name; it has no events of those."""
+    """Return a batch without the types that the schema does not name; it has no events of those."""
     known = [name in schema for name in batch.types]
     recode = np.cumsum(known, dtype=np.int32) - 1
     return replace(
@@ -114,7 +114,7 @@ class _BatchRows:
         return list(self.batch.types), self.batch.codes
 
     def _merged(self, keys: Sequence[ColumnKey]) -> list[object]:
-        """Give the values of an attribute that has several types; each row has at most one."""
+        """The values of an attribute that has several types; each row has at most one."""
         merged: list[object] = [None] * len(self.batch)
         for key in keys:
             for row, value in enumerate(python_values(self.batch.columns[key], key[1])):
@@ -124,7 +124,7 @@ class _BatchRows:
 
 
 def _own_errors(batch: EventBatch, columns: dict[ColumnKey, pa.Array], faults: Faults) -> dict[str, ErrorColumn]:
-    """Give the error distributions of the attributes that are left; only numbers have one."""
+    """The error distributions of the attributes that are left; only numbers have one."""
     own = {}
     for name, row_errors in batch.errors.items():
         errors = ErrorColumn.of(row_errors)

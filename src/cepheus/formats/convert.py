@@ -36,7 +36,7 @@ def from_dicts(
     type_name: str | None = None,
     sequence: str | None = None,
 ) -> EventBatch:
-    """Give a batch of events that are flat dicts, as JSON lines have them; a time may also be a datetime.
+    """Return a batch of events that are flat dicts, as JSON lines have them; a time may also be a datetime.
 
     >>> from_dicts([{"type": "Temp", "time": 10, "value": {"value": 24.5, "error": "N(0,1)"}}]).to_dicts()
     [{'type': 'Temp', 'time': 10, 'value': {'value': 24.5, 'error': 'N(0, 1)'}}]
@@ -56,7 +56,7 @@ def from_arrow(
     type_name: str | None = None,
     sequence: str | None = None,
 ) -> EventBatch:
-    """Give a batch of events in an Arrow table with columns ``type`` and ``time``, without copying its columns.
+    """Return a batch of events in an Arrow table with columns ``type`` and ``time``, without copying its columns.
 
     ``type_name`` is the type of every event of a table without a type column. Times are timestamps, or integers
     in the unit.
@@ -78,7 +78,7 @@ def from_pandas(
     type_name: str | None = None,
     sequence: str | None = None,
 ) -> EventBatch:
-    """Give a batch of events in a pandas frame; a missing value is an attribute that the event does not have.
+    """Return a batch of events in a pandas frame; a missing value is an attribute that the event does not have.
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"type": ["Temp", "Smoke"], "time": [1, 2], "value": [24.5, None]})
@@ -93,7 +93,7 @@ def from_pandas(
 
 
 def to_arrow(batch: EventBatch, unit: TimeUnit = TimeUnit.US) -> pa.Table:
-    """Give a batch as an Arrow table; times are integers in the unit if it divides them all, else timestamps.
+    """Return a batch as an Arrow table; times are integers in the unit if it divides them all, else timestamps.
 
     >>> to_arrow(from_dicts([{"type": "Temp", "time": 10, "value": 24.5}])).to_pylist()
     [{'type': 'Temp', 'time': 10, 'value': 24.5}]
@@ -102,7 +102,7 @@ def to_arrow(batch: EventBatch, unit: TimeUnit = TimeUnit.US) -> pa.Table:
 
 
 def to_pandas(batch: EventBatch, unit: TimeUnit = TimeUnit.US) -> pd.DataFrame:
-    """Give a batch as a pandas frame (see to_arrow).
+    """Return a batch as a pandas frame (see to_arrow).
 
     >>> to_pandas(from_dicts([{"type": "Temp", "time": 10, "value": 24.5}])).columns.tolist()
     ['type', 'time', 'value']
@@ -111,7 +111,7 @@ def to_pandas(batch: EventBatch, unit: TimeUnit = TimeUnit.US) -> pd.DataFrame:
 
 
 def schema_of(batch: EventBatch) -> Schema:
-    """Give the types of a batch's events, with every attribute that any event of the type has, as optional.
+    """The types of a batch's events, with every attribute that any event of the type has, as optional.
 
     >>> schema_of(from_dicts([{"type": "Temp", "time": 1, "value": 2.5}, {"type": "Smoke", "time": 2}]))
     Schema(Temp(value: double?), Smoke())

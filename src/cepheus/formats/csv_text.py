@@ -31,7 +31,7 @@ _CELL = re.compile(r'(?:"([^"]*(?:""[^"]*)*)"|([^",]*))(,|\Z)')
 def read_csv(
     file: BinaryIO, intake: Intake, *, name: str, chunk_rows: int, max_line: int, needed: Sequence[str]
 ) -> Iterator[Chunk]:
-    """Give the events of a CSV file chunk by chunk; ``needed`` are the columns that it must have."""
+    """The events of a CSV file chunk by chunk; ``needed`` are the columns that it must have."""
     blocks = line_blocks(file, max_line)
     header, rest = _read_header(blocks, name, max_line, needed)
     position = 0
@@ -54,7 +54,7 @@ def read_csv(
 
 
 def split_line(text: str) -> list[str | None]:
-    """Give the cells of a line; an empty cell is None, a quoted empty cell is an empty text.
+    """The cells of a line; an empty cell is None, a quoted empty cell is an empty text.
 
     >>> split_line('Temp,10,"a ""b"", c",,""')
     ['Temp', '10', 'a "b", c', None, '']
@@ -80,7 +80,7 @@ def split_line(text: str) -> list[str | None]:
 def _read_header(
     blocks: Iterator[LineBlock], name: str, max_line: int, needed: Sequence[str]
 ) -> tuple[list[str], list[LineBlock]]:
-    """Give the names of the columns and what follows them in the block that holds them."""
+    """The names of the columns and what follows them in the block that holds them."""
     for block in blocks:
         if block.too_long:
             raise EventError([placed(too_long(max_line), Place(name, block.first_line))])
@@ -114,7 +114,7 @@ def _header(text: str, place: Place, needed: Sequence[str]) -> list[str]:
 
 
 def _after(block: LineBlock, line: int) -> list[LineBlock]:
-    """Give the part of a block after a line of it, if there is more."""
+    """The part of a block after a line of it, if there is more."""
     done = line - block.first_line + 1
     if done == block.lines:
         return []
@@ -122,7 +122,7 @@ def _after(block: LineBlock, line: int) -> list[LineBlock]:
 
 
 def _fast(block: LineBlock, header: Sequence[str]) -> ArrayRows | None:
-    """Give the rows of a block without doubled quotes, blank lines or bad lines; None for any other."""
+    """The rows of a block without doubled quotes, blank lines or bad lines; None for any other."""
     data = block.data
     quoted = b'"' in data
     if _has_blank_line(data) or (quoted and not _well_quoted(data)):
@@ -152,7 +152,7 @@ def _fast(block: LineBlock, header: Sequence[str]) -> ArrayRows | None:
 
 
 def _well_quoted(data: bytes) -> bool:
-    """Tell whether quotes come in pairs around whole cells, and none is inside: then there is one way to read them."""
+    """Whether quotes come in pairs around whole cells, and none is inside: then there is one way to read them."""
     marks = np.frombuffer(b"\n" + data + b"\n", np.uint8)
     quotes = np.flatnonzero(marks == ord('"'))
     if len(quotes) % 2:

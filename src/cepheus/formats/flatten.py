@@ -15,7 +15,7 @@ from cepheus.formats.records import Record
 
 
 def flatten(batch: EventBatch, unit: TimeUnit = TimeUnit.US) -> list[Record]:
-    """Give each event as a dict: type, time, attributes, and id, probability, sequence and ``from`` where it has them.
+    """Write each event as a dict: type, time, attributes, and id, probability, sequence and ``from`` where it has them.
 
     A time is an integer where the unit divides it exactly, else an ISO 8601 text.
     """
@@ -45,7 +45,7 @@ def flatten(batch: EventBatch, unit: TimeUnit = TimeUnit.US) -> list[Record]:
 
 
 def written_times(times: IntArray, unit: TimeUnit) -> list[int | str]:
-    """Give times as they are written: integers in the unit, or ISO 8601 texts where the unit does not divide them.
+    """Write times: integers in the unit, or ISO 8601 texts where the unit does not divide them.
 
     >>> written_times(np.array([2_000_000, 1_500_000]), TimeUnit.S)
     [2, '1970-01-01T00:00:01.500000Z']
@@ -57,7 +57,7 @@ def written_times(times: IntArray, unit: TimeUnit) -> list[int | str]:
 
 
 def written_time(time: int, unit: TimeUnit) -> int | str:
-    """Give one time as it is written."""
+    """Return one time as it is written."""
     quotient, rest = divmod(time, unit.microseconds)
     if rest == 0:
         return quotient
@@ -72,7 +72,7 @@ def written_time(time: int, unit: TimeUnit) -> int | str:
 
 
 def is_whole(times: IntArray, unit: TimeUnit) -> bool:
-    """Tell whether the unit divides every time exactly."""
+    """Whether the unit divides every time exactly."""
     return unit is TimeUnit.US or not np.any(times % unit.microseconds)
 
 

@@ -13,7 +13,7 @@ from cepheus.formats.problems import shown
 
 
 def arrow_table(given: Any) -> pa.Table:
-    """Give a table that gives itself as an Arrow stream; EventError with column and row if its values do not allow it.
+    """Take a table that gives itself as an Arrow stream; EventError with column and row if values do not allow it.
 
     pandas holds what it is given in a column, Arrow columns have one type.
     """
@@ -26,7 +26,7 @@ def arrow_table(given: Any) -> pa.Table:
 
 
 def unreadable(given: Any, error: Exception) -> EventError:
-    """Give the error for a table that Arrow refuses, with the column and row to blame, if they can be found."""
+    """The error for a table that Arrow refuses, with the column and row to blame, if they can be found."""
     reason = " ".join(str(error).split())[:200]
     return EventError([_culprit(given) or Diagnostic("type", f"the table cannot be read: {reason}")])
 

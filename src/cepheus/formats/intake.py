@@ -44,7 +44,7 @@ class Chunk:
     lines: Numbers
 
     def place_of(self, row: int) -> Place:
-        """Give the file and the line (for Parquet and Arrow the row, counted from 1) of an event of the batch."""
+        """The file and the line (for Parquet and Arrow the row, counted from 1) of an event of the batch."""
         return Place(self.name, int(self.lines[row]))
 
 
@@ -103,7 +103,7 @@ class Intake:
         return self._columns.type
 
     def chunk(self, rows: Rows, lines: Numbers, positions: Numbers, findings: Iterable[Diagnostic] = ()) -> Chunk:
-        """Give the good events of some rows; report the bad ones, together with what the parser found among them."""
+        """The good events of some rows; report the bad ones, together with what the parser found among them."""
         findings = list(findings)
         self.read += len(rows) + len(findings)
         faults: Faults = {}
@@ -144,7 +144,7 @@ class Intake:
         return found
 
     def _types(self, rows: Rows, faults: Faults) -> tuple[list[str], NDArray[np.int32]]:
-        """Give the types of interest and each row's code into them, -1 for rows that are bad or concern no one."""
+        """The types of interest and each row's code into them, -1 for rows that are bad or concern no one."""
         given = self._options.type_name
         cells, raw_codes = rows.type_codes(self._columns.type)
         types: dict[str, int] = {}
@@ -169,7 +169,7 @@ class Intake:
         return list(types), recode[raw_codes]
 
     def _known(self, cell: object) -> str | None:
-        """Give the type that a cell names, or None if no rule concerns it."""
+        """The type that a cell names, or None if no rule concerns it."""
         options = self._options
         if not isinstance(cell, str) or not cell or not _encodable(cell):
             raise EventError.of("event", f"{shown(cell)} is not the name of an event type")
@@ -256,7 +256,7 @@ class Intake:
     def _given_errors(
         self, rows: Rows, columns: Mapping[ColumnKey, pa.Array], errors: Errors, faults: Faults
     ) -> dict[str, ErrorColumn]:
-        """Give the errors that stand in columns of their own; an error in the cell itself goes before them."""
+        """The errors that stand in columns of their own; an error in the cell itself goes before them."""
 
         def read(parameter: Parameter) -> NDArray[np.float64]:
             if not isinstance(parameter, str):
@@ -340,7 +340,7 @@ def _plain(numbers: Numbers) -> Sequence[int]:
 
 
 def _plain_integers(column: Column) -> IntArray | None:
-    """Give the ids of a column that holds nothing but integers; a text such as 07 is no integer."""
+    """The ids of a column that holds nothing but integers; a text such as 07 is no integer."""
     numbers = column.convert(ValueType.INT, TimeUnit.US, None)
     if numbers is None or numbers.null_count:
         return None
@@ -350,7 +350,7 @@ def _plain_integers(column: Column) -> IntArray | None:
 
 
 def _id(raw: object, as_text: bool) -> EventId:
-    """Give an id; where columns have one type for all, texts may stand for integers, and floats for them too."""
+    """Return an id; where columns have one type for all, texts may stand for integers, and floats for them too."""
     if as_text and isinstance(raw, str):
         return id_of_text(raw)
     return coerce_id(int(raw) if as_text and isinstance(raw, float) and raw.is_integer() else raw)

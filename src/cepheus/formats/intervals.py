@@ -22,7 +22,7 @@ _ARGUMENT = re.compile(r"arg([1-9]\d*)")
 
 
 def argument_name(place: int) -> str:
-    """Give the name of the n-th argument, counted from 1, of an event type that nobody declares.
+    """The name of the n-th argument, counted from 1, of an event type that nobody declares.
 
     >>> argument_name(2)
     'arg2'
@@ -31,7 +31,7 @@ def argument_name(place: int) -> str:
 
 
 def argument_place(name: str) -> int | None:
-    """Give which argument a name is that ``argument_name`` gives, None if it is another.
+    """Which argument a name is that ``argument_name`` gives, None if it is another.
 
     >>> argument_place("arg2"), argument_place("value")
     (2, None)
@@ -41,7 +41,7 @@ def argument_place(name: str) -> int | None:
 
 
 def named(record: Mapping[str, object], event_type: EventType | None, time_key: str = "time") -> dict[str, object]:
-    """Give a record with its ``args`` under the names of the type's attributes, and its ``end`` as its time.
+    """Return a record with its ``args`` under the names of the type's attributes, and its ``end`` as its time.
 
     An attribute of the type that is called so is just that.
 
@@ -76,7 +76,7 @@ def named(record: Mapping[str, object], event_type: EventType | None, time_key: 
 
 
 def positional(record: Mapping[str, object]) -> dict[str, object]:
-    """Give a record whose attributes arg1, arg2 and so on are put together as ``args``.
+    """Return a record whose attributes arg1, arg2 and so on are put together as ``args``.
 
     >>> positional({"type": "pair", "time": 5, "arg1": "GO", "arg2": 2, "start": 1})
     {'type': 'pair', 'time': 5, 'args': ['GO', 2], 'start': 1}
@@ -88,7 +88,7 @@ def positional(record: Mapping[str, object]) -> dict[str, object]:
 
 
 def is_positional(attributes: Iterable[str]) -> bool:
-    """Tell whether all attributes, given by their names, are arguments without names of their own."""
+    """Whether all attributes, given by their names, are arguments without names of their own."""
     return all(_ARGUMENT.fullmatch(name) for name in attributes)
 
 
@@ -99,7 +99,7 @@ def _place(name: str) -> int:
 
 
 def attributes_in(batch: EventBatch, types: Collection[str]) -> dict[str, frozenset[str]]:
-    """Give, for some types, the names of the attributes for which events of a batch have values."""
+    """For some types, the names of the attributes for which events of a batch have values."""
     found: dict[str, frozenset[str]] = {}
     valid = {key: validity(column) for key, column in batch.columns.items()} if types else {}
     for code, event_type in enumerate(batch.types):
@@ -110,7 +110,7 @@ def attributes_in(batch: EventBatch, types: Collection[str]) -> dict[str, frozen
 
 
 def with_intervals(batch: EventBatch, types: frozenset[str]) -> EventBatch:
-    """Give a batch in which events of some types have their start and end as attributes, to be written.
+    """Return a batch in which events of some types have their start and end as attributes, to be written.
 
     An attribute of theirs that is called so stays what it is.
     """

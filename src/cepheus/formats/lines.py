@@ -26,7 +26,7 @@ class LineBlock:
     too_long: bool = False
 
     def texts(self) -> Iterator[tuple[int, str | None]]:
-        """Give each line's number and text without its end; the text is None where the bytes are not UTF-8."""
+        """Yield each line's number and text without its end; the text is None where the bytes are not UTF-8."""
         try:
             texts: list[str | None] = list(self.data.decode().split("\n"))
         except UnicodeDecodeError:

@@ -38,7 +38,7 @@ class BadEvents:
 
 
 def lacking(name: str, names: Collection[str], hint: str | None = None) -> EventError:
-    """Tell that an event has no value for a field of its own, from all the names that it has.
+    """The error for an event without a value for a field of its own, from all the names that it has.
 
     >>> lacking("time", ["type", "time"]).diagnostics[0].hint
     'its time is there, but null or empty'
@@ -48,7 +48,7 @@ def lacking(name: str, names: Collection[str], hint: str | None = None) -> Event
 
 
 def placed(error: EventError, place: Place | None, prefix: str = "") -> Diagnostic:
-    """Give the finding of an error with its place and something before its message."""
+    """The finding of an error with its place and something before its message."""
     finding = error.diagnostics[0]
     return replace(finding, place=place, message=prefix + finding.message)
 

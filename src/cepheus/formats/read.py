@@ -38,7 +38,7 @@ class Format(Enum):
 
 
 def format_of(path: str | Path) -> Format:
-    """Give the format that a file's extension names.
+    """The format that a file's extension names.
 
     >>> format_of("temps.jsonl")
     <Format.JSON_LINES: '.jsonl'>
@@ -190,7 +190,7 @@ def open_files(
 
 
 def read_files(files: Iterable[EventFile]) -> Iterator[Chunk]:
-    """Give the chunks of files one file after the other."""
+    """The chunks of files one file after the other."""
     for file in files:
         yield from file
 

@@ -23,7 +23,7 @@ ParseLine = Callable[[str], Record | None]
 def read_records(
     file: BinaryIO, intake: Intake, parse: ParseLine, *, name: str, chunk_rows: int, max_line: int
 ) -> Iterator[Chunk]:
-    """Give the events of a text file chunk by chunk, in the order of the file."""
+    """The events of a text file chunk by chunk, in the order of the file."""
     pending = _Pending(name)
     for block in line_blocks(file, max_line):
         if block.too_long:
@@ -64,7 +64,7 @@ class _Pending:
         self.failed.append(line)
 
     def flush(self, intake: Intake) -> Chunk:
-        """Give the chunk of what was taken since the last."""
+        """The chunk of what was taken since the last."""
         lines = np.array(self.lines, np.int64)
         count = len(self.lines) + len(self.failed)
         positions: Numbers = range(self._position, self._position + count)
@@ -77,11 +77,11 @@ class _Pending:
 
 
 def too_long(max_line: int) -> EventError:
-    """Give the error for a line over the limit."""
+    """The error for a line over the limit."""
     limit = f"{max_line >> 20} MiB" if max_line >= 1 << 20 else f"{max_line} bytes"
     return EventError.of("line", f"the line is longer than {limit}", hint="every event stands on a line of its own")
 
 
 def not_utf8() -> EventError:
-    """Give the error for bytes that are not UTF-8."""
+    """The error for bytes that are not UTF-8."""
     return EventError.of("utf-8", "the line is not valid UTF-8", hint="save the file in UTF-8")

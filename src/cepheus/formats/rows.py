@@ -25,16 +25,16 @@ class Rows(Protocol):
     def __len__(self) -> int: ...
 
     def names(self) -> Sequence[str]:
-        """Give the names of the columns, in order of appearance."""
+        """The names of the columns, in order of appearance."""
 
     def column(self, name: str) -> Column | None:
-        """Give the column of that name, or None if no row has one."""
+        """The column of that name, or None if no row has one."""
 
     def take(self, rows: IntArray) -> Rows:
-        """Give some of the rows."""
+        """Select some of the rows."""
 
     def type_codes(self, name: str) -> tuple[list[object], NDArray[np.int32]]:
-        """Give the distinct cells of a column and, for each row, which of them it has; -1 for no value."""
+        """The distinct cells of a column and, for each row, which of them it has; -1 for no value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +47,20 @@ class RecordRows:
         return len(self.records)
 
     def names(self) -> Sequence[str]:
-        """Give the names of the columns, in order of appearance."""
+        """The names of the columns, in order of appearance."""
         return list({name: None for record in self.records for name in record})
 
     def column(self, name: str) -> Column | None:
-        """Give the column of that name, or None if no row has a value there."""
+        """The column of that name, or None if no row has a value there."""
         values = [record.get(name) for record in self.records]
         return None if values.count(None) == len(values) else ObjectColumn(values)
 
     def take(self, rows: IntArray) -> RecordRows:
-        """Give some of the rows."""
+        """Select some of the rows."""
         return RecordRows([self.records[row] for row in rows.tolist()])
 
     def type_codes(self, name: str) -> tuple[list[object], NDArray[np.int32]]:
-        """Give the distinct cells of a column and which of them each row has."""
+        """The distinct cells of a column and which of them each row has."""
         values = [record.get(name) for record in self.records]
         keys: list[object] = list(values)
         if not set(map(type, values)) <= {str, NoneType}:
@@ -83,22 +83,22 @@ class ArrayRows:
         return self.length
 
     def names(self) -> Sequence[str]:
-        """Give the names of the columns, in order of appearance."""
+        """The names of the columns, in order of appearance."""
         return list(self.arrays)
 
     def column(self, name: str) -> Column | None:
-        """Give the column of that name, or None if there is none."""
+        """The column of that name, or None if there is none."""
         if name not in self.arrays:
             return None
         return TextColumn(self.arrays[name]) if self.text else TypedColumn(self.arrays[name])
 
     def take(self, rows: IntArray) -> ArrayRows:
-        """Give some of the rows."""
+        """Select some of the rows."""
         indices = pa.array(rows, pa.int64())
         return ArrayRows({name: array.take(indices) for name, array in self.arrays.items()}, len(rows), self.text)
 
     def type_codes(self, name: str) -> tuple[list[object], NDArray[np.int32]]:
-        """Give the distinct cells of a column and which of them each row has."""
+        """The distinct cells of a column and which of them each row has."""
         array = self.arrays.get(name)
         if array is None:
             return [], np.full(self.length, -1, np.int32)
@@ -109,7 +109,7 @@ class ArrayRows:
 
 
 def pick(numbers: Numbers, rows: IntArray) -> Numbers:
-    """Give the numbers of some rows.
+    """The numbers of some rows.
 
     >>> pick(range(10, 20), np.array([0, 3])).tolist()
     [10, 13]

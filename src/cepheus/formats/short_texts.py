@@ -40,7 +40,7 @@ _LOW, _HIGH, _LENGTH, _CODE = map(int, _Slot)
 
 
 def encode_short(array: pa.Array) -> pa.DictionaryArray | None:
-    """Give an array of strings without nulls dictionary-coded; None if they are not all short, or not few.
+    """Return an array of strings without nulls dictionary-coded; None if they are not all short, or not few.
 
     >>> encode_short(pa.array(["Temp", "Smoke", "Temp"])).indices.to_pylist()
     [0, 1, 0]

@@ -21,7 +21,7 @@ _LAST = (ID_FIELD, SPARE_ID_FIELD, "sequence", "probability", "from")
 
 
 def to_table(batch: EventBatch) -> pa.Table:
-    """Give a batch as a table with its times as timestamps.
+    """Return a batch as a table with its times as timestamps.
 
     The columns are type, time, the attributes (null where an event has none; a struct of value and error where any
     is uncertain), then id, sequence, probability and ``from`` (a list of texts) where the batch has them.
@@ -51,7 +51,7 @@ def to_table(batch: EventBatch) -> pa.Table:
 
 
 def merge_schemas(first: pa.Schema, second: pa.Schema) -> pa.Schema:
-    """Give a schema that can hold tables of both: the union of the columns, each wide enough.
+    """Return a schema that can hold tables of both: the union of the columns, each wide enough.
 
     >>> merge_schemas(pa.schema({"a": pa.int64()}), pa.schema({"a": pa.float64(), "b": pa.bool_()})).to_string()
     'a: double\\nb: bool'
@@ -66,7 +66,7 @@ def merge_schemas(first: pa.Schema, second: pa.Schema) -> pa.Schema:
 
 
 def merge_types(name: str, first: pa.DataType, second: pa.DataType) -> pa.DataType:
-    """Give an Arrow type that holds the values of both."""
+    """Return an Arrow type that holds the values of both."""
     if first == second:
         return first
     if pa.types.is_struct(first) or pa.types.is_struct(second):
@@ -84,7 +84,7 @@ def merge_types(name: str, first: pa.DataType, second: pa.DataType) -> pa.DataTy
 
 
 def cast_table(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Give a table in a schema that merge_schemas made for it."""
+    """Return a table in a schema that merge_schemas made for it."""
     arrays = []
     for field in schema:
         index = table.schema.get_field_index(field.name)
@@ -96,7 +96,7 @@ def cast_table(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def in_unit(table: pa.Table, unit: TimeUnit, whole: bool) -> pa.Table:
-    """Give a table with its times as integers in a unit, if it divides them all (``whole``); else as they are."""
+    """Return a table with its times as integers in a unit, if it divides them all (``whole``); else as they are."""
     if not whole:
         return table
     times = table.column("time").cast(pa.timestamp("us")).cast(pa.int64())
@@ -117,7 +117,7 @@ def _one_column(batch: EventBatch, keys: Sequence[ColumnKey]) -> pa.Array:
 
 
 def as_uncertain(array: pa.Array, errors: Sequence[Distribution | None]) -> pa.Array:
-    """Give numbers and their errors as structs of value and error, the latter as texts."""
+    """Write numbers and their errors as structs of value and error, the latter as texts."""
     texts = pa.array([None if error is None else str(error) for error in errors], pa.string())
     return _as_struct(array, texts)
 

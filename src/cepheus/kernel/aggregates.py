@@ -1,8 +1,13 @@
-"""Aggregates over a range of a lane, compiled: running sums where the window slides, scans elsewhere."""
+"""Aggregates over a range of a lane, compiled: running sums where the window slides, scans elsewhere.
+
+An aggregate that is neither a sum nor one of its members is a function of them all: a member of ``OverNumbers`` or
+``OverWords``, called as its record is in ``rules/aggregates.py``, and a branch of ``over_numbers`` or ``over_words``.
+"""
 
 from __future__ import annotations
 
 import math
+from enum import IntEnum
 
 import numpy as np
 
@@ -19,12 +24,87 @@ from cepheus.kernel.lanes import (
 )
 from cepheus.kernel.machine import all_hold, compute
 from cepheus.kernel.memory import At, fixed, number, peek, poke, put, put_number, word
-from cepheus.kernel.program import Floats, FunctionCode, StepField, StepFlag, ValueKind
+from cepheus.kernel.program import Floats, FunctionCode, StepField, StepFlag, ValueKind, Words
 from cepheus.kernel.state import LaneState
 from cepheus.kernel.sums import LIMBS, add_float, add_integer, clear, read_float, read_integer, sum_floats
 
 _SUM_BYTES = 8 * LIMBS
 _PARTIALS = 64
+_MINUS_ZERO = -(2**63)  # the bits of -0.0 as an integer
+
+
+class OverNumbers(IntEnum):
+    """Aggregates computed from all members as doubles; what they come to is a double."""
+
+    Stddev = 0
+    Median = 1
+
+
+class OverWords(IntEnum):
+    """Aggregates computed from all members as words, equal where values are equal; what they come to is an int."""
+
+    CountDistinct = 0
+
+
+@inlined
+def is_zero_of_nothing(function: int) -> bool:
+    """Whether an aggregate of no members is 0; of the functions of all members the last bit tells."""
+    return function <= FunctionCode.SUM or (function >= FunctionCode.OVER_NUMBERS and function & 1 == 1)
+
+
+@compiled
+def over_numbers(code: int, values: Floats, total: float) -> float:
+    """An aggregate of at least one member, not finite if undefined; it may overwrite them. ``total`` is their sum."""
+    function = (code - FunctionCode.OVER_NUMBERS) >> 1
+    if function == OverNumbers.Stddev:
+        return _deviation(values, total / len(values))
+    if function == OverNumbers.Median:
+        return _median(values)
+    return math.nan
+
+
+@compiled
+def over_words(code: int, values: Words) -> tuple[int, bool]:
+    """An aggregate of at least one member, and whether it is defined; it may overwrite them."""
+    function = (code - FunctionCode.OVER_WORDS) >> 1
+    if function == OverWords.CountDistinct:
+        return _distinct(values), True
+    return 0, False
+
+
+@compiled
+def _deviation(values: Floats, mean: float) -> float:
+    """The standard deviation of a sample, from exact sums of the values and of their squared distances."""
+    count = len(values)
+    if count < 2:
+        return math.nan
+    for k in range(count):
+        distance = values[k] - mean
+        values[k] = distance * distance
+    squares = sum_floats(values, count, np.empty(_PARTIALS, np.float64))
+    return math.sqrt(squares / (count - 1)) if math.isfinite(squares) else math.nan
+
+
+@compiled
+def _median(values: Floats) -> float:
+    """The value in the middle, of two half their sum; zero has no sign."""
+    values.sort()
+    upper = len(values) // 2
+    middle: float = values[upper]
+    if len(values) % 2 == 0:
+        middle = (values[upper - 1] + middle) / 2.0
+    return middle + 0.0
+
+
+@compiled
+def _distinct(values: Words) -> int:
+    """How many words differ."""
+    values.sort()
+    count = 1
+    for k in range(1, len(values)):
+        if values[k] != values[k - 1]:
+            count += 1
+    return count
 
 
 @inlined
@@ -109,8 +189,8 @@ def _finish_floats(context: int, step: int, values: Floats) -> None:
 
 @compiled
 def empty_aggregate(context: int, step: int) -> None:
-    """Give the aggregate of nothing: 0 for Count and Sum, undefined for the others."""
-    _give(context, fixed(step, StepField.RESULT), 0, fixed(step, StepField.FUNCTION) <= FunctionCode.SUM)
+    """The aggregate of nothing: 0 or undefined."""
+    _give(context, fixed(step, StepField.RESULT), 0, is_zero_of_nothing(fixed(step, StepField.FUNCTION)))
 
 
 @compiled
@@ -144,21 +224,21 @@ def scanned_aggregate(context: int, step: int, lane: int, start: int, end: int) 
             continue
         integer, floating = word(context, At.STACK, 0), number(context, At.STACK, 0)
         count += 1
-        if function >= FunctionCode.MIN and function != FunctionCode.STDDEV:
+        if FunctionCode.MIN <= function <= FunctionCode.LAST:
             if kind == ValueKind.FLOAT:
                 better = floating < best_float if function == FunctionCode.MIN else floating > best_float
             else:
                 better = integer < best if function == FunctionCode.MIN else integer > best
             if count == 1 or function == FunctionCode.LAST or (better and function != FunctionCode.FIRST):
                 best, best_float = integer, floating
-        elif function == FunctionCode.COUNT:
+        elif function == FunctionCode.COUNT or function >= FunctionCode.OVER_WORDS:
             continue  # members are counted, whatever their values add up to
         elif kind == ValueKind.INT:
             add_integer(limbs, integer, False)
         elif kind == ValueKind.FLOAT:
             exact = add_float(limbs, integer, False) and exact
-    if function == FunctionCode.STDDEV:
-        _deviation(context, step, lane, first, last, count)
+    if function >= FunctionCode.OVER_NUMBERS:
+        _over_members(context, step, lane, first, last, count)
     elif function >= FunctionCode.MIN:
         _give(context, fixed(step, StepField.RESULT), best, count > 0)
     elif exact:
@@ -169,7 +249,7 @@ def scanned_aggregate(context: int, step: int, lane: int, start: int, end: int) 
 
 @compiled
 def _collect(context: int, step: int, lane: int, first: int, last: int, count: int) -> Floats:
-    """Give the members' values as floats."""
+    """The members' values as floats."""
     row = lane_at(context, lane)
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
     integers = fixed(step, StepField.VALUE_KIND) == ValueKind.INT
@@ -183,20 +263,35 @@ def _collect(context: int, step: int, lane: int, first: int, last: int, count: i
 
 
 @compiled
-def _deviation(context: int, step: int, lane: int, first: int, last: int, count: int) -> None:
-    """Give the standard deviation of a sample, from exact sums of the values and of their squared distances."""
-    at = fixed(step, StepField.RESULT)
-    put(context, At.RESULTS_DEFINED, at, 0)
-    if count < 2:
-        return
-    values = _collect(context, step, lane, first, last, count)
-    partials = np.empty(_PARTIALS, np.float64)
-    if fixed(step, StepField.VALUE_KIND) == ValueKind.INT:
-        mean = read_float(fixed(context, At.SCAN_SUM)) / count
+def _collect_words(context: int, step: int, lane: int, first: int, last: int, count: int) -> Words:
+    """The members' values as words that are equal where the values are."""
+    row = lane_at(context, lane)
+    offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
+    floats = fixed(step, StepField.VALUE_KIND) == ValueKind.FLOAT
+    values = np.empty(count, np.int64)
+    at = 0
+    for entry in range(first, last):
+        if candidate(context, step, entry_row(context, offset + (entry & mask))) and _value(context, step):
+            value = word(context, At.STACK, 0)
+            values[at] = 0 if floats and value == _MINUS_ZERO else value
+            at += 1
+    return values
+
+
+@compiled
+def _over_members(context: int, step: int, lane: int, first: int, last: int, count: int) -> None:
+    """Compute an aggregate from all its members; the sum of integers has been taken already."""
+    function, at = fixed(step, StepField.FUNCTION), fixed(step, StepField.RESULT)
+    if count == 0:
+        empty_aggregate(context, step)
+    elif function >= FunctionCode.OVER_WORDS:
+        words = _collect_words(context, step, lane, first, last, count)
+        result, defined = over_words(function, words)
+        _give(context, at, result, defined)
     else:
-        mean = sum_floats(values, count, partials) / count
-    for k in range(count):
-        distance = values[k] - mean
-        values[k] = distance * distance
-    squares = sum_floats(values, count, partials)
-    _give_float(context, at, math.sqrt(squares / (count - 1)) if math.isfinite(squares) else math.nan)
+        values = _collect(context, step, lane, first, last, count)
+        if fixed(step, StepField.VALUE_KIND) == ValueKind.INT:
+            total = read_float(fixed(context, At.SCAN_SUM))
+        else:
+            total = sum_floats(values, count, np.empty(_PARTIALS, np.float64))
+        _give_float(context, at, over_numbers(function, values, total))

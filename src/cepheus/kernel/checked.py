@@ -13,8 +13,9 @@ import weakref
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
-from threading import RLock
+from functools import cache, lru_cache
+from itertools import chain
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -91,11 +92,11 @@ def table_number(table: type[Fields]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Array:
-    """A piece of memory that is alive, and what it holds."""
+    """A piece of memory that is alive, the number of what it is called, and what it holds."""
 
     begin: int
     end: int
-    label: str
+    label: int
     tables: tuple[type[Fields], ...]
     mixed: bool
 
@@ -104,7 +105,7 @@ class _Arrays:
     """All live arrays; compiled code sees a sorted copy, which is replaced whole because other threads may read it."""
 
     def __init__(self) -> None:
-        self._lock = RLock()
+        self._lock = Lock()  # an array may die at any moment, even in a thread that holds it
         self._by_owner: dict[int, set[_Array]] = {}
         self._dead: deque[int] = deque()
         self._labels: list[str] = [""]
@@ -122,14 +123,25 @@ class _Arrays:
             if known is None:
                 known = self._by_owner[id(owner)] = set()
                 weakref.finalize(owner, self._die, id(owner)).atexit = False
-            pieces = {_Array(begin, end, label, tables, mixed) for begin, end in _pieces(array)}
+            number = self._numbers.setdefault(label, len(self._labels))
+            if number == len(self._labels):
+                self._labels.append(label)
+            pieces = {_Array(begin, end, number, tables, mixed) for begin, end in _pieces(array)}
             if not pieces <= known:
                 known |= pieces
                 self._publish()
+        self._bury_all()
+
+    def label(self, number: int) -> str:
+        return self._labels[number] if 0 <= number < len(self._labels) else ""
 
     def _die(self, owner: int) -> None:
         self._dead.append(owner)
-        if self._lock.acquire(blocking=False):  # else whoever holds it buries the dead
+        self._bury_all()
+
+    def _bury_all(self) -> None:
+        """Strike the dead off, unless that is being done: whoever does it looks again when he is done."""
+        while self._dead and self._lock.acquire(blocking=False):
             try:
                 self._bury()
                 self._publish()
@@ -141,47 +153,35 @@ class _Arrays:
             self._by_owner.pop(self._dead.popleft(), None)
 
     def _publish(self) -> None:
-        while True:
-            rows = [self._region(*each) for each in _joined(sorted(self._living(), key=lambda each: each.begin))]
-            block = np.array([len(rows), *(word for row in rows for word in row)], np.int64)
-            if not self._dead:
-                break
-            self._bury()
+        living = [array for arrays in self._by_owner.values() for array in arrays]
+        rows = [_region(array, vague) for array, vague in _joined(sorted(living, key=_begin))]
+        block = np.array([len(rows), *chain.from_iterable(rows)], np.int64)
         self._published.append(block)
         watch[Watch.REGIONS] = block.ctypes.data
 
-    def _living(self) -> Iterator[_Array]:
-        for arrays in list(self._by_owner.values()):
-            yield from arrays
 
-    def _region(self, array: _Array, vague: bool) -> tuple[int, ...]:
-        if array.label not in self._numbers:
-            self._numbers[array.label] = len(self._labels)
-            self._labels.append(array.label)
-        number = self._numbers[array.label]
-        if vague:
-            return Region.row(begin=array.begin, end=array.end, label=number, row_bytes=0, tables=[ANYTHING])
-        tables = [table_number(table) for table in array.tables]
-        if array.mixed or not tables:
-            return Region.row(begin=array.begin, end=array.end, label=number, row_bytes=0, tables=tables)
-        (table,) = array.tables
-        inside = next((each for each in table if each.declared.nested is not None), None)
-        if inside is None or inside.declared.nested is None:
-            nested = {}
-        else:
-            offset = table.unit_bytes() * inside
-            nested = {
-                "nested": table_number(inside.declared.nested),
-                "nested_offset": offset,
-                "nested_bytes": inside.declared.nested.row_bytes(),
-                "nested_end": offset + table.unit_bytes() * inside.declared.units,
-            }
-        return Region.row(
-            begin=array.begin, end=array.end, label=number, row_bytes=table.row_bytes(), tables=tables, **nested
-        )
+def _begin(array: _Array) -> int:
+    return array.begin
 
-    def label(self, number: int) -> str:
-        return self._labels[number] if 0 <= number < len(self._labels) else ""
+
+@lru_cache(1 << 14)
+def _region(array: _Array, vague: bool) -> tuple[int, ...]:
+    """What compiled code is told of an array, which may be vague."""
+    told = {"begin": array.begin, "end": array.end, "label": array.label}
+    if vague:
+        return Region.row(**told, row_bytes=0, tables=[ANYTHING])
+    tables = [table_number(table) for table in array.tables]
+    if array.mixed or not tables:
+        return Region.row(**told, row_bytes=0, tables=tables)
+    (table,) = array.tables
+    for field in table:
+        nested = field.declared.nested
+        if nested is not None:
+            told["nested"] = table_number(nested)
+            told["nested_offset"] = table.unit_bytes() * field
+            told["nested_bytes"] = nested.row_bytes()
+            told["nested_end"] = table.unit_bytes() * (field + field.declared.units)
+    return Region.row(**told, row_bytes=table.row_bytes(), tables=tables)
 
 
 def _pieces(array: np.ndarray[Any, Any]) -> list[tuple[int, int]]:

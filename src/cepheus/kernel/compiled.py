@@ -49,7 +49,8 @@ def inlined(function: F) -> F:
 
 
 def _compiled(function: F, *, inlined: bool) -> F:
-    dispatcher: Any = njit(nogil=True, forceinline=inlined, boundscheck=CHECKED)(function)
+    # code that is checked is several times as large: it is not put into each of its callers as well
+    dispatcher: Any = njit(nogil=True, forceinline=inlined and not CHECKED, boundscheck=CHECKED)(function)
     dispatcher._cache = KernelCache(function)
     return cast(F, dispatcher)
 

@@ -124,11 +124,22 @@ def look_up(address: int, index: int, unit: int, width: int, table: int) -> int:
     return fault
 
 
-def guard(context: Any, builder: Any, access: tuple[Any, Any], index_type: Any, unit: int, width: int) -> None:
+def index_type(given: Any) -> Any:
+    """The type that an index is taken for: where it is checked, the one that names its table has code of its own."""
+    return given if CHECKED and _table_of(given) is not None else types.int64
+
+
+def _table_of(index: Any) -> type[Fields] | None:
+    """The table that the type of an index names."""
+    table = getattr(index, "instance_class", None)
+    return table if isinstance(table, type) and issubclass(table, Fields) else None
+
+
+def guard(context: Any, builder: Any, access: tuple[Any, Any], kind_of_index: Any, unit: int, width: int) -> None:
     """Write code that raises KernelFaultError unless so many bytes may be accessed at an address and an index."""
     address, index = access
-    table = getattr(index_type, "instance_class", None)
-    number = table_number(table) if isinstance(table, type) and issubclass(table, Fields) else 0
+    table = _table_of(kind_of_index)
+    number = 0 if table is None else table_number(table)
     kind = ir.FunctionType(_WORD, [_WORD] * 5)
     module = builder.module
     function = module.globals.get(_LOOK_SYMBOL) or ir.Function(module, kind, _LOOK_SYMBOL)

@@ -18,7 +18,7 @@ from numba.extending import intrinsic
 from cepheus.core.time import MIN_TIME
 from cepheus.kernel.checked import CHECKED, remember
 from cepheus.kernel.compiled import inlined
-from cepheus.kernel.guard import guard
+from cepheus.kernel.guard import guard, index_type
 from cepheus.kernel.instructions import FunctionField
 from cepheus.kernel.program import (
     ColumnField,
@@ -59,7 +59,7 @@ def _reader(
                 value.set_metadata("invariant.load", builder.module.add_metadata([]))
             return builder.sext(value, _WORD) if kind is _HALF else value
 
-        return result(types.int64, types.int64), generate
+        return result(types.int64, index_type(index)), generate
 
     return cast(Callable[[int, int], Any], intrinsic(typing))
 
@@ -73,7 +73,7 @@ def _writer(kind: ir.Type, value_type: types.Type) -> Callable[[int, int, Any], 
             builder.store(arguments[2], builder.gep(pointer, [arguments[1]]))
             return context.get_dummy_value()
 
-        return types.void(types.int64, types.int64, value_type), generate
+        return types.void(types.int64, index_type(index), value_type), generate
 
     return cast(Callable[[int, int, Any], None], intrinsic(typing))
 

@@ -220,16 +220,17 @@ class PolicyCode(IntEnum):
 
 
 class FunctionCode(IntEnum):
-    """Aggregate functions."""
+    """The forms of aggregates; added to the last two: twice the number of a function, and 1 if it is 0 of nothing."""
 
     COUNT = 0
     SUM = 1
     AVG = 2
     MIN = 3
     MAX = 4
-    STDDEV = 5
-    FIRST = 6
-    LAST = 7
+    FIRST = 5
+    LAST = 6
+    OVER_NUMBERS = 64
+    OVER_WORDS = 128
 
 
 class OutputField(Fields):

@@ -1,4 +1,7 @@
-"""What an aggregate of values is: the definition that every engine must meet, to the last bit.
+"""The aggregates: one record each, and what an aggregate of values is, which every engine must meet to the last bit.
+
+Nothing else in the package knows an aggregate by its name. A new one is a record in ``AGGREGATES`` with its meaning
+and, for the engines that compile, a function in ``kernel/aggregates.py``; without it they refuse rules that ask it.
 
 Sums are exact and rounded once at the end, so neither the order of adding nor a sliding window changes a result. A sum
 that leaves the range of floats on the way is undefined.
@@ -7,59 +10,115 @@ that leaves the range of floats on the way is undefined.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
-from cepheus.core.values import INT_MAX, INT_MIN, Value
+from cepheus.core.lists import distinct
+from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType
 
 _LOW_HALF = 2**32 - 1
 
 
-def aggregate(function: str, values: Sequence[Any]) -> Value | None:
-    """Apply an aggregate function to the values of its members, given in the order of the stream.
+class Takes(Enum):
+    """What an aggregate is taken over, in the words of error messages."""
+
+    EVENTS = "events"
+    NUMBERS = "numbers"
+    ORDERED = "numbers, strings or times"
+    ANYTHING = "values of any type"
+
+
+class Form(Enum):
+    """The ways in which engines compute an aggregate.
+
+    The first seven are sums that slide, extremes and ends: kernels and the calculus of uncertain values know each.
+    The last two hand all members to a function in ``kernel/aggregates.py`` that has the name of the aggregate; they
+    have no closed form where members are uncertain: the reference engine then draws examples.
+    """
+
+    COUNT = "the number of members"
+    SUM = "an exact sum"
+    AVERAGE = "an exact sum over the number of members"
+    LEAST = "the least member"
+    GREATEST = "the greatest member"
+    FIRST = "the first member"
+    LAST = "the last member"
+    OVER_NUMBERS = "a function of all members as doubles"
+    OVER_WORDS = "a function of all members as words, equal where values are equal"
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether it can follow a sliding window, member by member."""
+        return self in (Form.COUNT, Form.SUM, Form.AVERAGE)
+
+    @property
+    def is_extreme(self) -> bool:
+        """Whether it compares members; of uncertain ones it needs the law of each."""
+        return self in (Form.LEAST, Form.GREATEST)
+
+    @property
+    def is_end(self) -> bool:
+        """Whether it is the value of one member, chosen by its place in the stream."""
+        return self in (Form.FIRST, Form.LAST)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the law of the aggregate of uncertain members has a closed form."""
+        return self not in (Form.OVER_NUMBERS, Form.OVER_WORDS)
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateFunction:
+    """What an aggregate is, everywhere.
+
+    ``result`` is the type of what comes out, None for that of the members. ``meaning`` takes the values of the
+    members, at least one, in the order of the stream; None is undefined. ``summary`` is its line in the docs.
+    """
+
+    name: str
+    takes: Takes
+    result: ValueType | None
+    form: Form
+    meaning: Callable[[Sequence[Any]], Value | None]
+    summary: str
+    of_nothing: Value | None = None
+
+    @property
+    def needs_value(self) -> bool:
+        """Whether a rule must say which value of the events is meant."""
+        return self.takes is not Takes.EVENTS
+
+    def __call__(self, values: Sequence[Any]) -> Value | None:
+        """Apply it to the values of its members, given in the order of the stream; None is undefined."""
+        return self.meaning(values) if values else self.of_nothing
+
+    def fits(self, values: Sequence[Value]) -> bool:
+        """Whether it has a meaning for values whose types only the data tells."""
+        if self.takes in (Takes.EVENTS, Takes.ANYTHING) or all(type(value) in (int, float) for value in values):
+            return True
+        return self.takes is Takes.ORDERED and {type(value) for value in values} == {str}
+
+
+def aggregate(name: str, values: Sequence[Any]) -> Value | None:
+    """Apply an aggregate, given by name, to the values of its members, in the order of the stream.
 
     None is an undefined result: Count and Sum of nothing are 0, the others of nothing are undefined.
 
-    >>> aggregate("Avg", [1.0, 2.0, 4.5]), aggregate("Count", []), aggregate("Max", [])
-    (2.5, 0, None)
+    >>> aggregate("Avg", [1.0, 2.0, 4.5]), aggregate("Count", []), aggregate("Max", []), aggregate("Median", [5, 1, 2])
+    (2.5, 0, None, 2.0)
     """
-    if function == "Count":
-        return len(values)
-    if function == "Sum":
-        return _sum(values)
-    if not values:
-        return None
-    result: Value
-    match function:
-        case "Avg":
-            return _finite(float(_exact_sum(values)) / len(values))
-        case "Stddev":
-            return _deviation(values)
-        case "Min":
-            result = min(values)
-        case "Max":
-            result = max(values)
-        case "First":
-            result = values[0]
-        case "Last":
-            result = values[-1]
-        case _:
-            raise AssertionError(f"no aggregate {function}")
-    return result
+    return aggregate_named(name)(values)
 
 
-def is_aggregable(function: str, values: Sequence[Value]) -> bool:
-    """Tell whether an aggregate function has a meaning for values whose types only the data tells.
+def is_aggregable(name: str, values: Sequence[Value]) -> bool:
+    """Whether an aggregate, given by name, has a meaning for values whose types only the data tells.
 
     >>> is_aggregable("Sum", [1, "a"]), is_aggregable("Max", ["a", "b"]), is_aggregable("Max", [True, True])
     (False, True, False)
     """
-    if function in ("Count", "First", "Last"):
-        return True
-    are_numbers = {type(value) in (int, float) for value in values}
-    if False not in are_numbers:
-        return True
-    return function in ("Min", "Max") and {type(value) for value in values} == {str}
+    return aggregate_named(name).fits(values)
 
 
 def _exact_sum(numbers: Sequence[float]) -> float:
@@ -72,7 +131,7 @@ def _exact_sum(numbers: Sequence[float]) -> float:
 
 
 def _exact_parts(number: float) -> tuple[float, ...]:
-    """Give numbers that floats hold and that add up to a number: an integer of 64 bits has two halves."""
+    """Numbers that floats hold and that add up to a number: an integer of 64 bits has two halves."""
     return (number & ~_LOW_HALF, number & _LOW_HALF) if isinstance(number, int) else (number,)
 
 
@@ -83,8 +142,12 @@ def _sum(numbers: Sequence[float]) -> Value | None:
     return _finite(total)
 
 
+def _average(numbers: Sequence[float]) -> float | None:
+    return _finite(float(_exact_sum(numbers)) / len(numbers))
+
+
 def _deviation(numbers: Sequence[float]) -> float | None:
-    """Give the standard deviation of a sample; undefined for fewer than two members."""
+    """The standard deviation of a sample; undefined for fewer than two members."""
     if len(numbers) < 2:
         return None
     mean = float(_exact_sum(numbers)) / len(numbers)
@@ -92,5 +155,80 @@ def _deviation(numbers: Sequence[float]) -> float | None:
     return _finite(math.sqrt(_exact_sum(squares) / (len(numbers) - 1)))
 
 
+def _median(numbers: Sequence[float]) -> float | None:
+    """The one in the middle of the members as doubles, of two in the middle half their sum; zero has no sign."""
+    ordered = sorted(map(float, numbers))
+    upper = len(ordered) // 2
+    if len(ordered) % 2:
+        return ordered[upper] + 0.0
+    return _finite((ordered[upper - 1] + ordered[upper]) / 2.0 + 0.0)
+
+
+def _distinct(values: Sequence[Value]) -> int:
+    """How many members differ, as = compares them: an integer may equal a float, a bool equals no number."""
+    return len(distinct(values))
+
+
 def _finite(number: float) -> float | None:
     return number if math.isfinite(number) else None
+
+
+_INT, _FLOAT = ValueType.INT, ValueType.FLOAT
+_AS_MEMBERS = None
+
+AGGREGATES: dict[str, AggregateFunction] = {
+    record.name.lower(): record
+    for record in (
+        AggregateFunction("Count", Takes.EVENTS, _INT, Form.COUNT, len, "number of events", 0),
+        AggregateFunction(
+            "Sum", Takes.NUMBERS, _AS_MEMBERS, Form.SUM, _sum, "exact sum, rounded once; of ints an int", 0
+        ),
+        AggregateFunction(
+            "Avg", Takes.NUMBERS, _FLOAT, Form.AVERAGE, _average, "exact sum, rounded, divided by the number"
+        ),
+        AggregateFunction("Min", Takes.ORDERED, _AS_MEMBERS, Form.LEAST, min, "least value"),
+        AggregateFunction("Max", Takes.ORDERED, _AS_MEMBERS, Form.GREATEST, max, "greatest value"),
+        AggregateFunction(
+            "Stddev",
+            Takes.NUMBERS,
+            _FLOAT,
+            Form.OVER_NUMBERS,
+            _deviation,
+            "standard deviation of a sample, from two members on",
+        ),
+        AggregateFunction(
+            "Median",
+            Takes.NUMBERS,
+            _FLOAT,
+            Form.OVER_NUMBERS,
+            _median,
+            "middle value as a double; of an even number, half the sum of the two in the middle",
+        ),
+        AggregateFunction(
+            "CountDistinct", Takes.ANYTHING, _INT, Form.OVER_WORDS, _distinct, "number of values that differ"
+        ),
+        AggregateFunction(
+            "First", Takes.ANYTHING, _AS_MEMBERS, Form.FIRST, lambda values: values[0], "value of the earliest event"
+        ),
+        AggregateFunction(
+            "Last", Takes.ANYTHING, _AS_MEMBERS, Form.LAST, lambda values: values[-1], "value of the latest event"
+        ),
+    )
+}
+"""All aggregates by their names in lower case: rules may write them in any case."""
+
+
+def aggregate_named(name: str) -> AggregateFunction:
+    """Look up an aggregate by its name, in any case."""
+    return AGGREGATES[name.lower()]
+
+
+def aggregate_names() -> list[str]:
+    """The names of all aggregates, as rules are printed with them."""
+    return [record.name for record in AGGREGATES.values()]
+
+
+def names_of_any_type() -> str:
+    """The names of the aggregates that take values of any type, as a list in words."""
+    names = [record.name for record in AGGREGATES.values() if record.takes in (Takes.EVENTS, Takes.ANYTHING)]
+    return f"{', '.join(names[:-1])} and {names[-1]}"

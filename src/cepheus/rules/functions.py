@@ -431,16 +431,3 @@ def grows(name: str) -> bool:
     """Whether the results of a function may be ever larger; of one that does not exist they are not."""
     function = FUNCTIONS.get(name) or TERMS.get(name)
     return function is not None and function.grows
-
-
-AGGREGATES: dict[str, str] = {
-    "avg": "Avg",
-    "sum": "Sum",
-    "count": "Count",
-    "min": "Min",
-    "max": "Max",
-    "stddev": "Stddev",
-    "first": "First",
-    "last": "Last",
-}
-"""Aggregate functions: lower-case name to the canonical one."""

@@ -14,6 +14,7 @@ from cepheus.core.errors import EventError, RuleError
 from cepheus.core.schema import Attribute, EventType
 from cepheus.core.time import MAX_TIME
 from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType
+from cepheus.rules.aggregates import aggregate_names
 from cepheus.rules.belief.json_form import belief_to_json, read_belief
 from cepheus.rules.expressions import (
     Aggregate,
@@ -31,7 +32,7 @@ from cepheus.rules.expressions import (
     Scope,
     Within,
 )
-from cepheus.rules.functions import AGGREGATES, FUNCTIONS
+from cepheus.rules.functions import FUNCTIONS
 from cepheus.rules.interval.json_form import node_to_json, read_interval_rule, read_knowledge
 from cepheus.rules.interval.model import Knowledge
 from cepheus.rules.json_fields import (
@@ -53,11 +54,11 @@ from cepheus.rules.model import (
     Negation,
     Pattern,
     PatternItem,
-    Policy,
     Rule,
     RuleSet,
     Selection,
 )
+from cepheus.rules.policies import Policy
 
 VERSION = 1
 """Version of the JSON form that is written and read."""
@@ -221,7 +222,7 @@ def _read_aggregate(value: object, path: str) -> Aggregate:
     node.one_of("kind", ("aggregate",))
     node.only("kind", "function", "event", "value", "scope")
     return Aggregate(
-        node.one_of("function", AGGREGATES.values()),
+        node.one_of("function", aggregate_names()),
         node.read("event", _read_event),
         node.maybe("value", _read_expression),
         node.read("scope", _read_scope),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import Enum
 
 from cepheus.core.distribution import Distribution
 from cepheus.core.schema import EventType
@@ -16,14 +15,7 @@ from cepheus.core.source import Span
 from cepheus.rules.belief.model import Belief
 from cepheus.rules.expressions import Aggregate, Comparison, EventPattern, Expression, Scope, Within
 from cepheus.rules.interval.model import IntervalRule, Knowledge
-
-
-class Policy(Enum):
-    """Which of the events that match are taken."""
-
-    EACH = "each"
-    LAST = "last"
-    FIRST = "first"
+from cepheus.rules.policies import Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +122,7 @@ class RuleSet:
 
     @classmethod
     def of(cls, rules: Iterable[AnyRule], beliefs: tuple[Belief, ...] = ()) -> RuleSet:
-        """Give a set of rules of either family."""
+        """A set of rules of either family."""
         rules = tuple(rules)
         return cls(
             rules=tuple(rule for rule in rules if isinstance(rule, Rule)),

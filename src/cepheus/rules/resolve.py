@@ -29,7 +29,8 @@ from cepheus.rules.expressions import (
     Scope,
     Within,
 )
-from cepheus.rules.model import Aggregation, Assignment, Negation, Pattern, Policy, Rule, Selection
+from cepheus.rules.model import Aggregation, Assignment, Negation, Pattern, Rule, Selection
+from cepheus.rules.policies import Policy
 from cepheus.rules.walk import transform, walk
 
 
@@ -104,7 +105,7 @@ class ResolvedRule:
         return (self.terminator, *(step for step in self.steps if isinstance(step, Choose)))
 
     def called(self, aggregate: str) -> str:
-        """Give what people call an aggregate: its parameter, or what it is if the rule does not give it one."""
+        """What people call an aggregate: its parameter, or what it is if the rule does not give it one."""
         steps = {step.name: step for step in self.steps if isinstance(step, Compute)}
         return f"{steps[aggregate].function}({steps[aggregate].type})" if aggregate.startswith("#") else f"${aggregate}"
 
@@ -139,7 +140,7 @@ def resolve(rule: Rule) -> ResolvedRule:
 
 
 def bindings(pattern: Pattern) -> dict[str, AttributeRef | None]:
-    """Tell what binds each parameter: the attribute of its first ``attribute = $p`` in text order, None an aggregate.
+    """What binds each parameter: the attribute of its first ``attribute = $p`` in text order, None an aggregate.
 
     Only events that take part can bind: the terminator and the selected ones, not the negated or aggregated.
     """
@@ -171,7 +172,7 @@ def _bind(event: EventPattern, found: dict[str, AttributeRef | None]) -> None:
 
 
 def _name_aggregates(rule: Rule) -> tuple[Pattern, tuple[Assignment, ...]]:
-    """Give every aggregate a parameter, moving those of ``where`` into the pattern."""
+    """Make every aggregate a parameter, moving those of ``where`` into the pattern."""
     items = list(rule.pattern.items)
     count = 0
     for index, item in enumerate(items):
@@ -229,7 +230,7 @@ def _inner_node(node: N, event: EventPattern, binders: dict[str, AttributeRef | 
 
 
 def needs(node: object) -> Iterator[str]:
-    """Give what a resolved expression reads: names of events, and ``$name`` for computed values."""
+    """What a resolved expression reads: names of events, and ``$name`` for computed values."""
     for child in walk(node):
         if isinstance(child, AttributeRef) and child.event is not None:
             yield child.event
@@ -238,7 +239,7 @@ def needs(node: object) -> Iterator[str]:
 
 
 def scope_events(scope: Scope) -> tuple[str, ...]:
-    """Give the events that a scope hangs from."""
+    """The events that a scope hangs from."""
     match scope:
         case Within(reference=reference):
             return (reference,)
@@ -316,7 +317,7 @@ class _Schedule:
 
 
 def needed_aggregates(rule: ResolvedRule) -> tuple[str, ...]:
-    """Give the aggregates without which the rule does not fire: all but those that only optional attributes read."""
+    """The aggregates without which the rule does not fire: all but those that only optional attributes read."""
     computed = [step.name for step in rule.steps if isinstance(step, Compute)]
     readers: list[object] = [step for step in rule.steps if isinstance(step, Require | Choose)]
     for assignment in rule.assignments:

@@ -11,12 +11,13 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 import numpy as np
 
 from cepheus.core.calculus import Calculus
-from cepheus.core.values import INT_MAX, INT_MIN, Value, as_float
-from cepheus.rules.aggregates import aggregate
+from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType, as_float
+from cepheus.rules.aggregates import AggregateFunction, Form, aggregate_named
 from cepheus.uncertainty.closed_forms import settled
 from cepheus.uncertainty.laws import Component, Floats, Law, Spreads, added, bounded, bounded_sum, point, samples
 
@@ -24,7 +25,6 @@ _BERRY_ESSEEN = 0.56
 _KEPT = 256
 _DRAWN = 4096
 _SLACK = 1e-9
-_OF_THE_SAME_TYPE = ("Sum", "Min", "Max", "First", "Last")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,27 +65,31 @@ def compute_aggregate(function: str, members: Sequence[Member], calculus: Calcul
     """
     kept = [member for member in (_rounded(member, calculus) for member in members) if member.probability > 0.0]
     surely = all(member.probability == 1.0 for member in kept)
-    if surely and function in ("First", "Last"):  # the others do not matter
-        kept = kept[:1] if function == "First" else kept[-1:]
-    if surely and (function == "Count" or all(member.law is None for member in kept)):
-        return Computed(aggregate(function, [member.value for member in kept]))
-    observed = aggregate(function, [member.value for member in kept]) if surely else None
-    defined = 1.0 if function in ("Count", "Sum") else settled(1.0 - math.prod(1.0 - m.probability for m in kept))
-    law, bound = _law(function, kept, calculus, defined)
+    record = aggregate_named(function)
+    if surely and record.form.is_end:  # the others do not matter
+        kept = kept[:1] if record.form is Form.FIRST else kept[-1:]
+    if surely and (record.form is Form.COUNT or all(member.law is None for member in kept)):
+        return Computed(record([member.value for member in kept]))
+    observed = record([member.value for member in kept]) if surely else None
+    always = record.of_nothing is not None
+    defined = 1.0 if always else settled(1.0 - math.prod(1.0 - m.probability for m in kept))
+    law, bound = _law(record, kept, calculus, defined)
     if law is None:
         return Computed(None)
     if observed is None:
-        observed = _nearest(law.mean()) if _is_whole(function, kept) else law.mean()
+        observed = _nearest(law.mean()) if _is_whole(record, kept) else law.mean()
     return Computed(observed, law, defined, bound)
 
 
-def _is_whole(function: str, members: Sequence[Member]) -> bool:
-    """Tell whether an aggregate is a whole number: its value must be one, too, whatever its mean."""
-    return function == "Count" or (function in _OF_THE_SAME_TYPE and all(type(m.value) is int for m in members))
+def _is_whole(record: AggregateFunction, members: Sequence[Member]) -> bool:
+    """Whether an aggregate is a whole number: its value must be one, too, whatever its mean."""
+    if record.result is not None:
+        return record.result is ValueType.INT
+    return all(type(m.value) is int for m in members)
 
 
 def _nearest(mean: float) -> int:
-    """Give the nearest whole number, of two the lower one, also where rounding makes the other a little nearer."""
+    """The nearest whole number, of two the lower one, also where rounding makes the other a little nearer."""
     return min(max(math.ceil(mean - 0.5 - _SLACK), INT_MIN), INT_MAX)
 
 
@@ -95,23 +99,28 @@ def _rounded(member: Member, calculus: Calculus) -> Member:
     return Member(1.0, member.value, member.law) if member.probability >= calculus.accept else member
 
 
-def _law(function: str, members: list[Member], calculus: Calculus, defined: float) -> tuple[Law | None, float]:
-    """Give the law of an aggregate that is uncertain, given that it is defined, and the bound of its error."""
-    match function:
-        case "Count":
+def _law(
+    record: AggregateFunction, members: list[Member], calculus: Calculus, defined: float
+) -> tuple[Law | None, float]:
+    """The law of an aggregate that is uncertain, given that it is defined, and the bound of its error."""
+    match record.form:
+        case Form.COUNT:
             return _count(members), 0.0
-        case "Sum" | "Avg":
-            return _linear(function, members, calculus, defined)
-        case "Min" | "Max":
-            return Extreme(tuple((m.probability, m.true_law) for m in members), function == "Max", defined), 0.0
-        case "First" | "Last":
-            return _end(members if function == "First" else members[::-1], defined)
+        case Form.SUM | Form.AVERAGE:
+            return _linear(record, members, calculus, defined)
+        case Form.LEAST | Form.GREATEST:
+            largest = record.form is Form.GREATEST
+            return Extreme(tuple((m.probability, m.true_law) for m in members), largest, defined), 0.0
+        case Form.FIRST | Form.LAST:
+            return _end(members if record.form is Form.FIRST else members[::-1], defined)
+        case Form.OVER_NUMBERS | Form.OVER_WORDS:
+            return _simulated(record, members, calculus)
         case _:
-            return _simulated(function, members, calculus)
+            assert_never(record.form)
 
 
 def _count(members: Sequence[Member]) -> Spreads:
-    """Give the law of the number of members: a convolution of as many coins."""
+    """The law of the number of members: a convolution of as many coins."""
     chances = [1.0]
     for member in members:
         p = member.probability
@@ -120,7 +129,7 @@ def _count(members: Sequence[Member]) -> Spreads:
 
 
 def _end(members: Sequence[Member], defined: float) -> tuple[Law, float]:
-    """Give the law of the first member that is there."""
+    """The law of the first member that is there."""
     components: list[Component] = []
     missing = 1.0
     for member in members:
@@ -134,22 +143,24 @@ def _end(members: Sequence[Member], defined: float) -> tuple[Law, float]:
     return Spreads(tuple(component for component in components if component.weight > 0.0)), 0.0
 
 
-def _linear(function: str, members: list[Member], calculus: Calculus, defined: float) -> tuple[Law | None, float]:
-    """Give the law of a sum or an average."""
+def _linear(
+    record: AggregateFunction, members: list[Member], calculus: Calculus, defined: float
+) -> tuple[Law | None, float]:
+    """The law of a sum or an average."""
     laws = [member.true_law for member in members]
     if not all(isinstance(law, Spreads) for law in laws):
-        return _simulated(function, members, calculus)
+        return _simulated(record, members, calculus)
     spreads = [law for law in laws if isinstance(law, Spreads)]
     uncertain = [place for place, member in enumerate(members) if member.probability < 1.0]
     if len(uncertain) <= calculus.exact_members:
-        exact = _by_subsets(function, members, spreads, uncertain, defined)
+        exact = _by_subsets(record.form, members, spreads, uncertain, defined)
         if exact is not None:
             return exact, 0.0
-    return _gaussian(function, members, spreads)
+    return _gaussian(record.form, members, spreads)
 
 
 def _by_subsets(
-    function: str, members: Sequence[Member], laws: Sequence[Spreads], uncertain: Sequence[int], defined: float
+    form: Form, members: Sequence[Member], laws: Sequence[Spreads], uncertain: Sequence[int], defined: float
 ) -> Spreads | None:
     components: list[Component] = []
     certain = [place for place, member in enumerate(members) if member.probability == 1.0]
@@ -162,27 +173,27 @@ def _by_subsets(
             if inside:
                 present.append(place)
         if not present:
-            if function == "Sum":
+            if form is Form.SUM:
                 components.append(Component(weight, 0.0))
             continue
         total = added([laws[place] for place in present])
         if total is None:
             return None
-        scale = 1.0 / len(present) if function == "Avg" else 1.0
-        share = weight if function == "Sum" else weight / defined
+        scale = 1.0 / len(present) if form is Form.AVERAGE else 1.0
+        share = weight if form is Form.SUM else weight / defined
         moved = total.moved(scale, 0.0).components
         components += [Component(share * c.weight, c.mean, c.variance, c.widths) for c in moved]
     return Spreads(tuple(components))
 
 
-def _gaussian(function: str, members: Sequence[Member], laws: Sequence[Spreads]) -> tuple[Spreads, float]:
-    """Give the Gaussian of the exact mean and variance, and the bound of how far its probabilities are off.
+def _gaussian(form: Form, members: Sequence[Member], laws: Sequence[Spreads]) -> tuple[Spreads, float]:
+    """The Gaussian of the exact mean and variance, and the bound of how far its probabilities are off.
 
     An average over uncertain members is taken as the sum of the deviations from its centre over the expected number.
     """
     expected = math.fsum(member.probability for member in members)
     mean = bounded_sum(m.probability * law.mean() for m, law in zip(members, laws, strict=True))
-    centre, scale = (mean / expected, expected) if function == "Avg" else (0.0, 1.0)
+    centre, scale = (mean / expected, expected) if form is Form.AVERAGE else (0.0, 1.0)
     variance, third = 0.0, 0.0
     for member, law in zip(members, laws, strict=True):
         p, spread, offset = member.probability, law.variance(), law.mean() - centre
@@ -190,23 +201,31 @@ def _gaussian(function: str, members: Sequence[Member], laws: Sequence[Spreads])
         own = p * bounded(spread + square) - p * p * square
         variance += own
         third += own * (3.0 * math.sqrt(spread) + abs(offset))
-    law = Spreads((Component(1.0, centre if function == "Avg" else mean, bounded(variance / (scale * scale))),))
+    law = Spreads((Component(1.0, centre if form is Form.AVERAGE else mean, bounded(variance / (scale * scale))),))
     return law, min(1.0, _BERRY_ESSEEN * third / (variance * math.sqrt(variance))) if variance > 0.0 else 0.0
 
 
-def _simulated(function: str, members: Sequence[Member], calculus: Calculus) -> tuple[Law | None, float]:
-    """Give examples of an aggregate that has no closed form; None if it never was defined."""
+def _simulated(record: AggregateFunction, members: Sequence[Member], calculus: Calculus) -> tuple[Law | None, float]:
+    """Examples of an aggregate that has no closed form; None if it never was defined."""
     generator = np.random.default_rng(calculus.seed)
     present = generator.random((calculus.draws, len(members))) < [member.probability for member in members]
-    drawn = np.column_stack([member.true_law.draw(generator, calculus.draws) for member in members])
+    drawn = [_examples(member, generator, calculus.draws) for member in members]
     results = []
-    for row, there in zip(drawn, present, strict=True):
-        result = aggregate(function, row[there].tolist())
+    for row, there in zip(zip(*drawn, strict=True), present.tolist(), strict=True):
+        result = record([value for value, here in zip(row, there, strict=True) if here])
         if result is not None:
             results.append(as_float(result))
     if not results:
         return None, 0.0
     return samples(results), 0.5 / math.sqrt(len(results))
+
+
+def _examples(member: Member, generator: np.random.Generator, draws: int) -> Sequence[Value]:
+    """Draw values of a member; what is certain, a text as well, is the same in all of them."""
+    if isinstance(member.value, str | bool | tuple):
+        return [member.value] * draws
+    drawn: list[float] = member.true_law.draw(generator, draws).tolist()
+    return drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +239,7 @@ class Extreme:
     shift: float = 0.0
 
     def below(self, bound: float, *, inclusive: bool) -> float:
-        """Give the probability of a value less than the bound, or equal to it where inclusive."""
+        """The probability of a value less than the bound, or equal to it where inclusive."""
         at = (bound - self.shift) / self.scale
         if self.scale < 0.0:
             return 1.0 - self._below(at, not inclusive)
@@ -247,18 +266,18 @@ class Extreme:
             return np.clip(self.scale * values[:count] + self.shift, -sys.float_info.max, sys.float_info.max)
 
     def mean(self) -> float:
-        """Give the expected value, from a fixed set of draws."""
+        """The expected value, from a fixed set of draws."""
         return float((self.draw(np.random.default_rng(1), _DRAWN) / _DRAWN).sum())  # their sum may not be a double
 
     def moved(self, scale: float, shift: float) -> Law:
-        """Give the law of ``scale * value + shift``."""
+        """The law of ``scale * value + shift``."""
         if scale == 0.0:
             return point(shift)
         return Extreme(self.members, self.largest, self.defined, scale * self.scale, scale * self.shift + shift)
 
 
 def described(law: Law) -> Spreads:
-    """Give a law in the closed family, for an attribute to carry: itself, or as many examples as are worth keeping."""
+    """A law in the closed family, for an attribute to carry: itself, or as many examples as are worth keeping."""
     if isinstance(law, Spreads) and len(law.components) <= _KEPT:
         return law
     drawn = np.sort(law.draw(np.random.default_rng(1), 16 * _KEPT))

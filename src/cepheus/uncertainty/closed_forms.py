@@ -21,7 +21,7 @@ _THIN = 1e-3
 
 
 def settled(probability: float) -> float:
-    """Give a probability without rounding errors that lead out of [0, 1] or keep it from being 0 or 1.
+    """A probability without rounding errors that lead out of [0, 1] or keep it from being 0 or 1.
 
     >>> settled(-1e-17), settled(0.3), settled(1 - 1e-15)
     (0.0, 0.3, 1.0)
@@ -32,12 +32,12 @@ def settled(probability: float) -> float:
 
 
 def normal_density(z: float) -> float:
-    """Give the density of the standard Gaussian."""
+    """The density of the standard Gaussian."""
     return _DENSITY * math.exp(-0.5 * z * z)
 
 
 def normal_cdf(z: float) -> float:
-    """Give the probability that a standard Gaussian is at most ``z``.
+    """The probability that a standard Gaussian is at most ``z``.
 
     >>> round(normal_cdf(1.8), 3)
     0.964
@@ -46,7 +46,7 @@ def normal_cdf(z: float) -> float:
 
 
 def spread_cdf(t: float, sd: float, wide: float, narrow: float) -> float:
-    """Give the probability that a spread is at most ``t``; a spread of no width is the point 0.
+    """The probability that a spread is at most ``t``; a spread of no width is the point 0.
 
     >>> spread_cdf(0.0, 0.0, 0.0, 0.0), spread_cdf(0.5, 0.0, 1.0, 0.0), round(spread_cdf(0.0, 2.0, 1.0, 0.5), 9)
     (1.0, 0.75, 0.5)
@@ -59,7 +59,7 @@ def spread_cdf(t: float, sd: float, wide: float, narrow: float) -> float:
 
 
 def _lower(t: float, sd: float, wide: float, narrow: float) -> float:
-    """Give the distribution function of a spread that has some width, for ``t <= 0``."""
+    """The distribution function of a spread that has some width, for ``t <= 0``."""
     if wide == 0.0:
         return normal_cdf(t / sd)
     if sd == 0.0:
@@ -70,7 +70,7 @@ def _lower(t: float, sd: float, wide: float, narrow: float) -> float:
 
 
 def _two_uniform(t: float, wide: float, narrow: float) -> float:
-    """Give the distribution function of the trapezium that two uniform spreads make, for ``t <= 0``."""
+    """The distribution function of the trapezium that two uniform spreads make, for ``t <= 0``."""
     if t >= narrow - wide:
         return (t + wide) / (2.0 * wide)
     reach = t + wide + narrow
@@ -78,12 +78,12 @@ def _two_uniform(t: float, wide: float, narrow: float) -> float:
 
 
 def _once(z: float) -> float:
-    """Give the integral of the standard Gaussian's distribution function up to ``z``."""
+    """The integral of the standard Gaussian's distribution function up to ``z``."""
     return z * normal_cdf(z) + normal_density(z)
 
 
 def _twice(z: float) -> float:
-    """Give the integral of ``_once`` up to ``z``."""
+    """The integral of ``_once`` up to ``z``."""
     return 0.5 * ((z * z + 1.0) * normal_cdf(z) + z * normal_density(z))
 
 

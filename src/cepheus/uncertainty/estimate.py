@@ -37,7 +37,7 @@ _ORDER = {method: place for place, method in enumerate(Method)}
 
 
 def conjunction(estimates: Iterable[Estimate]) -> Estimate:
-    """Give the probability that independent events all occur, with the error of the product.
+    """The probability that independent events all occur, with the error of the product.
 
     >>> conjunction([Estimate(0.5), Estimate(0.5, Method.SIMULATED, 0.01)])
     Estimate(probability=0.25, method=<Method.SIMULATED: 'simulation'>, standard_error=0.005)

@@ -32,7 +32,7 @@ class Interval:
                 self.high, self.high_inclusive = bound, inclusive
 
     def probability(self, law: Law) -> float:
-        """Give the probability that a value of the law lies in the interval.
+        """The probability that a value of the law lies in the interval.
 
         >>> from cepheus.uncertainty.laws import Component, Spreads
         >>> near = Interval(-10.0, False, 10.0, False)

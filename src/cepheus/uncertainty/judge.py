@@ -42,7 +42,7 @@ class Judgement:
 def judge(
     constraints: Iterable[tuple[Constraint, UncertainSituation]], calculus: Calculus = DEFAULT_CALCULUS
 ) -> tuple[Judgement, ...]:
-    """Give the groups that constraints fall into and what each is worth; their product is the joint probability."""
+    """The groups that constraints fall into and what each is worth; their product is the joint probability."""
     pending = [_Pending.of(constraint, situation) for constraint, situation in constraints]
     found = []
     for group in _connected(pending, lambda member: member.quantities):
@@ -88,7 +88,7 @@ class _Pending:
         return cls(constraint, situation, read, None if conditions is None else tuple(conditions))
 
     def is_settled(self) -> bool:
-        """Tell whether the constraint compares a quantity with itself, as one that binds a parameter does."""
+        """Whether the constraint compares a quantity with itself, as one that binds a parameter does."""
         return self.conditions is not None and not any(condition.form.coefficients for condition in self.conditions)
 
     def test(self) -> Test:
@@ -130,7 +130,7 @@ def _group(group: Sequence[_Pending], calculus: Calculus) -> Estimate:
 
 
 def _lacks(member: _Pending) -> bool:
-    """Tell whether a constraint needs a value that is not there."""
+    """Whether a constraint needs a value that is not there."""
     nodes = list(walk(member.constraint))
     if any(isinstance(node, Call) and takes_undefined(node.function) for node in nodes):
         return False
@@ -189,7 +189,7 @@ def _parallel(conditions: Sequence[_Condition], laws: dict[Key, Law]) -> Estimat
 
 
 def _of_form(interval: Interval, laws: Sequence[Law]) -> Estimate | None:
-    """Give the probability that a sum of independent values lies in an interval; None if it has to be simulated."""
+    """The probability that a sum of independent values lies in an interval; None if it has to be simulated."""
     closed = [law for law in laws if isinstance(law, Spreads)]
     rest = [law for law in laws if not isinstance(law, Spreads)]
     if not rest:

@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 
 
 def bounded(number: float) -> float:
-    """Give a number that may have left the range of doubles, at most the largest of them.
+    """A number that may have left the range of doubles, at most the largest of them.
 
     >>> bounded(1e308 * 10)
     1.7976931348623157e+308
@@ -37,7 +37,7 @@ def bounded(number: float) -> float:
 
 
 def bounded_sum(numbers: Iterable[float]) -> float:
-    """Give the exact sum of numbers, rounded once, at most the largest double.
+    """The exact sum of numbers, rounded once, at most the largest double.
 
     >>> bounded_sum([1e308, 1e308, -1e308, 0.1])
     1e+308
@@ -54,16 +54,16 @@ class Law(Protocol):
     """How a true value is distributed."""
 
     def below(self, bound: float, *, inclusive: bool) -> float:
-        """Give the probability of a value less than the bound, or equal to it where inclusive."""
+        """The probability of a value less than the bound, or equal to it where inclusive."""
 
     def draw(self, generator: np.random.Generator, count: int) -> Floats:
         """Draw values."""
 
     def mean(self) -> float:
-        """Give the expected value."""
+        """The expected value."""
 
     def moved(self, scale: float, shift: float) -> Law:
-        """Give the law of ``scale * value + shift``."""
+        """The law of ``scale * value + shift``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Spreads:
         return all(component.is_point for component in self.components)
 
     def below(self, bound: float, *, inclusive: bool) -> float:
-        """Give the probability of a value less than the bound, or equal to it where inclusive."""
+        """The probability of a value less than the bound, or equal to it where inclusive."""
         return math.fsum(c.weight * _component_below(c, bound, inclusive) for c in self.components)
 
     def draw(self, generator: np.random.Generator, count: int) -> Floats:
@@ -121,17 +121,17 @@ class Spreads:
         return values
 
     def mean(self) -> float:
-        """Give the expected value."""
+        """The expected value."""
         return bounded_sum(component.weight * component.mean for component in self.components)
 
     def variance(self) -> float:
-        """Give the variance."""
+        """The variance."""
         mean = self.mean()
         distances = [(c, bounded(c.mean - mean)) for c in self.components]
         return bounded_sum(c.weight * bounded(c.total_variance + away * away) for c, away in distances)
 
     def moved(self, scale: float, shift: float) -> Spreads:
-        """Give the law of ``scale * value + shift``."""
+        """The law of ``scale * value + shift``."""
         size = abs(scale)
         return Spreads(
             tuple(
@@ -155,7 +155,7 @@ class Foreign:
     shift: float
 
     def below(self, bound: float, *, inclusive: bool) -> float:
-        """Give the probability of a value less than the bound, or equal to it where inclusive."""
+        """The probability of a value less than the bound, or equal to it where inclusive."""
         scipy = _scipy(self.frozen)
         at = (bound - self.shift) / self.scale
         atom = float(scipy.pmf(at)) if hasattr(scipy.dist, "pmf") and not hasattr(scipy.dist, "pdf") else 0.0
@@ -169,17 +169,17 @@ class Foreign:
         return self.scale * np.asarray(drawn, np.float64) + self.shift
 
     def mean(self) -> float:
-        """Give the expected value."""
+        """The expected value."""
         return self.scale * float(_scipy(self.frozen).mean()) + self.shift
 
     def moved(self, scale: float, shift: float) -> Law:
-        """Give the law of ``scale * value + shift``."""
+        """The law of ``scale * value + shift``."""
         if scale == 0.0:
             return point(shift)
         return Foreign(self.frozen, scale * self.scale, scale * self.shift + shift)
 
     def quantile(self, share: float) -> float:
-        """Give the value that the given share of values does not exceed."""
+        """The value that the given share of values does not exceed."""
         inner = share if self.scale > 0.0 else 1.0 - share
         return self.scale * float(_scipy(self.frozen).ppf(inner)) + self.shift
 
@@ -190,18 +190,18 @@ def _scipy(frozen: Frozen) -> Any:
 
 
 def point(value: float) -> Spreads:
-    """Give the law of a value that is certain."""
+    """The law of a value that is certain."""
     return Spreads((Component(1.0, value),))
 
 
 def samples(values: Iterable[float]) -> Spreads:
-    """Give the law of equally likely values."""
+    """The law of equally likely values."""
     ordered = sorted(values)
     return Spreads(tuple(Component(1.0 / len(ordered), value) for value in ordered))
 
 
 def law_of(error: Distribution, observed: float) -> Law:
-    """Give the law of the true value: the observed one minus its error.
+    """The law of the true value: the observed one minus its error.
 
     >>> from cepheus.core.distribution import Normal
     >>> law_of(Normal(0.0, 1.0), 31.8)
@@ -214,7 +214,7 @@ def law_of(error: Distribution, observed: float) -> Law:
 
 @lru_cache(maxsize=4096)
 def spreads(error: Distribution) -> Spreads:
-    """Give a distribution as a mixture of spreads; a distribution of SciPy inside a mixture is simulated."""
+    """A distribution as a mixture of spreads; a distribution of SciPy inside a mixture is simulated."""
     match error:
         case Normal(mean=mean, variance=variance):
             return Spreads((Component(1.0, mean, variance),))
@@ -248,7 +248,7 @@ _DRAWS = 4096
 
 
 def _drawn(error: Distribution) -> Spreads:
-    """Give samples of a distribution that has no closed form together with others."""
+    """Draw samples of a distribution that has no closed form together with others."""
     generator = np.random.default_rng(_SEED)
     if isinstance(error, Frozen):
         return samples(_scipy(error).rvs(size=_DRAWS, random_state=generator).tolist())
@@ -257,7 +257,7 @@ def _drawn(error: Distribution) -> Spreads:
 
 
 def added(laws: Iterable[Spreads]) -> Spreads | None:
-    """Give the law of the sum of independent values; None if it has too many components."""
+    """The law of the sum of independent values; None if it has too many components."""
     laws = list(laws)
     if math.prod(len(law.components) for law in laws) > MAX_COMPONENTS:
         return None
@@ -275,7 +275,7 @@ def _added(parts: tuple[Component, ...]) -> Component:
 
 
 def distribution_of(law: Spreads) -> Distribution:
-    """Give a law as a distribution, for an attribute that carries it.
+    """A law as a distribution, for an attribute that carries it.
 
     >>> str(distribution_of(Spreads((Component(0.5, 0.0, 1.0), Component(0.5, 2.0, 0.0, (1.0,))))))
     'M(0.5: N(0, 1), 0.5: U(1, 3))'
@@ -318,7 +318,7 @@ _TERMS = np.arange(1, 1 << 14, dtype=np.float64)
 
 
 def _many_uniform(t: float, sd: float, widths: tuple[float, ...]) -> float:
-    """Give the distribution function of a spread of three or more uniform parts, by its Fourier series.
+    """The distribution function of a spread of three or more uniform parts, by its Fourier series.
 
     The density vanishes, or nearly so, outside of the half period, and the terms fall with the fourth power or faster.
     """

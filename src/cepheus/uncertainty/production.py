@@ -17,7 +17,7 @@ from cepheus.uncertainty.quantities import Drawn, Key, Quantity, UncertainSituat
 def error_of(
     expression: Expression, value: Value, situation: UncertainSituation, calculus: Calculus
 ) -> Distribution | None:
-    """Give the distribution of what a computed value is off by, None if it is certain.
+    """The distribution of what a computed value is off by, None if it is certain.
 
     A linear expression of quantities with closed forms has an exact one; any other is described by examples.
     """
@@ -39,12 +39,12 @@ def error_of(
 
 
 def error_of_computed(value: float, law: Law, calculus: Calculus) -> Distribution:
-    """Give the distribution of what an aggregate is off by that was found to be a value."""
+    """The distribution of what an aggregate is off by that was found to be a value."""
     return _summed([law.moved(-1.0, value)], calculus)
 
 
 def law_of_value(expression: Expression, situation: UncertainSituation, calculus: Calculus) -> Law | None:
-    """Give the law of what an expression is truly worth, None if it is certain."""
+    """The law of what an expression is truly worth, None if it is certain."""
     read = quantities(expression, situation)
     if not read:
         return None
@@ -67,7 +67,7 @@ def law_of_value(expression: Expression, situation: UncertainSituation, calculus
 def _drawn(
     expression: Expression, situation: UncertainSituation, read: dict[Key, Quantity], calculus: Calculus
 ) -> list[float]:
-    """Give examples of what an expression is worth, where it is defined."""
+    """Examples of what an expression is worth, where it is defined."""
     generator = np.random.default_rng(calculus.seed)
     columns = [quantity.law.draw(generator, calculus.draws).tolist() for quantity in read.values()]
     compute = evaluator(expression)

@@ -16,7 +16,7 @@ _REACH = 8.5
 
 
 def expectation(law: Law, function: Callable[[float], float]) -> Estimate | None:
-    """Give the expected value of a function between 0 and 1; None for a law that is not integrated over."""
+    """The expected value of a function between 0 and 1; None for a law that is not integrated over."""
     if isinstance(law, Foreign):
         total, error = _integrate(lambda share: function(law.quantile(share)), 1e-12, 1.0 - 1e-12)
         return Estimate(total, Method.QUADRATURE, error)

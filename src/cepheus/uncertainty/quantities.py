@@ -43,12 +43,12 @@ class Quantity:
 
     @classmethod
     def observed(cls, key: Key, value: float, error: Distribution) -> Quantity:
-        """Give the quantity of a measured value."""
+        """The quantity of a measured value."""
         return cls(key, law_of(error, value), law_of(error, 0.0).moved(-1.0, 0.0), error)
 
     @classmethod
     def computed(cls, key: Key, value: float, law: Law) -> Quantity:
-        """Give the quantity of a computed value."""
+        """The quantity of a computed value."""
         return cls(key, law, law.moved(-1.0, value))
 
 
@@ -56,7 +56,7 @@ class UncertainSituation(Situation, Protocol):
     """A situation in which some values are uncertain."""
 
     def quantity(self, reference: AttributeRef | Parameter) -> Quantity | None:
-        """Give the quantity that an attribute or a computed value is, None if it is certain."""
+        """The quantity that an attribute or a computed value is, None if it is certain."""
 
 
 @dataclass(slots=True)
@@ -67,12 +67,12 @@ class Drawn:
     values: Mapping[Key, float]
 
     def attribute(self, event: str | None, name: str) -> Value | None:
-        """Give an attribute of an event."""
+        """An attribute of an event."""
         quantity = self.situation.quantity(AttributeRef(event, name))
         return self.situation.attribute(event, name) if quantity is None else self.values[quantity.key]
 
     def computed(self, name: str) -> Value | None:
-        """Give a computed value."""
+        """A computed value."""
         quantity = self.situation.quantity(Parameter(name))
         return self.situation.computed(name) if quantity is None else self.values[quantity.key]
 
@@ -101,7 +101,7 @@ class Linear:
 
 
 def quantities(node: Constraint, situation: UncertainSituation) -> dict[Key, Quantity]:
-    """Give the uncertain quantities that a constraint or expression reads."""
+    """The uncertain quantities that a constraint or expression reads."""
     found: dict[Key, Quantity] = {}
     for child in walk(node):
         if isinstance(child, AttributeRef | Parameter):
@@ -112,7 +112,7 @@ def quantities(node: Constraint, situation: UncertainSituation) -> dict[Key, Qua
 
 
 def linear(expression: Expression, situation: UncertainSituation) -> Linear | None:
-    """Give an expression as a linear form of the uncertain quantities; None if it is none, or not a number."""
+    """An expression as a linear form of the uncertain quantities; None if it is none, or not a number."""
     match expression:
         case Constant(value=value):
             return _number(value)
@@ -158,5 +158,5 @@ def _certain_call(call: Call, situation: UncertainSituation) -> Linear | None:
 
 
 def links(constraint: Comparison) -> list[tuple[Expression, str, Expression]]:
-    """Give the comparisons that a chain is made of."""
+    """The comparisons that a chain is made of."""
     return list(zip(constraint.operands, constraint.operators, constraint.operands[1:], strict=False))

@@ -59,7 +59,7 @@ Observer = Callable[[Event, Verdict], None]
 
 
 def absence(probabilities: Sequence[float], formula: NegationFormula) -> Estimate:
-    """Give the probability that none of the events occurs that a negation would match with these probabilities.
+    """The probability that none of the events occurs that a negation would match with these probabilities.
 
     >>> round(absence([0.055, 0.141], "independent").probability, 3)
     0.812

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from interval_runs import checked, deployed, event, found, run, stream
 
@@ -14,7 +12,6 @@ from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.core.time import SECOND
 from cepheus.engine.assembly.registry import create
-from cepheus.engine.base.capabilities import interval_support_matrix
 from cepheus.engine.base.interface import Engine
 from cepheus.engine.goals.engine import GoalsEngine
 from cepheus.language.tesla import parse as parse_tesla
@@ -198,11 +195,6 @@ def test_what_the_kernel_lacks_is_refused_and_left_to_the_reference() -> None:
     with pytest.raises(UnsupportedError, match="aggregates inside OR and NOT"):
         GoalsEngine().deploy(rules.rules.interval_rules, Schema())
     assert create("auto", rules.rules.interval_rules, Schema({**rules.inputs}.values())).name == "interval-reference"
-
-
-def test_the_page_shows_what_the_table_says() -> None:
-    page = Path(__file__).parents[3] / "docs" / "goals-engine.md"
-    assert interval_support_matrix() in page.read_text(encoding="utf-8")
 
 
 def test_parts_of_alternatives_keep_their_types() -> None:

@@ -7,6 +7,7 @@ import pytest
 from cepheus.core.errors import RuleError
 from cepheus.core.schema import Attribute, EventType
 from cepheus.core.values import ValueType
+from cepheus.rules.aggregates import aggregate_names
 from cepheus.rules.check import MAX_DEPTH, check
 from cepheus.rules.expressions import (
     Aggregate,
@@ -20,7 +21,8 @@ from cepheus.rules.expressions import (
     Expression,
     Within,
 )
-from cepheus.rules.model import Aggregation, Assignment, Pattern, Policy, Rule, RuleSet, Selection
+from cepheus.rules.model import Aggregation, Assignment, Pattern, Rule, RuleSet, Selection
+from cepheus.rules.policies import Policy
 
 ONE = Constant(1, ValueType.INT)
 WINDOW = Within(1_000_000, "X")
@@ -53,7 +55,7 @@ def compared(function: str, value: Expression | None) -> Rule:
 def test_unknown_aggregates_and_aggregates_without_a_value() -> None:
     value = AttributeRef(None, "v")
     assert error(compared("Agv", value)) == ("unknown-aggregate", "there is no aggregate 'Agv'", "did you mean 'Avg'?")
-    assert error(compared("Mode", value))[2] == "there are Avg, Sum, Count, Min, Max, Stddev, First, Last"
+    assert error(compared("Mode", value))[2] == f"there are {', '.join(aggregate_names())}"
     assert error(compared("Avg", None)) == (
         "aggregate-value",
         "Avg needs a value of the events it runs over; only Count goes without",

@@ -48,7 +48,7 @@ def test_one_network_for_all_seeds(tmp_path: Path) -> None:
     read = read_plan(file)
     assert (read.links, read.sources, read.rules, read.sinks) == (other.links, other.sources, other.rules, other.sinks)
     file.write_text("[network]\nnumber = 'one'\n", encoding="utf-8")
-    with pytest.raises(OptionError, match="'number' is 'one'"):
+    with pytest.raises(OptionError, match="'number' must be an integer"):
         read_plan(file)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cepheus.core.errors import RuleError
 from cepheus.rules.belief.model import Node
 from cepheus.rules.belief.periods import contains
-from cepheus.rules.check.belief import belief as check_belief
+from cepheus.rules.check.belief import check_belief
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.model import Rule
 from cepheus.uncertainty.belief.belief import RuleBelief

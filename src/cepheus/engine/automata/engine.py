@@ -21,6 +21,7 @@ from cepheus.engine.automata.model import AutomatonModel, automaton_model
 from cepheus.engine.automata.snapshot import SavedInstances, fits, read_instances, saved_instances, write_instances
 from cepheus.engine.automata.state import In, InstanceLane, Instances, InstanceTable, Shortage
 from cepheus.engine.automata.tables import Tables, flatten_automata
+from cepheus.engine.base.capabilities import AUTOMATA
 from cepheus.engine.base.snapshot import restoring, wrong_content
 from cepheus.engine.base.ties import TieCounts
 from cepheus.engine.lowered.engine import Flattened, Kernel, LoweredEngine
@@ -29,7 +30,8 @@ from cepheus.kernel.memory import At, address
 from cepheus.kernel.process import replay
 from cepheus.kernel.program import Words
 from cepheus.kernel.state import Status
-from cepheus.rules.model import Rule
+from cepheus.plan.pattern.constructs import require_rules
+from cepheus.rules.model import Rule, RuleSet
 
 MAX_POOL_WORDS = 1 << 28
 """How many 64-bit words all instances together may take before an engine stops with a LimitError."""
@@ -136,6 +138,7 @@ class AutomataEngine(LoweredEngine):
         return int((lanes[:, InstanceLane.NEXT] - lanes[:, InstanceLane.FIRST]).sum())
 
     def _deploy(self, rules: Sequence[DeployedRule]) -> None:
+        require_rules(AUTOMATA, RuleSet.of(deployed.rule for deployed in rules))
         super()._deploy(rules)
         columns = {column.index: column for column in self._lowering.columns.values()}
         for deployed in rules:

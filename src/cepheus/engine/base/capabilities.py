@@ -1,65 +1,114 @@
-"""What each engine can run: one table that refusals and the documentation's support matrix go by."""
+"""What each engine and host runs: the table that refuses, that ``cepheus doctor --support`` prints and docs show.
+
+Engines that compile are named where their compilers are (``plan/pattern``, ``plan/interval``), as these refuse.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from enum import Enum
-from types import MappingProxyType
-from typing import TypeVar
 
-from cepheus.plan.interval.constructs import NOT_IN_GOALS, IntervalConstruct
-from cepheus.plan.pattern.constructs import NOT_COMPILED, Construct
+from cepheus.plan.interval.constructs import GOALS, IntervalConstruct
+from cepheus.plan.pattern.constructs import COMPILED, Construct
+from cepheus.plan.support import Arrival, Support, Thing, words_of
+from cepheus.rules.aggregates import AGGREGATES
+from cepheus.rules.interval.model import Operator
+from cepheus.rules.policies import Policy, Take
 
-C = TypeVar("C", bound=Enum)
+_EVERYTHING: frozenset[Enum] = frozenset(Construct)
 
-CAPABILITIES: Mapping[str, Mapping[Construct, str]] = MappingProxyType(
-    {
-        "columns": NOT_COMPILED,
-        "automata": NOT_COMPILED,
-        "matching": MappingProxyType({Construct.UNCERTAIN_FORMS: "choose the engine auto"}),
-        "reference": MappingProxyType({}),
-    }
+AUTOMATA = replace(
+    COMPILED, name="automata", runs_policy=lambda policy: policy in (Policy.EACH, Policy.LAST, Policy.FIRST)
 )
-"""For each engine, the constructs that it refuses when a rule is deployed, with the alternative. It runs all others."""
+"""States of sequences are kept, and dropped, for these policies."""
 
-
-INTERVAL_CAPABILITIES: Mapping[str, Mapping[IntervalConstruct, str]] = MappingProxyType(
-    {"goals": NOT_IN_GOALS, "interval-reference": MappingProxyType({})}
+REFERENCE = Support(
+    "reference", "the reference engine does", "split the rule", _EVERYTHING, lambda _: True, lambda _: True
 )
-"""The same for engines of interval rules."""
+"""The meaning of rules: it runs all of them."""
+
+MATCHING = Support(
+    "matching",
+    "the engine matching does",
+    "choose the engine auto or reference",
+    _EVERYTHING - {Construct.ERRORS, Construct.BELIEFS, Construct.UNCERTAIN_FORMS},
+    lambda policy: policy.takes in (Take.ALL, Take.LATEST, Take.EARLIEST),
+    lambda _: True,
+    arrival=Arrival.ANY_ORDER,
+)
+"""Events may come out of order (it is an ``OutOfOrderEngine``); they are certain."""
+
+NETWORK = replace(
+    MATCHING,
+    name="network",
+    subject="a network of processors does",
+    elsewhere="run it in one process or on Spark, and publish what it finds",
+    constructs=MATCHING.constructs - {Construct.INTERVAL_RULES, Construct.PROBABILITIES},
+)
+"""Processors run rules of TESLA over certain events, by the matchers of the engine matching."""
+
+SPARK = replace(REFERENCE, name="spark", subject="Spark does", arrival=Arrival.WITHIN_WATERMARK)
+"""Each task takes the fastest engine that runs its rules, the reference at last."""
+
+INTERVAL_REFERENCE = Support(
+    "interval-reference",
+    "the engine interval-reference does",
+    "split the rule",
+    frozenset({*Operator, *IntervalConstruct}),
+    lambda _: False,
+    lambda _: True,
+)
+"""The meaning of interval rules: it runs all of them."""
+
+CAPABILITIES: tuple[Support, ...] = (COMPILED, AUTOMATA, MATCHING, REFERENCE, NETWORK, SPARK)
+"""The engines and hosts of rules of TESLA."""
+
+INTERVAL_CAPABILITIES: tuple[Support, ...] = (GOALS, INTERVAL_REFERENCE)
+"""The engines of interval rules."""
 
 
-def supports(engine: str, construct: Construct) -> bool:
-    """Tell whether an engine, given by name, runs a construct.
+def things() -> tuple[Thing, ...]:
+    """All that engines and hosts of rules of TESLA may differ in."""
+    return (*Policy, *AGGREGATES.values(), *Construct)
 
-    >>> supports("columns", Construct.EXTREMES_OF_TEXTS), supports("reference", Construct.EXTREMES_OF_TEXTS)
-    (False, True)
-    """
-    return construct not in CAPABILITIES[engine]
+
+def interval_things() -> tuple[Thing, ...]:
+    """All that engines of interval rules may differ in."""
+    return (*Operator, *AGGREGATES.values(), *IntervalConstruct)
 
 
 def support_matrix() -> str:
-    """Give the table of constructs and engines, in Markdown.
+    """The table of constructs, engines and hosts, in Markdown.
 
     >>> print(support_matrix().splitlines()[0])
-    | construct | columns | automata | reference |
+    | construct | columns | automata | matching | reference | network | spark |
     """
-    return _matrix(Construct, CAPABILITIES)
+    arrival = " | ".join(support.arrival.value for support in CAPABILITIES)
+    return f"{_matrix(things(), CAPABILITIES)}| events may come | {arrival} |\n"
 
 
 def interval_support_matrix() -> str:
-    """Give the same table for interval rules.
+    """The same table for interval rules.
 
     >>> print(interval_support_matrix().splitlines()[0])
     | construct | goals | interval-reference |
     """
-    return _matrix(IntervalConstruct, INTERVAL_CAPABILITIES)
+    return _matrix(interval_things(), INTERVAL_CAPABILITIES)
 
 
-def _matrix(constructs: type[C], capabilities: Mapping[str, Mapping[C, str]]) -> str:
-    lines = [f"| construct | {' | '.join(capabilities)} |", f"|---|{'---|' * len(capabilities)}"]
-    for construct in constructs:
-        cells = [refused.get(construct) for refused in capabilities.values()]
-        row = " | ".join("yes" if alternative is None else f"no: {alternative}" for alternative in cells)
-        lines.append(f"| {construct.value} | {row} |")
-    return "\n".join(lines) + "\n"
+def rows(things: Iterable[Thing], table: Sequence[Support]) -> list[tuple[str, ...]]:
+    """The cells of a support matrix: what it is, and for each engine or host ``yes`` or ``no`` and the alternative."""
+    return [(words_of(thing), *(_cell(thing, support) for support in table)) for thing in things]
+
+
+def _cell(thing: Thing, support: Support) -> str:
+    if support.runs(thing):
+        return "yes"
+    alternative = None if not isinstance(thing, Enum) else support.instead.get(thing)
+    return f"no: {support.elsewhere if alternative is None else alternative}"
+
+
+def _matrix(things: Iterable[Thing], table: Sequence[Support]) -> str:
+    lines = [f"| construct | {' | '.join(support.name for support in table)} |", f"|---|{'---|' * len(table)}"]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows(things, table))]) + "\n"

@@ -67,3 +67,17 @@ class Engine(Protocol):
 
     def restore(self, data: bytes) -> None:
         """Take over a snapshot made by an engine of the same name, instead of all present rules and state."""
+
+
+class OutOfOrderEngine(Engine, Protocol):
+    """An engine that also takes events in any order of arrival (``Arrival.ANY_ORDER`` among its capabilities).
+
+    What it gives for a set of inserted events does not depend on the order of insertion, if they have ids and
+    simultaneous ones have sequences.
+    """
+
+    def insert(self, events: Sequence[Event]) -> None:
+        """Take events, none before the time that ``advance`` promised last; EventError if there is one.
+
+        ``advance(time)`` evaluates those before ``time`` in total order and gives what they complete.
+        """

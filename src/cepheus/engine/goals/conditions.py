@@ -20,6 +20,7 @@ from cepheus.engine.goals.machine import (
 )
 from cepheus.engine.goals.matches import copy_words, loaded_match, node_at, parts_of, tag_of, value_of
 from cepheus.engine.goals.store import NOWHERE, has_keys, is_sought, newer_row, oldest_row, row_at
+from cepheus.kernel.aggregates import is_zero_of_nothing, over_numbers
 from cepheus.kernel.calls import call_6
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.lanes import before
@@ -29,7 +30,7 @@ from cepheus.kernel.sums import add_float, add_integer, clear, read_float, read_
 from cepheus.plan.interval.layout import ROW_HEADER, At, Match, Row, Tag
 from cepheus.plan.interval.program import ConditionField, ConditionKind, NodeField
 
-_CONDITION_BYTES = 8 * len(ConditionField)
+_CONDITION_BYTES = ConditionField.row_bytes()
 _MATCH_BYTES = 8 * ROW_HEADER
 NO_ROOM = -1
 _PARTIALS = 64
@@ -178,16 +179,6 @@ def _collect(context: int, condition: int, first: int, tag_words: int, count: in
 
 
 @compiled
-def _deviation(values: Floats, mean: float) -> float:
-    """Give the standard deviation of a sample."""
-    count = len(values)
-    for k in range(count):
-        values[k] = (values[k] - mean) * (values[k] - mean)
-    squares = sum_floats(values, count, np.empty(_PARTIALS, np.float64))
-    return math.sqrt(squares / (count - 1)) if math.isfinite(squares) else math.nan
-
-
-@compiled
 def _exceeds(context: int, function: int, tag: int, value: int, best_tag: int, best: int) -> bool:
     """Tell whether a member is less than the least so far, or greater than the greatest."""
     if is_number(tag) and is_number(best_tag):
@@ -213,7 +204,7 @@ def _aggregate(context: int, condition: int) -> int:
             value = peek(stack, 0)
             if tag != 0:
                 count += 1
-                if function >= FunctionCode.MIN and function != FunctionCode.STDDEV:
+                if FunctionCode.MIN <= function <= FunctionCode.LAST:
                     start, end = peek(match, Match.START), peek(match, Match.END)
                     mixed = mixed or tag in (_BOOL, _LIST) or (count > 1 and is_number(tag) != is_number(best_tag))
                     if function == FunctionCode.FIRST:
@@ -239,23 +230,25 @@ def _aggregate(context: int, condition: int) -> int:
         return _INT
     if mixed and function != FunctionCode.FIRST and function != FunctionCode.LAST:
         return 0
-    if function >= FunctionCode.MIN and function != FunctionCode.STDDEV:
+    if FunctionCode.MIN <= function <= FunctionCode.LAST:
         poke(stack, 0, best)
         return best_tag
     if whole and function == FunctionCode.SUM:
         total, fits = read_integer(limbs)
         poke(stack, 0, total)
         return _INT if fits else 0
-    if count == 0 or (count < 2 and function == FunctionCode.STDDEV):
-        return 0
+    if count == 0:
+        poke_float(stack, 0, 0.0)
+        return _FLOAT if is_zero_of_nothing(function) else 0
     result = read_float(limbs)
     if not exact:
         values = _collect(context, condition, first, tag_words, count, True)
         result = sum_floats(values, len(values), np.empty(_PARTIALS, np.float64))
     if function == FunctionCode.AVG:
         result /= count
-    elif function == FunctionCode.STDDEV:
-        result = _deviation(_collect(context, condition, first, tag_words, count, False), result / count)
+    elif function >= FunctionCode.OVER_NUMBERS:
+        values = _collect(context, condition, first, tag_words, count, False)
+        result = over_numbers(function, values, result)
     poke_float(stack, 0, result)
     return _FLOAT if math.isfinite(result) else 0
 

@@ -38,6 +38,7 @@ from cepheus.plan.interval.groups import Group, TableRegistry, Waiting, feed_one
 from cepheus.plan.interval.layout import (
     ROW_HEADER,
     At,
+    Match,
     Status,
     TableState,
 )
@@ -204,7 +205,7 @@ class GoalsEngine:
         done = 0
         while done < len(rows):
             rest = np.ascontiguousarray(rows[done:])
-            done += put(address(rest), len(rest))
+            done += put(address(rest, Match, mixed=True), len(rest))
             if done < len(rows):
                 self._memory.grow(Status.POOL_FULL)
                 self._memory.grow(Status.BUCKETS_FULL)

@@ -110,17 +110,13 @@ class Intake:
     ) -> None:
         addresses = np.array([address(column) for column in columns] or [0], np.int64)
         self._keep = [codes, kinds, times, starts, ids, addresses, slots, tags, *columns]
-        words = self._memory.words
-        words[At.CODES] = address(codes)
-        words[At.KINDS] = address(kinds)
-        words[At.TIMES] = address(times)
-        words[At.STARTS] = address(starts)
-        words[At.IDS] = address(ids)
-        words[At.COLUMNS] = address(addresses)
-        words[At.SLOTS] = address(slots)
-        words[At.SLOT_TAGS] = address(tags)
-        words[At.INPUT_NEXT] = 0
-        words[At.INPUT_SIZE] = len(times)
+        memory = self._memory
+        memory[At.CODES] = address(codes)
+        memory.point_all(
+            kinds=kinds, times=times, starts=starts, ids=ids, columns=addresses, slots=slots, slot_tags=tags
+        )
+        memory[At.INPUT_NEXT] = 0
+        memory[At.INPUT_SIZE] = len(times)
 
 
 class SingleIntake:
@@ -145,10 +141,21 @@ class SingleIntake:
         self._columns = address(self._values) + 8 * np.arange(widest + 1, dtype=np.int64)
         self._numbers = np.zeros(4, np.int64)  # kind, time, start, id
         self._code = np.zeros(1, np.int32)
+        numbers = address(self._numbers)
+        self._addresses = {
+            At.CODES: address(self._code),
+            At.KINDS: numbers,
+            At.TIMES: numbers + 8,
+            At.STARTS: numbers + 16,
+            At.IDS: numbers + 24,
+            At.COLUMNS: address(self._columns),
+            At.SLOTS: address(self._slots),
+            At.SLOT_TAGS: address(self._tags),
+        }
 
     def load(self, event: Event, position: int) -> None:
         """Point the kernel at an event."""
-        words, numbers = self._memory.words, self._numbers
+        memory, numbers = self._memory, self._numbers
         layout = self._layouts.get(event.type)
         numbers[0] = -1
         if layout is not None:
@@ -164,14 +171,10 @@ class SingleIntake:
         numbers[1] = event.time
         numbers[2] = event.time if event.start is None else event.start
         numbers[3] = position if event.id is None else id_word(event.id, self._texts.table)
-        base = address(numbers)
-        words[At.CODES] = address(self._code)
-        words[At.KINDS], words[At.TIMES], words[At.STARTS], words[At.IDS] = base, base + 8, base + 16, base + 24
-        words[At.COLUMNS] = address(self._columns)
-        words[At.SLOTS] = address(self._slots)
-        words[At.SLOT_TAGS] = address(self._tags)
-        words[At.INPUT_NEXT] = 0
-        words[At.INPUT_SIZE] = 1
+        for at, place in self._addresses.items():
+            memory[at] = place
+        memory[At.INPUT_NEXT] = 0
+        memory[At.INPUT_SIZE] = 1
 
 
 def _columns_of(batch: EventBatch, attribute: str) -> list[tuple[ValueType, pa.Array]]:

@@ -31,9 +31,9 @@ from cepheus.plan.interval.layout import (
 )
 from cepheus.plan.interval.program import LateField, NodeField, PlanField, RuleField, TypeField
 
-_PLAN_BYTES = 8 * len(PlanField)
-_RULE_BYTES = 8 * len(RuleField)
-_LATE_BYTES = 8 * len(LateField)
+_PLAN_BYTES = PlanField.row_bytes()
+_RULE_BYTES = RuleField.row_bytes()
+_LATE_BYTES = LateField.row_bytes()
 
 
 @inlined

@@ -14,7 +14,7 @@ from cepheus.plan.interval.layout import FLOAT_WORD, RECORD_HEADER, At, Known, R
 from cepheus.plan.interval.program import TypeField
 
 _DIGEST_MASK = np.uint64(2**62 - 1)
-_TYPE_BYTES = 8 * len(TypeField)
+_TYPE_BYTES = TypeField.row_bytes()
 _INT, _FLOAT, _STRING, _LIST = int(Tag.INT), int(Tag.FLOAT), int(Tag.STRING), int(Tag.LIST)
 _TWO_TO_63 = 9223372036854775808.0
 

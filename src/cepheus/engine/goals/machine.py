@@ -30,10 +30,10 @@ from cepheus.kernel.memory import (
     signed,
     subtract_overflows,
 )
-from cepheus.plan.interval.layout import ANSWER_WORDS, AnswerField, At, Need, Tag
+from cepheus.plan.interval.layout import AnswerField, At, Need, Tag
 
 _BOOL, _INT, _FLOAT, _STRING, _LIST = (int(tag) for tag in (Tag.BOOL, Tag.INT, Tag.FLOAT, Tag.STRING, Tag.LIST))
-_ANSWER_BYTES = 8 * ANSWER_WORDS
+_ANSWER_BYTES = AnswerField.row_bytes()
 _FUNCTION_BYTES = FunctionField.row_bytes()
 _TWO_TO_63 = 9223372036854775808.0
 

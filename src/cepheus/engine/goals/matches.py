@@ -10,7 +10,7 @@ from cepheus.kernel.memory import fixed, peek, poke, signed, table
 from cepheus.plan.interval.layout import MATCH_HEADER, At, Match
 from cepheus.plan.interval.program import NodeField, OperatorCode
 
-_NODE_BYTES = 8 * len(NodeField)
+_NODE_BYTES = NodeField.row_bytes()
 
 
 @inlined

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cepheus.core.time import MIN_TIME
 from cepheus.engine.goals.absence import absence_step_behind
 from cepheus.engine.goals.commit import commit_behind
 from cepheus.engine.goals.conditions import solve_behind
@@ -15,6 +14,7 @@ from cepheus.engine.goals.machine import compute_behind, place_answer
 from cepheus.engine.goals.pairs import unrestricted_step_behind
 from cepheus.engine.goals.restricting import restricting_step_behind
 from cepheus.engine.goals.store import NOWHERE, rebuild_buckets
+from cepheus.kernel.addresses import Addresses
 from cepheus.kernel.compiled import entry_point
 from cepheus.kernel.functions import FUNCTION_ADDRESSES
 from cepheus.kernel.instructions import MAX_STACK
@@ -23,8 +23,6 @@ from cepheus.kernel.program import Words
 from cepheus.kernel.sums import LIMBS
 from cepheus.plan.interval.flatten import FlatProgram
 from cepheus.plan.interval.layout import (
-    ANSWER_WORDS,
-    CONTEXT_SIZE,
     AnswerField,
     At,
     Known,
@@ -47,25 +45,18 @@ def _empty(size: int) -> Words:
     return np.zeros(size, np.int64)
 
 
-class Memory:
-    """Holds every array that the context points at, and makes them larger.
-
-    Arrays named in ``_SIZES`` have their length in the context, too.
-    """
+class Memory(Addresses[At]):
+    """Holds every array that the context points at, and makes them larger."""
 
     def __init__(self) -> None:
-        self.words = _empty(CONTEXT_SIZE)
-        self.address = address(self.words)
+        super().__init__(At)
         self._held: Held = {}
-        self.words[At.NOW] = MIN_TIME
-        self.words[At.WORK_TOP] = NOWHERE
-        self.words[At.STAMP] = 1
         self.table_count = 0
         self._answers = 0
         for at, function in _SEAMS.items():
-            self.words[at] = entry_point(function).address
+            self[at] = entry_point(function).address
         self.use(At.FUNCTIONS, FUNCTION_ADDRESSES.rows)
-        self.use(At.TABLE_STATE, _empty(len(TableState)))
+        self.use(At.TABLE_STATE, TableState.zeros(1))
         self.use(At.POOL, _empty(1 << 12))
         self._make_buckets(1 << 8)
         self.use(At.ARENA, _empty(1 << 12))
@@ -73,52 +64,31 @@ class Memory:
         self.use(At.SEEN, _empty(1 << 8))
         self.use(At.OUTPUT, _empty(1 << 16))
         self.use(At.INSTANT, _empty(1 << 10))
-        self.use(At.KNOWN, _empty(len(Known) << 8))
+        self.use(At.KNOWN, Known.zeros(1 << 8))
         self.use(At.WORK, _empty(1 << 10))
-        self.use(At.ANSWERS, _empty(ANSWER_WORDS * _ANSWERS))
-        self.use(At.REQUESTS, _empty(ANSWER_WORDS * _REQUESTS))
+        self.use(At.ANSWERS, AnswerField.zeros(_ANSWERS))
+        self.use(At.REQUESTS, AnswerField.zeros(_REQUESTS))
         self.use(At.RANKS, _empty(0))
         self.use(At.SUM, _empty(LIMBS))
         self.use(At.STACK, _empty(MAX_STACK))
         self.use(At.STACK_TAGS, _empty(MAX_STACK))
 
-    def __getitem__(self, at: At) -> int:
-        return int(self.words[at])
-
-    def __setitem__(self, at: At, value: int) -> None:
-        self.words[at] = value
-
     def held(self, at: At) -> Words:
-        """Give an array."""
+        """The array whose address is at a place."""
         return self._held[at]
 
     def use(self, at: At, array: Words) -> None:
         """Point at an array, in the place of the one before."""
         self._held[at] = array
-        self.words[at] = address(array)
-        if at in _SIZES:
-            place, entry = _SIZES[at]
-            self.words[place] = array.size // entry
+        self.point(at, array)
 
     def use_program(self, program: FlatProgram) -> None:
         """Point at a program and give it the working space that it needs."""
-        for at, array in (
-            (At.TYPES, program.types),
-            (At.PLANS, program.plans),
-            (At.STEPS, program.steps),
-            (At.NODES, program.nodes),
-            (At.LINKS, program.links),
-            (At.ARGUMENTS, program.arguments),
-            (At.CONDITIONS, program.conditions),
-            (At.CODE, program.code),
-            (At.RULES, program.rules),
-            (At.LATE, program.late),
-            (At.TABLES, program.tables),
-        ):
-            self.use(at, array)
-        self.words[At.STRATA] = program.strata
-        self.words[At.TYPE_COUNT] = len(program.types) // program.strata
-        self.use(At.STEP_STATE, _empty((len(program.steps) + 1) * len(StepState)))
+        for name, array in program.arrays().items():
+            self.use(At[name.upper()], array)
+        self[At.STRATA] = program.strata
+        self[At.TYPE_COUNT] = len(program.types) // program.strata
+        self.use(At.STEP_STATE, StepState.zeros(len(program.steps) + 1))
         self.use(At.VALUES, _empty(program.deepest + 1))
         self.use(At.VALUE_TAGS, _empty(program.deepest + 1))
         self.use(At.CURSORS, _empty(program.most_conditions + 1))
@@ -145,17 +115,17 @@ class Memory:
         """Make the table of known events anew, after records have moved or become many."""
         self[At.STAMP] += 1
         if size:
-            self.use(At.KNOWN, _empty(len(Known) * size))
+            self.use(At.KNOWN, Known.zeros(size))
         if self[At.INSTANT_USED]:
             know_again(self.address)
 
     def _add_tables(self, count: int) -> None:
-        states = self.held(At.TABLE_STATE).reshape(-1, len(TableState))
+        states = self.held(At.TABLE_STATE)
         if count > len(states) or self.table_count == 0:
-            more = np.zeros((count, len(TableState)), np.int64)
+            more = TableState.zeros(count)
             more[:, (TableState.FIRST, TableState.LAST, TableState.FREE)] = NOWHERE
             more[: self.table_count] = states[: self.table_count]
-            self.use(At.TABLE_STATE, more.reshape(-1))
+            self.use(At.TABLE_STATE, more)
         self.table_count = count
 
     def _make_buckets(self, size: int) -> None:
@@ -164,7 +134,7 @@ class Memory:
 
     def state(self, table: int) -> Words:
         """Give the state of a table."""
-        state: Words = self.held(At.TABLE_STATE).reshape(-1, len(TableState))[table]
+        state: Words = self.held(At.TABLE_STATE)[table]
         return state
 
     def rows(self, table: int) -> list[int]:
@@ -219,7 +189,7 @@ class Memory:
         """Give what the kernel asks for, one request a row, and take it as read."""
         count = self[At.REQUEST_COUNT]
         self[At.REQUEST_COUNT] = 0
-        return self.held(At.REQUESTS).reshape(-1, ANSWER_WORDS)[:count].copy()
+        return self.held(At.REQUESTS)[:count].copy()
 
     def forget_answers(self) -> None:
         """Forget all answers."""
@@ -228,17 +198,19 @@ class Memory:
 
     def answer(self, answers: Words) -> None:
         """Add answers; when there are too many, all earlier ones are forgotten."""
-        table = self.held(At.ANSWERS).reshape(-1, ANSWER_WORDS)
+        table = self.held(At.ANSWERS)
         if 2 * (self._answers + len(answers)) > len(table):
             few = len(table) < _MOST_ANSWERS
             kept = table[table[:, AnswerField.FUNCTION] != 0] if few else table[:0]
             least = 1 << (4 * len(answers) - 1).bit_length()  # the kernel masks places
-            self.use(At.ANSWERS, _empty(max(2 * len(table) if few else len(table), least) * ANSWER_WORDS))
+            self.use(At.ANSWERS, AnswerField.zeros(max(2 * len(table) if few else len(table), least)))
             self._answers = 0
             answers = np.concatenate([kept, answers])
         self._answers += len(answers)
-        for row in answers:
-            place_answer(self.address, address(np.ascontiguousarray(row)))
+        answers = np.ascontiguousarray(answers)
+        begin = address(answers, AnswerField)
+        for number in range(len(answers)):
+            place_answer(self.address, begin + AnswerField.row_bytes() * number)
 
 
 _SEAMS: dict[At, Callable[..., int]] = {
@@ -250,21 +222,6 @@ _SEAMS: dict[At, Callable[..., int]] = {
     At.COMMIT: commit_behind,
 }
 """Functions that the kernel calls by their address."""
-
-_SIZES: dict[At, tuple[At, int]] = {
-    At.POOL: (At.POOL_SIZE, 1),
-    At.NEWEST: (At.BUCKETS_SIZE, 1),
-    At.ARENA: (At.ARENA_SIZE, 1),
-    At.CONSUMED: (At.CONSUMED_SIZE, 1),
-    At.SEEN: (At.SEEN_SIZE, 1),
-    At.OUTPUT: (At.OUTPUT_SIZE, 1),
-    At.INSTANT: (At.INSTANT_SIZE, 1),
-    At.KNOWN: (At.KNOWN_SIZE, len(Known)),
-    At.WORK: (At.WORK_SIZE, 1),
-    At.ANSWERS: (At.ANSWERS_SIZE, ANSWER_WORDS),
-    At.REQUESTS: (At.REQUESTS_SIZE, ANSWER_WORDS),
-    At.RANKS: (At.RANKS_SIZE, 1),
-}
 
 _GROWN: dict[Status, At] = {
     Status.ARENA_FULL: At.ARENA,

@@ -27,6 +27,7 @@ from cepheus.plan.interval.layout import (
     TAG_BITS,
     TAGS_PER_WORD,
     Match,
+    OutputRecord,
     Record,
     Tag,
 )
@@ -75,7 +76,9 @@ class _Found:
         strides = np.array([form.stride for form in forms], np.int64)
         room = len(words) // int(strides.min()) + 1
         places, rules = np.empty(room, np.int64), np.empty(room, np.int64)
-        count = split(address(words), address(strides), len(words), address(places), address(rules))
+        count = split(
+            address(words, OutputRecord, mixed=True), address(strides), len(words), address(places), address(rules)
+        )
         self.places, self.rules = places[:count].copy(), rules[:count].copy()
 
     def field(self, at: Record) -> Words:

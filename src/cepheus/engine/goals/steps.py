@@ -23,9 +23,9 @@ from cepheus.kernel.memory import fixed, peek, poke, table
 from cepheus.plan.interval.layout import ARENA_FULL, DONE, MATCH_HEADER, RECORD_HEADER, At, Match, Record, StepState
 from cepheus.plan.interval.program import ArgumentField, ArgumentKind, NodeField, StepField
 
-_ARGUMENT_BYTES = 8 * len(ArgumentField)
-_STEP_BYTES = 8 * len(StepField)
-_STEP_STATE_BYTES = 8 * len(StepState)
+_ARGUMENT_BYTES = ArgumentField.row_bytes()
+_STEP_BYTES = StepField.row_bytes()
+_STEP_STATE_BYTES = StepState.row_bytes()
 NO_PART = -(2**63)
 
 

@@ -13,8 +13,8 @@ from cepheus.kernel.memory import fixed, peek, poke
 from cepheus.plan.interval.layout import ROW_HEADER, At, Match, Row, TableState
 from cepheus.plan.interval.program import IndexCode, TableField
 
-_TABLE_BYTES = 8 * len(TableField)
-_STATE_BYTES = 8 * len(TableState)
+_TABLE_BYTES = TableField.row_bytes()
+_STATE_BYTES = TableState.row_bytes()
 NOWHERE = -1
 
 

@@ -72,12 +72,14 @@ class LoweredEngine:
     An engine is this class with a ``name`` and a ``kernel``. One whose kernel needs more than the program and the
     stored events overrides what concerns that, and nothing else:
 
-    - ``_new_lowering`` and ``_begin_own``: with which it starts, without rules and events.
+    - ``_new_lowering`` and ``_begin_own``: what it starts with, without rules and events.
+    - ``_deploy`` and ``withdraw``: what it makes of a rule besides lowering it.
     - ``_flatten`` and ``_fit_own``: tables and working space of its own, when rules have changed.
-    - ``_run_kernel`` and ``_provide``: room of its own, when the kernel runs out of it.
-    - ``_single_input``: what of an event is read that comes alone.
+    - ``prepare`` and ``_single_input``: what it reads of events besides time, id and attributes.
+    - ``_finish``, ``_run_kernel`` and ``_provide``: room of its own, when a run begins or the kernel is short of it.
+    - ``_tidy`` and ``advance``: what else it can forget.
     - ``_born``: which rows of a snapshot may go back into which column.
-    - ``deploy``, ``withdraw``, ``advance``, ``snapshot``, ``restore`` and ``_widen``: whatever else it remembers.
+    - ``snapshot``, ``restore``, ``take_over`` and ``_widen``: what else it remembers.
     """
 
     name: ClassVar[str]

@@ -12,11 +12,12 @@ from dataclasses import replace
 from typing import ClassVar
 
 from cepheus.core.batch import EventBatch
-from cepheus.core.errors import EventError, OptionError, UnsupportedError
+from cepheus.core.errors import EventError, OptionError
 from cepheus.core.event import Event
 from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.core.schema import Schema
 from cepheus.core.time import MIN_TIME, format_time
+from cepheus.engine.base.capabilities import MATCHING
 from cepheus.engine.base.declared_types import batch_of_made
 from cepheus.engine.base.factors import no_such_rule, require_factor
 from cepheus.engine.base.families import tesla_rules
@@ -27,10 +28,11 @@ from cepheus.engine.matching.matcher import Matcher
 from cepheus.engine.matching.snapshot import Saved, SavedRule, read, write
 from cepheus.engine.matching.store import Record, Store, Waiting
 from cepheus.plan.partial import input_types
-from cepheus.rules.model import AnyRule, Rule
+from cepheus.plan.pattern.constructs import Construct, require_rules
+from cepheus.rules.model import AnyRule, Rule, RuleSet
 from cepheus.rules.reach import reach
 
-_HINT = "choose the engine auto or reference"
+_HINT = MATCHING.elsewhere
 
 
 class MatchingEngine:
@@ -75,6 +77,7 @@ class MatchingEngine:
     def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
         """Add rules; they see the events fed from now on, and those inserted that have not been evaluated."""
         fresh = tesla_rules(rules, self.name)
+        require_rules(MATCHING, RuleSet.of(fresh))
         for rule in fresh:
             if str(rule.name) in self._rules:
                 raise OptionError.of(
@@ -122,12 +125,7 @@ class MatchingEngine:
         if at_work is None:
             raise no_such_rule(rule, self._rules)
         if require_factor(factor) != 1.0:
-            raise UnsupportedError.of(
-                "unsupported",
-                f"the engine {self.name} does not weigh what a rule makes by a Bayesian network",
-                span=at_work.matcher.rule.span,
-                hint=_HINT,
-            )
+            raise MATCHING.refusal(Construct.BELIEFS, at_work.matcher.rule.span)
 
     def feed(self, batch: EventBatch) -> EventBatch:
         """Process events in total order."""
@@ -238,9 +236,4 @@ def _refuse_declared_errors(rule: Rule, schema: Schema) -> None:
         declared = schema.get(kind)
         for attribute in () if declared is None else declared.attributes:
             if attribute.error is not None:
-                raise UnsupportedError.of(
-                    "unsupported",
-                    f"the engine matching does not know errors of measurement, which {kind}.{attribute.name} has",
-                    span=rule.span,
-                    hint=_HINT,
-                )
+                raise MATCHING.refusal(Construct.ERRORS, rule.span)

@@ -21,11 +21,12 @@ from cepheus.plan.pattern.columns import list_refused
 from cepheus.rules.aggregates import aggregate
 from cepheus.rules.evaluate import Test, evaluator, tester
 from cepheus.rules.expressions import AttributeRef, Between, Comparison, Constraint, Scope, Within
-from cepheus.rules.model import Pattern, Policy, Rule
+from cepheus.rules.model import Pattern, Rule
+from cepheus.rules.policies import Take
 from cepheus.rules.resolve import Absent, Choose, Compute, Require, ResolvedRule, resolve
 
 Looked = list[Record]
-_LAST, _EACH = Policy.LAST, Policy.EACH  # to look a member up in its class takes a while
+_ALL, _LATEST = Take.ALL, Take.LATEST  # to look a member up in its class takes a while
 
 _LARGEST_EXACT = 1 << 53
 
@@ -267,12 +268,12 @@ class Matcher:
         if column is None:
             return ()
         start, end = self._window(choose, match)
-        times, policy = column.times, choose.policy
+        times, takes = column.times, choose.policy.takes
         high = bisect_left(times, end)
-        if policy is _LAST:
+        if takes is _LATEST:
             return (column.records[high - 1],) if high and times[high - 1] >= start else ()
         low = bisect_left(times, start, 0, high)
-        return column.records[low : high if policy is _EACH else min(low + 1, high)]
+        return column.records[low : high if takes is _ALL else min(low + 1, high)]
 
     def _window(self, choose: Choose, match: Match) -> tuple[int, int]:
         """The times from which and before which a choice is made."""
@@ -281,8 +282,8 @@ class Matcher:
         return start if self.since is None or start >= self.since else self.since, end
 
     def _try(self, step: _Step, choose: Choose, match: Match, store: Store) -> Sequence[Record]:
-        latest_first = choose.policy is Policy.LAST
-        wanted = -1 if choose.policy is Policy.EACH else 1 if choose.count is None else choose.count
+        latest_first = choose.policy.takes is _LATEST
+        wanted = choose.policy.most(choose.count)
         chosen: list[Record] = []
         situation = Match(dict(match.events), match.values)
         for record in self._candidates(step, choose.type, choose.window, match, store, latest_first=latest_first):
@@ -358,7 +359,7 @@ def _each_of(step: _Step | None) -> Choose | None:
     """The choice that a step makes, if it takes all events of a window."""
     if step is None or not step.plain or not isinstance(step.step, Choose):
         return None
-    return step.step if step.step.policy is Policy.EACH else None
+    return step.step if step.step.policy.takes_all else None
 
 
 def _prepare(step: Choose | Compute | Require | Absent) -> _Step:

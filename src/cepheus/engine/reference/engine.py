@@ -31,10 +31,12 @@ from cepheus.engine.reference.situation import Deployed as _Deployed
 from cepheus.engine.reference.situation import Match as _Match
 from cepheus.engine.reference.situation import Stored as _Stored
 from cepheus.engine.reference.snapshot import read, stored_to_json
+from cepheus.rules.aggregates import Form, aggregate_named
 from cepheus.rules.check.findings import text_of
 from cepheus.rules.expressions import Between, Constraint, Scope, Within
 from cepheus.rules.json_form import to_json
-from cepheus.rules.model import AnyRule, Policy, RuleSet
+from cepheus.rules.model import AnyRule, RuleSet
+from cepheus.rules.policies import Take
 from cepheus.rules.resolve import Absent, Choose, Compute, Require, scope_events
 from cepheus.uncertainty.aggregates import Computed, Member, compute_aggregate
 from cepheus.uncertainty.estimate import CERTAIN, Estimate, Method
@@ -237,19 +239,25 @@ class ReferenceEngine:
             situation.events[step.name] = candidate
             own = candidate.occurrence * deployed.probability(step.constraints, situation, self._calculus)
             # The candidate's own probability exceeds the least one of the rule, which nothing can where that is 1.
-            return own > deployed.resolved.min_probability or own == 1.0 or (step.policy is Policy.EACH and own > 0.0)
+            return own > deployed.resolved.min_probability or own == 1.0 or (step.policy.takes_all and own > 0.0)
 
         self._pass_over(deployed, step.type, step.window, match, fits)
         candidates = self._candidates(deployed, step.type, step.window, match)
-        if step.policy is Policy.LAST:
-            chosen = list(islice(filter(fits, candidates), wanted))
-            if len(chosen) == wanted:
-                self._note_choice(chosen[-1], candidates, fits)
-            return chosen[::-1]  # from the earliest to the latest
-        chosen = [*filter(fits, candidates)][::-1]
-        if step.policy is Policy.FIRST and len(chosen) > wanted:
-            self._note_choice(chosen[wanted - 1], chosen[wanted:])
-        return chosen[:wanted] if step.policy is Policy.FIRST else chosen
+        match step.policy.takes:
+            case Take.ALL:
+                return [*filter(fits, candidates)][::-1]  # from the earliest to the latest
+            case Take.LATEST:
+                chosen = list(islice(filter(fits, candidates), wanted))
+                if len(chosen) == wanted:
+                    self._note_choice(chosen[-1], candidates, fits)
+                return chosen[::-1]
+            case Take.EARLIEST:
+                chosen = [*filter(fits, candidates)][::-1]
+                if len(chosen) > wanted:
+                    self._note_choice(chosen[wanted - 1], chosen[wanted:])
+                return chosen[:wanted]
+            case _:
+                assert_never(step.policy.takes)
 
     # Every combination of choices gives one composite event.
 
@@ -307,8 +315,9 @@ class ReferenceEngine:
                     law = None if step.value is None else law_of_value(step.value, situation, self._calculus)
                     members.append(Member(probability, value, law))
                     sources.append(situation.under_test)
-        if step.function in ("First", "Last") and sources:
-            taken, *others = sources if step.function == "Last" else sources[::-1]
+        form = aggregate_named(step.function).form
+        if form.is_end and sources:
+            taken, *others = sources if form is Form.LAST else sources[::-1]
             self._note_choice(taken, others)
         members.reverse()
         return compute_aggregate(step.function, members, self._calculus)

@@ -21,8 +21,9 @@ from cepheus.engine.uncertain.members import WEIGHED
 from cepheus.engine.uncertain.state import Of, UncertainAddresses
 from cepheus.engine.uncertain.tables import ListedField, ListField, SpreadField, spread_rows
 from cepheus.kernel.context import State
-from cepheus.kernel.program import FunctionCode, Words
+from cepheus.kernel.program import Words
 from cepheus.kernel.state import TypeState
+from cepheus.plan.aggregates import aggregate_of
 from cepheus.plan.pattern.code import float_bits
 from cepheus.plan.pattern.layouts import ERROR_MARKS
 from cepheus.plan.pattern.lower import Lowering
@@ -206,7 +207,7 @@ class Lists:
         return ErrorColumn.of(made)
 
     def _computed(self, words: Words, listed: ListedErrors) -> tuple[int | float, Distribution]:
-        function = FunctionCode(words[ListField.FUNCTION]).name.capitalize()
+        function = aggregate_of(int(words[ListField.FUNCTION])).name
         records = words[ListField.row_words() :].reshape(-1, ListedField.row_words())
         numbers = records.view(np.float64)
         members, known = [], listed.listed

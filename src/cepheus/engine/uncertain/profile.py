@@ -18,6 +18,7 @@ from cepheus.kernel.program import StepKind
 from cepheus.plan.pattern.bands import LoweredTerm
 from cepheus.plan.pattern.constructs import Construct, unsupported
 from cepheus.plan.pattern.lowered import LoweredRule
+from cepheus.rules.aggregates import Form, aggregate_named
 from cepheus.rules.expressions import AttributeRef, Parameter
 from cepheus.rules.resolve import Compute, ResolvedRule
 from cepheus.rules.walk import walk
@@ -195,7 +196,7 @@ def _weighed(rule: ResolvedRule, types: Mapping[str, str], uncertain: Collection
             asked = {node.name for one in step.constraints for node in walk(one) if isinstance(node, Parameter)}
             unsure = step.type in doubtful or any(key in uncertain for key in read) or bool(asked & found)
             value = () if step.value is None else _read(step.value, step.type, types)
-            if unsure or (step.function in ("Min", "Max") and any(key in uncertain for key in value)):
+            if unsure or (aggregate_named(step.function).form.is_extreme and any(key in uncertain for key in value)):
                 found.add(step.name)
     return found
 
@@ -214,7 +215,7 @@ def _sources(value: object, rule: ResolvedRule, types: Mapping[str, str]) -> Ite
             yield types[node.event], node.name
         elif isinstance(node, Parameter) and node.name in computed:
             step = computed[node.name]
-            if step.value is not None and step.function != "Count":
+            if step.value is not None and aggregate_named(step.function).form is not Form.COUNT:
                 yield from _read(step.value, step.type, types)
 
 
@@ -244,9 +245,10 @@ def require_closed(rule: LoweredRule, profiles: Mapping[Key, Profile]) -> None:
     aggregates = [step for step in rule.resolved.steps if isinstance(step, Compute)]
     lowered = [step for step in rule.steps if step.kind is StepKind.COMPUTE]
     for step, row in zip(aggregates, lowered, strict=True):
-        if isinstance(step.value, AttributeRef) and step.function != "Count":
+        form = aggregate_named(step.function).form
+        if isinstance(step.value, AttributeRef) and form is not Form.COUNT:
             profile = profiles.get((step.type, step.value.name), Profile())
-            any_error = row.weighed and step.function not in ("Sum", "Avg")
+            any_error = row.weighed and not form.is_sum
             if profile.made or not (profile.normal or any_error) or profile.widths > _MOST_WIDTHS:
                 raise unsupported(Construct.UNCERTAIN_FORMS, span)
 

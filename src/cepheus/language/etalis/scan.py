@@ -10,7 +10,8 @@ from lark import Token
 from cepheus.core.errors import Diagnostic
 from cepheus.core.source import Source, Span
 from cepheus.language.common.tokens import MAX_NESTING, Lexeme, span_of, stray_character, unfinished
-from cepheus.rules.functions import AGGREGATES, FUNCTIONS
+from cepheus.rules.aggregates import AGGREGATES
+from cepheus.rules.functions import FUNCTIONS
 
 RELATIONS = {
     "par": "PAR",

@@ -16,8 +16,9 @@ from cepheus.core.lists import list_value
 from cepheus.core.source import Span
 from cepheus.core.values import ValueType
 from cepheus.language.common.literals import LiteralError, read_duration
+from cepheus.rules.aggregates import AGGREGATES, AggregateFunction, aggregate_named
 from cepheus.rules.expressions import Arithmetic, Call, Comparison, Constant, Expression, Negative, Parameter
-from cepheus.rules.functions import AGGREGATES, FUNCTIONS, LIST_BEFORE, LIST_OF
+from cepheus.rules.functions import FUNCTIONS, LIST_BEFORE, LIST_OF
 from cepheus.rules.interval.model import (
     Aggregated,
     AllOf,
@@ -97,10 +98,11 @@ def _constant_list(parts: Sequence[Argument | Expression], span: Span) -> Consta
     return None if value is None else Constant(value, ValueType.LIST, span, constants)
 
 
-def _aggregate_example(function: str) -> str:
-    if function == "Count":
-        return "COUNT(stock(X, _, _) WITHIN 10 s)"
-    return f"{function.upper()}(P, stock(X, P, _) WITHIN 10 s)"
+def _aggregate_example(record: AggregateFunction) -> str:
+    name = record.name.upper()
+    if not record.needs_value:
+        return f"{name}(stock(X, _, _) WITHIN 10 s)"
+    return f"{name}(P, stock(X, P, _) WITHIN 10 s)"
 
 
 class TermReader:
@@ -305,13 +307,13 @@ class TermReader:
         return Bind(variable.what, self.expression(value), span)
 
     def _aggregate(self, term: Term, variable: str) -> Aggregated:
-        function = AGGREGATES[term.what.lower()]
+        record = aggregate_named(term.what)
         *value, atom = term.below
-        if bool(value) == (function == "Count"):
-            hint = f"write {_aggregate_example(function)}"
-            self._error("aggregate", f"{function} takes {'only an event' if value else 'a value'}", term.span, hint)
+        if bool(value) != record.needs_value:
+            hint = f"write {_aggregate_example(record)}"
+            self._error("aggregate", f"{record.name} takes {'only an event' if value else 'a value'}", term.span, hint)
         read = self.expression(value[0]) if value else None
-        return Aggregated(variable, function, read, self.atom(atom), term.window, term.span)
+        return Aggregated(variable, record.name, read, self.atom(atom), term.window, term.span)
 
 
 _UNITS = ("us", "s")  # the shortest and the longest unit that a command may give to such a number

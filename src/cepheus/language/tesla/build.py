@@ -16,7 +16,8 @@ from cepheus.language.tesla.build_expressions import ExpressionBuilder
 from cepheus.rules.belief.model import Bands, Belief, Chances, Node, Observation, Row, Season
 from cepheus.rules.belief.periods import Period, read_period
 from cepheus.rules.expressions import Aggregate, AttributeRef, Comparison, EventPattern, Expression, Parameter, Within
-from cepheus.rules.model import Aggregation, Assignment, ErrorDeclaration, Negation, Pattern, Policy, Rule, Selection
+from cepheus.rules.model import Aggregation, Assignment, ErrorDeclaration, Negation, Pattern, Rule, Selection
+from cepheus.rules.policies import Policy
 from cepheus.rules.walk import walk
 
 _NO_DISTRIBUTION = Normal(0, 1)

@@ -10,6 +10,7 @@ from cepheus.core.values import Value, ValueType
 from cepheus.language.common.literals import LiteralError, read_duration, read_number, read_string, read_time
 from cepheus.language.common.node_builder import Children, NodeBuilder
 from cepheus.language.common.tokens import MAX_NESTING
+from cepheus.rules.aggregates import aggregate_named
 from cepheus.rules.expressions import (
     Aggregate,
     Arithmetic,
@@ -25,7 +26,6 @@ from cepheus.rules.expressions import (
     Scope,
     Within,
 )
-from cepheus.rules.functions import AGGREGATES
 from cepheus.rules.walk import children as nodes_below
 
 _OPERATORS = {"==": "=", "<>": "!=", "=<": "<=", "=>": ">="}
@@ -204,8 +204,9 @@ class ExpressionBuilder(NodeBuilder):
 
     def _aggregate(self, name: Any, event: EventPattern, value: Expression | None, scope: Scope, end: int) -> Aggregate:
         span = Span(self.source, name.start_pos, end)
-        function = AGGREGATES[name.lower()]
-        if value is None and function != "Count":
+        record = aggregate_named(name)
+        function = record.name
+        if value is None and record.needs_value:
             hint = f"write the attribute behind the event: {function}({event.type}(..).value ..)"
             self._error("aggregate", f"{function} needs a value", span, hint)
         return Aggregate(function, event, value, scope, span)

@@ -20,7 +20,8 @@ from cepheus.language.common.tokens import (
     stray_character,
     unfinished,
 )
-from cepheus.rules.functions import AGGREGATES, FUNCTIONS
+from cepheus.rules.aggregates import AGGREGATES
+from cepheus.rules.functions import FUNCTIONS
 
 _STRAY = r"&&|\|\||(?s:.)"
 _MISTAKES = frozenset({"unfinished_comment", "unfinished_string", "stray"})

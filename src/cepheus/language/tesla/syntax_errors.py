@@ -10,7 +10,8 @@ from cepheus.core.source import Source, Span
 from cepheus.language.common.tokens import span_of
 from cepheus.language.tesla.other_languages import NO_CHOICE, hint_from_other_language
 from cepheus.language.tesla.parser_stop import ParserStop, expected, parser_stop
-from cepheus.rules.functions import AGGREGATES, FUNCTIONS
+from cepheus.rules.aggregates import aggregate_names
+from cepheus.rules.functions import FUNCTIONS
 
 _CLAUSES = frozenset({"WHERE", "CONSUMING", "MIN", "$END", "SEMICOLON", "_AND", "COMMA", "RPAR"})
 _POLICIES = frozenset({"EACH", "LAST", "FIRST"})
@@ -62,7 +63,7 @@ def _unknown_call(stop: ParserStop, source: Source) -> Diagnostic:
     if (stop.open or stop.in_where) and (elsewhere := _from_elsewhere(stop)):
         return Diagnostic("function", f"there is no function '{name}'", span, elsewhere)
     if stop.open:
-        close = did_you_mean(name, [*FUNCTIONS, *AGGREGATES.values()])
+        close = did_you_mean(name, [*FUNCTIONS, *aggregate_names()])
         return Diagnostic(
             "function", f"there is no function '{name}'", span, close or f"there are {', '.join(FUNCTIONS)}"
         )

@@ -10,10 +10,12 @@ from cepheus.core.values import ValueType
 from cepheus.language.etalis.print import format_condition, format_pattern
 from cepheus.plan.interval.atoms import atom_node
 from cepheus.plan.interval.condition_writer import ConditionWriter
+from cepheus.plan.interval.constructs import GOALS
 from cepheus.plan.interval.graph import Graph
 from cepheus.plan.interval.program import ChoiceCode, NodeKind, OperatorCode, PreferenceCode
 from cepheus.plan.interval.progress import Seat, seat_of
 from cepheus.plan.interval.specs import UNLIMITED, ConditionSpec, NodeSpec, PolicySpec, Screen, point_type
+from cepheus.plan.support import require
 from cepheus.rules.expressions import Arithmetic, Comparison, Constant, Expression, Negative, Parameter
 from cepheus.rules.interval.model import (
     Absence,
@@ -117,6 +119,7 @@ class _Binariser:
             case Either(left=left, right=right):
                 return self._either(self._build(left, reach), self._build(right, reach))
             case Combined(operator=operator, left=left, right=right):
+                require(GOALS, operator, pattern.span)
                 reach = reach_below(operator, self._policy, reach)
                 one, other = self._build(left, reach), self._build(right, reach)
                 built = self._combined(OperatorCode[operator.name], one, other, layers, reach)

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from cepheus.core.lists import distinct, value_key
+from cepheus.plan.aggregates import code_of
 from cepheus.plan.interval.atoms import atom_node
 from cepheus.plan.interval.coder import Coder
-from cepheus.plan.interval.constructs import IntervalConstruct, not_in_kernel, unsupported
-from cepheus.plan.interval.flatten import FUNCTION_CODES
+from cepheus.plan.interval.constructs import GOALS, IntervalConstruct, unsupported
 from cepheus.plan.interval.graph import Graph
 from cepheus.plan.interval.program import ConditionKind, NodeKind
 from cepheus.plan.interval.specs import ConditionSpec, NodeSpec
+from cepheus.plan.support import require
+from cepheus.rules.aggregates import aggregate_named
 from cepheus.rules.expressions import Constant, Parameter
 from cepheus.rules.functions import LIST_DISTINCT
 from cepheus.rules.interval.conditions import Conditions
@@ -145,9 +147,11 @@ class ConditionWriter:
         return ConditionSpec(ConditionKind.KNOWN, keys=keys, binds=binds, rows=rows, node=self._graph.node(spec))
 
     def _aggregated(self, condition: Aggregated, names: list[str], sure: set[str]) -> list[ConditionSpec]:
-        """Describe the condition that computes an aggregate; its members are kept in a table of their own."""
-        if condition.function not in FUNCTION_CODES:
-            raise not_in_kernel(condition.function, condition.span)
+        """Give the condition that computes an aggregate; its members are kept in a table of their own."""
+        record = aggregate_named(condition.function)
+        require(GOALS, record, condition.span)
+        function = code_of(record)
+        assert function is not None
         atom, free = atom_node(self._graph, condition.atom)
         met = [(place, name) for place, name in enumerate(free) if name in names and not is_hidden(name)]
         if any(name in names and name not in sure for name in (*(name for _, name in met), condition.variable)):
@@ -168,7 +172,7 @@ class ConditionWriter:
             keys,
             binds,
             node=number,
-            function=condition.function,
+            function=function,
         )
         self._graph.deepest = max(self._graph.deepest, result + 1 + len(binds))
         if condition.variable not in names:

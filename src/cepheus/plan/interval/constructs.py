@@ -1,8 +1,7 @@
-"""What an interval rule may be built of, as far as engines differ in what they run; and the refusal of the rest."""
+"""What an interval rule may be built of, as far as engines differ in what they run; and what the goals engine has."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import Enum
 from types import MappingProxyType
 
@@ -10,12 +9,16 @@ from cepheus.core.errors import UnsupportedError
 from cepheus.core.source import Span
 from cepheus.kernel.instructions import MAX_STACK
 from cepheus.plan.interval.layout import ANSWER_ARGUMENTS
+from cepheus.plan.interval.program import OperatorCode
+from cepheus.plan.support import Support
+from cepheus.rules.aggregates import AggregateFunction, Form
+from cepheus.rules.interval.model import Operator
 
 
 class IntervalConstruct(Enum):
     """A construct, in the words of the support matrix and of refusals."""
 
-    OPERATORS = "all operators, windows, points in time, recursion"
+    WINDOWS = "windows, alternatives, negation, points in time, recursion"
     POLICIES = "all policies, once, renewing, onesided, with every preference"
     CONDITIONS = "conditions of WHERE, background knowledge, aggregates over sliding windows"
     AGGREGATES_INSIDE = "aggregates inside OR and NOT of conditions"
@@ -24,39 +27,44 @@ class IntervalConstruct(Enum):
     DEEP_EXPRESSIONS = f"expressions that hold {MAX_STACK} values or more at once"
 
 
-NOT_IN_GOALS: Mapping[IntervalConstruct, str] = MappingProxyType(
-    {
-        IntervalConstruct.AGGREGATES_INSIDE: "bind the aggregate in a condition before",
-        IntervalConstruct.PARTLY_BOUND: "bind the variable on both sides",
-        IntervalConstruct.MANY_VARIABLES: "split the rule",
-        IntervalConstruct.DEEP_EXPRESSIONS: "split the expression over several rules",
-    }
+def _has_code(record: AggregateFunction) -> bool:
+    from cepheus.plan.aggregates import code_of  # it knows the kernels, which take a while to import
+
+    return record.form is not Form.OVER_WORDS and code_of(record) is not None  # values are of many types here
+
+
+GOALS = Support(
+    "goals",
+    "the goals engine does",
+    "choose the engine interval-reference",
+    frozenset(
+        {
+            *(operator for operator in Operator if operator.name in OperatorCode.__members__),
+            IntervalConstruct.WINDOWS,
+            IntervalConstruct.POLICIES,
+            IntervalConstruct.CONDITIONS,
+        }
+    ),
+    lambda _: False,
+    _has_code,
+    MappingProxyType(
+        {
+            IntervalConstruct.AGGREGATES_INSIDE: "bind the aggregate in a condition before",
+            IntervalConstruct.PARTLY_BOUND: "bind the variable on both sides",
+            IntervalConstruct.MANY_VARIABLES: "split the rule",
+            IntervalConstruct.DEEP_EXPRESSIONS: "split the expression over several rules",
+        }
+    ),
 )
-"""What the kernel of the goals engine lacks, with the alternative to offer."""
+"""What the kernel of the goals engine has."""
 
 
 def unsupported(construct: IntervalConstruct, span: Span | None) -> UnsupportedError:
-    """Give the refusal of a construct that the goals engine does not run.
+    """The refusal of a construct that the goals engine does not run.
 
     >>> print(unsupported(IntervalConstruct.PARTLY_BOUND, None))
     error[unsupported]: the goals engine does not support conditions that may bind a variable which one side of an OR
     binds already
       hint: bind the variable on both sides, or choose the engine interval-reference
     """
-    return UnsupportedError.of(
-        "unsupported",
-        f"the goals engine does not support {construct.value}",
-        span=span,
-        hint=f"{NOT_IN_GOALS[construct]}, or choose the engine interval-reference",
-    )
-
-
-def not_in_kernel(function: str, span: Span | None) -> UnsupportedError:
-    """Give the refusal of an aggregate that rules know and the kernel has no code for.
-
-    >>> print(not_in_kernel("Range", None))
-    error[unsupported]: the goals engine does not support the aggregate 'Range'
-      hint: choose the engine interval-reference
-    """
-    message = f"the goals engine does not support the aggregate '{function}'"
-    return UnsupportedError.of("unsupported", message, span=span, hint="choose the engine interval-reference")
+    return GOALS.refusal(construct, span)

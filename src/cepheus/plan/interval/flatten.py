@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
 from cepheus.core.event import text_digest
 from cepheus.core.time import MIN_TIME
 from cepheus.kernel.instructions import Op
-from cepheus.kernel.program import FunctionCode, Words
+from cepheus.kernel.program import InstructionField, Words
 from cepheus.plan.interval.graph import Graph
 from cepheus.plan.interval.layout import RECORD_HEADER
 from cepheus.plan.interval.program import (
@@ -19,6 +19,7 @@ from cepheus.plan.interval.program import (
     ConditionField,
     ConditionKind,
     LateField,
+    LinkField,
     NodeField,
     NodeKind,
     PlanField,
@@ -29,18 +30,6 @@ from cepheus.plan.interval.program import (
 )
 from cepheus.plan.interval.specs import ConditionSpec, NodeSpec
 from cepheus.plan.interval.tables import TableSpec, outlives, tag_words, width_of
-
-FUNCTION_CODES = {
-    "Count": FunctionCode.COUNT,
-    "Sum": FunctionCode.SUM,
-    "Avg": FunctionCode.AVG,
-    "Min": FunctionCode.MIN,
-    "Max": FunctionCode.MAX,
-    "Stddev": FunctionCode.STDDEV,
-    "First": FunctionCode.FIRST,
-    "Last": FunctionCode.LAST,
-}
-"""Aggregate functions as the kernel knows them."""
 
 
 def guard_reads(graph: Graph, spec: NodeSpec) -> list[tuple[int, int]] | None:
@@ -58,7 +47,7 @@ def guard_reads(graph: Graph, spec: NodeSpec) -> list[tuple[int, int]] | None:
 
 @dataclass(slots=True)
 class FlatProgram:
-    """All tables of the program; the kernel only reads them.
+    """All tables of the program, each named like its place in the context; the kernel only reads them.
 
     ``facts`` gives, by table of background knowledge, a condition that looks into it.
     """
@@ -79,6 +68,10 @@ class FlatProgram:
     deepest: int
     most_conditions: int
     facts: dict[int, int]
+
+    def arrays(self) -> dict[str, Words]:
+        """The tables by name."""
+        return {each.name: found for each in fields(self) if isinstance(found := getattr(self, each.name), np.ndarray)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,21 +102,7 @@ class TypeEntry:
     arity: int
 
 
-@dataclass(slots=True)
-class _Rows:
-    """Rows of a table in the making."""
-
-    rows: list[list[int]] = field(default_factory=list)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def add(self, row: Iterable[int]) -> int:
-        self.rows.append([int(word) for word in row])
-        return len(self.rows) - 1
-
-    def array(self, width: int) -> Words:
-        return np.array(self.rows or [[0] * width], np.int64).reshape(-1, width)
+Row = tuple[int, ...]
 
 
 class Flattener:
@@ -132,18 +111,17 @@ class Flattener:
     def __init__(self, types: dict[str, TypeEntry], tables: Sequence[TableSpec]) -> None:
         self._types = types
         self._tables = tables
-        self._nodes, self._links, self._arguments = _Rows(), _Rows(), _Rows()
-        self._conditions, self._code, self._steps, self._plans, self._rules = (
-            _Rows(),
-            _Rows(),
-            _Rows(),
-            _Rows(),
-            _Rows(),
-        )
+        self._nodes: list[Row] = [(0,) * NodeField.row_units()]  # address 0 stands for no node
+        self._links: list[Row] = []
+        self._arguments: list[Row] = []
+        self._conditions: list[Row] = []
+        self._code: list[Row] = []
+        self._steps: list[Row] = []
+        self._plans: list[Row] = []
+        self._rules: list[Row] = []
         self._rule_numbers: dict[str, int] = {}
         self._most_conditions = 0
         self._facts: dict[int, int] = {}
-        self._nodes.add([0] * len(NodeField))  # address 0 stands for no node
 
     def flatten(self, graphs: Sequence[PlacedGraph], rules: Mapping[str, int]) -> FlatProgram:
         """Give the program of graphs, in the order of their rules, each with the limit of its own that it has or 0."""
@@ -158,42 +136,31 @@ class Flattener:
             heads |= {name: placed.graph.nodes[head].type for name, head in placed.graph.heads.items()}
         for name, limit in rules.items():
             event_type = heads[name]
-            self._rules.add([self._types[event_type].number, _signed(text_digest(event_type)), limit])
+            number, seed = self._types[event_type].number, _signed(text_digest(event_type))
+            self._rules.append(RuleField.row(type=number, seed=seed, limit=limit))
         strata = 1 + max((placed.stratum for placed in graphs), default=0)
-        types = np.zeros((strata, len(self._types), len(TypeField)), np.int64)
-        inputs = 0
-        for name, entry in self._types.items():
-            for stratum in range(strata):
-                row = types[stratum, entry.number]
-                row[TypeField.ARITY] = entry.arity
-                row[TypeField.TAG_WORDS] = tag_words(entry.arity)
-                row[TypeField.INPUTS] = inputs
-                row[TypeField.PLANS] = len(self._plans)
-                self._plans_of_type(name, stratum, graphs, first_nodes)
-                row[TypeField.PLANS_END] = len(self._plans)
-            inputs += entry.arity
-        late = np.zeros((strata, len(LateField)), np.int64)
+        types = self._types_by_stratum(strata, graphs, first_nodes)
+        late = LateField.zeros(strata)
         for stratum in range(1, strata):
-            late[stratum, LateField.PLANS] = len(self._plans)
+            begin = len(self._plans)
             for placed, first in zip(graphs, first_nodes, strict=True):
                 if placed.stratum == stratum:
                     self._add_plan(placed, first, None, set(placed.graph.heads.values()))
-            late[stratum, LateField.PLANS_END] = len(self._plans)
+            late[stratum] = LateField.row(plans=begin, plans_end=len(self._plans))
         widest = max((entry.arity for entry in self._types.values()), default=0)
-        rows = np.array([[t.width, t.reach, t.length, t.index] for t in self._tables] or [[0] * 4], np.int64)
-        assert rows.shape[1] == len(TableField)
+        tables = [TableField.row(width=t.width, reach=t.reach, length=t.length, index=t.index) for t in self._tables]
         return FlatProgram(
-            types=types.reshape(-1, len(TypeField)),
-            plans=self._plans.array(len(PlanField)),
-            steps=self._steps.array(len(StepField)),
-            nodes=self._nodes.array(len(NodeField)),
-            links=self._links.array(2),
-            arguments=self._arguments.array(len(ArgumentField)),
-            conditions=self._conditions.array(len(ConditionField)),
-            code=self._code.array(3),
-            rules=self._rules.array(len(RuleField)),
+            types=types,
+            plans=PlanField.array(self._plans, least=1),
+            steps=StepField.array(self._steps, least=1),
+            nodes=NodeField.array(self._nodes),
+            links=LinkField.array(self._links, least=1),
+            arguments=ArgumentField.array(self._arguments, least=1),
+            conditions=ConditionField.array(self._conditions, least=1),
+            code=InstructionField.array(self._code, least=1),
+            rules=RuleField.array(self._rules, least=1),
             late=late,
-            tables=rows,
+            tables=TableField.array(tables, least=1),
             strata=strata,
             record_width=RECORD_HEADER + tag_words(widest) + widest,
             deepest=max((spec.variables for p in graphs for spec in p.graph.nodes), default=0)
@@ -202,99 +169,137 @@ class Flattener:
             facts=self._facts,
         )
 
+    def _types_by_stratum(self, strata: int, graphs: Sequence[PlacedGraph], first_nodes: Sequence[int]) -> Words:
+        """Types in each stratum, one stratum after the other, and the plans of each."""
+        types = TypeField.zeros(strata * len(self._types))
+        inputs = 0
+        for name, entry in self._types.items():
+            for stratum in range(strata):
+                begin = len(self._plans)
+                self._plans_of_type(name, stratum, graphs, first_nodes)
+                types[stratum * len(self._types) + entry.number] = TypeField.row(
+                    plans=begin,
+                    plans_end=len(self._plans),
+                    arity=entry.arity,
+                    tag_words=tag_words(entry.arity),
+                    inputs=inputs,
+                )
+            inputs += entry.arity
+        return types
+
     def _pairs(self, pairs: Iterable[tuple[int, int]]) -> int:
         first = len(self._links)
-        for pair in pairs:
-            self._links.add(pair)
+        self._links += [LinkField.row(one=one, other=other) for one, other in pairs]
         return first
 
     def _add_code(self, code: Iterable[tuple[int, int, int]]) -> int:
         first = len(self._code)
-        for instruction in code:
-            self._code.add(instruction)
+        self._code += [InstructionField.row(op=op, a=a, b=b) for op, a, b in code]
         return first
 
     def _add_node(self, placed: PlacedGraph, number: int, first: int, rule: int) -> None:
         spec = placed.graph.nodes[number]
-        row = [0] * len(NodeField)
-        row[NodeField.KIND] = spec.kind
-        row[NodeField.RULE] = rule
-        row[NodeField.VARIABLES] = spec.variables
-        row[NodeField.TAG_WORDS] = tag_words(spec.variables)
-        row[NodeField.PARTS] = len(spec.parts)
-        row[NodeField.WIDTH] = width_of(spec)
-        entry = self._types.get(spec.type)
-        row[NodeField.TYPE] = -1 if entry is None else entry.number
-        row[NodeField.RECORD_TAGS] = 0 if entry is None else tag_words(entry.arity)
-        for place, operand in enumerate(spec.operands):
-            row[NodeField.LEFT + place] = -1 if operand < 0 else first + operand
-        for place, table in enumerate(placed.tables.get(number, (-1, -1, -1))):
-            row[NodeField.LEFT_TABLE + place] = table
-        row[NodeField.OPERATOR] = spec.operator
         policy = spec.policy
-        row[NodeField.CHOICE], row[NodeField.ONCE], row[NodeField.RENEWING] = (
-            policy.choice,
-            policy.once,
-            policy.renewing,
-        )
-        row[NodeField.ONESIDED] = policy.onesided
-        row[NodeField.PREFERENCE] = policy.preference
-        row[NodeField.LEFT_ATTRIBUTE], row[NodeField.RIGHT_ATTRIBUTE] = policy.left_attribute, policy.right_attribute
-        row[NodeField.KEYS], row[NodeField.KEY_COUNT] = self._pairs(spec.keys), len(spec.keys)
-        row[NodeField.SHARED], row[NodeField.SHARED_COUNT] = self._pairs(spec.shared), len(spec.shared)
-        row[NodeField.FRESH], row[NodeField.FRESH_COUNT] = self._pairs((k, 0) for k in spec.fresh), len(spec.fresh)
-        row[NodeField.NEGATED_KEYS] = self._pairs(spec.negated_keys)
-        row[NodeField.NEGATED_KEY_COUNT] = len(spec.negated_keys)
-        row[NodeField.NEGATED_SHARED] = self._pairs(spec.negated_shared)
-        row[NodeField.NEGATED_SHARED_COUNT] = len(spec.negated_shared)
-        row[NodeField.FINAL] = spec.final
-        row[NodeField.OUTLIVES] = outlives(spec)
-        row[NodeField.REPEATS] = _repeats(spec, entry)
-        row[NodeField.LEFT_SCREEN] = row[NodeField.RIGHT_SCREEN] = -1
-        if spec.screen is not None:
-            row[NodeField.LEFT_SCREEN] = self._add_code(spec.screen.left)
-            row[NodeField.RIGHT_SCREEN] = self._add_code(spec.screen.right)
-            row[NodeField.SCREEN_DOWNWARD] = spec.screen.downward
-        unrestricted = policy.choice is ChoiceCode.UNRESTRICTED
-        row[NodeField.ONCE_EACH] = unrestricted and spec.kind is NodeKind.COMBINED
+        entry = self._types.get(spec.type)
+        left, right, negated = (-1 if operand < 0 else first + operand for operand in spec.operands)
+        left_table, right_table, negated_table = placed.tables.get(number, (-1, -1, -1))
         reads = guard_reads(placed.graph, spec)
-        row[NodeField.READS] = -1 if reads is None else self._pairs(reads)
-        row[NodeField.READ_COUNT] = 0 if reads is None else len(reads)
-        begin, end = self._add_conditions(placed, spec.conditions, first)
-        row[NodeField.GUARD], row[NodeField.GUARD_END] = begin, end
-        row[NodeField.BEGIN], row[NodeField.END] = begin, end
+        screen = spec.screen
+        guard, guard_end = self._add_conditions(placed, spec.conditions, first)
+        begin, end = self._content(spec, guard, guard_end)
+        self._nodes.append(
+            NodeField.row(
+                kind=spec.kind,
+                variables=spec.variables,
+                tag_words=tag_words(spec.variables),
+                parts=len(spec.parts),
+                width=width_of(spec),
+                type=-1 if entry is None else entry.number,
+                begin=begin,
+                end=end,
+                left=left,
+                right=right,
+                negated=negated,
+                left_table=left_table,
+                right_table=right_table,
+                negated_table=negated_table,
+                operator=spec.operator,
+                choice=policy.choice,
+                once=policy.once,
+                renewing=policy.renewing,
+                preference=policy.preference,
+                left_attribute=policy.left_attribute,
+                right_attribute=policy.right_attribute,
+                keys=self._pairs(spec.keys),
+                key_count=len(spec.keys),
+                shared=self._pairs(spec.shared),
+                shared_count=len(spec.shared),
+                fresh=self._pairs((place, 0) for place in spec.fresh),
+                fresh_count=len(spec.fresh),
+                guard=guard,
+                guard_end=guard_end,
+                negated_keys=self._pairs(spec.negated_keys),
+                negated_key_count=len(spec.negated_keys),
+                negated_shared=self._pairs(spec.negated_shared),
+                negated_shared_count=len(spec.negated_shared),
+                rule=rule,
+                record_tags=0 if entry is None else tag_words(entry.arity),
+                final=spec.final,
+                reads=-1 if reads is None else self._pairs(reads),
+                read_count=0 if reads is None else len(reads),
+                once_each=policy.choice is ChoiceCode.UNRESTRICTED and spec.kind is NodeKind.COMBINED,
+                left_screen=-1 if screen is None else self._add_code(screen.left),
+                right_screen=-1 if screen is None else self._add_code(screen.right),
+                screen_downward=screen is not None and screen.downward,
+                outlives=outlives(spec),
+                repeats=_repeats(spec, entry),
+                onesided=policy.onesided,
+            )
+        )
+
+    def _content(self, spec: NodeSpec, guard: int, guard_end: int) -> tuple[int, int]:
+        """Where what a node is made of begins and ends: arguments, values of attributes, or else its conditions."""
         if spec.kind is NodeKind.ATOM:
-            row[NodeField.BEGIN] = len(self._arguments)
+            begin = len(self._arguments)
             for argument in spec.arguments:
                 tag, word = argument.value
-                self._arguments.add([argument.place, argument.kind, tag, word or argument.variable])
-            row[NodeField.END] = len(self._arguments)
-        elif spec.kind is NodeKind.HEAD:
+                self._arguments.append(
+                    ArgumentField.row(place=argument.place, kind=argument.kind, tag=tag, word=word or argument.variable)
+                )
+            return begin, len(self._arguments)
+        if spec.kind is NodeKind.HEAD:
             starts = [self._add_code(code) for code in spec.values]
-            row[NodeField.BEGIN] = self._pairs((start, 0) for start in starts)
-            row[NodeField.END] = row[NodeField.BEGIN] + len(starts)
-        self._nodes.add(row)
+            begin = self._pairs((start, 0) for start in starts)
+            return begin, begin + len(starts)
+        return guard, guard_end
 
     def _add_conditions(self, placed: PlacedGraph, specs: Sequence[ConditionSpec], first: int) -> tuple[int, int]:
         begin = len(self._conditions)
         self._most_conditions = max(self._most_conditions, len(specs))
         for spec in specs:
-            row = [0] * len(ConditionField)
-            row[ConditionField.KIND] = spec.kind
-            row[ConditionField.VARIABLE] = spec.variable
-            row[ConditionField.CODE] = self._add_code(spec.code) if spec.code else -1
-            row[ConditionField.NUMBER] = spec.number
-            row[ConditionField.NODE] = first + spec.node
-            row[ConditionField.KEYS], row[ConditionField.KEY_COUNT] = self._pairs(spec.keys), len(spec.keys)
-            row[ConditionField.BINDS], row[ConditionField.BIND_COUNT] = self._pairs(spec.binds), len(spec.binds)
+            node, table, function = first + spec.node, 0, 0
             if spec.kind is ConditionKind.KNOWN:
-                row[ConditionField.TABLE] = placed.facts[spec]
-                self._facts[placed.facts[spec]] = len(self._conditions)
+                table = placed.facts[spec]
+                self._facts[table] = len(self._conditions)
             elif spec.kind is ConditionKind.AGGREGATE:
-                row[ConditionField.TABLE] = placed.tables[spec.node][0]
-                row[ConditionField.NODE] = first + placed.graph.nodes[spec.node].left
-                row[ConditionField.FUNCTION] = FUNCTION_CODES[spec.function]
-            self._conditions.add(row)
+                table, _, _ = placed.tables[spec.node]
+                node = first + placed.graph.nodes[spec.node].left
+                function = spec.function
+            self._conditions.append(
+                ConditionField.row(
+                    kind=spec.kind,
+                    variable=spec.variable,
+                    code=self._add_code(spec.code) if spec.code else -1,
+                    number=spec.number,
+                    table=table,
+                    keys=self._pairs(spec.keys),
+                    key_count=len(spec.keys),
+                    binds=self._pairs(spec.binds),
+                    bind_count=len(spec.binds),
+                    function=function,
+                    node=node,
+                )
+            )
         return begin, len(self._conditions)
 
     def _plans_of_type(
@@ -324,14 +329,22 @@ class Flattener:
         places = {number: place for place, number in enumerate(order)}
         begin = len(self._steps)
         for place, number in enumerate(order):
-            back = [place - places[k] if k in places else 0 for k in nodes[number].operands]
-            self._steps.add([first + number, *back])
+            left, right, negated = (place - places[k] if k in places else 0 for k in nodes[number].operands)
+            self._steps.append(StepField.row(node=first + number, left=left, right=right, negated=negated))
         tables = [table for number in order for table in placed.tables.get(number, ()) if table >= 0]
         widest = max((self._tables[table].width for table in tables), default=0)
-        together = not placed.restricting
-        since = placed.since
-        room = len(tables), widest
-        self._plans.add([begin, len(self._steps), begin + len(atoms), together, *room, since.time, since.missed])
+        self._plans.append(
+            PlanField.row(
+                steps=begin,
+                steps_end=len(self._steps),
+                atoms_end=begin + len(atoms),
+                together=not placed.restricting,
+                tables=len(tables),
+                widest=widest,
+                since=placed.since.time,
+                missed=placed.since.missed,
+            )
+        )
 
 
 def _repeats(spec: NodeSpec, entry: TypeEntry | None) -> bool:

@@ -8,111 +8,22 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-
-class At(IntEnum):
-    """Places in the context: addresses of arrays, and numbers that the kernel reads or changes."""
-
-    # the program
-    TYPES = 0
-    PLANS = 1
-    STEPS = 2
-    NODES = 3
-    LINKS = 4
-    ARGUMENTS = 5
-    TABLES = 6
-    CONDITIONS = 7
-    CODE = 8
-    RULES = 9
-    LATE = 10
-    STRATA = 11
-    # goals
-    TABLE_STATE = 16
-    POOL = 17
-    POOL_SIZE = 18
-    POOL_USED = 19
-    NEWEST = 20
-    OLDEST = 21
-    BUCKETS_SIZE = 22
-    ROWS = 23
-    # working space
-    ARENA = 28
-    ARENA_SIZE = 29
-    ARENA_USED = 30
-    STEP_STATE = 31
-    STACK = 32
-    STACK_TAGS = 33
-    VALUES = 34
-    VALUE_TAGS = 35
-    CONSUMED = 36
-    CONSUMED_SIZE = 37
-    CONSUMED_COUNT = 38
-    CURSORS = 39
-    START = 40
-    END = 41
-    SUM = 42
-    # functions that are called by address
-    COMPUTE = 52
-    SOLVE = 53
-    RESTRICTING = 54
-    UNRESTRICTED = 55
-    ABSENCE = 12
-    COMMIT = 13
-    FUNCTIONS = 14
-    # answers of functions, order of texts
-    ANSWERS = 44
-    ANSWERS_SIZE = 45
-    REQUESTS = 46
-    REQUESTS_SIZE = 47
-    REQUEST_COUNT = 48
-    RANKS = 49
-    RANKS_SIZE = 50
-    NEED = 51
-    # input and output
-    CODES = 56
-    KINDS = 57
-    TIMES = 58
-    STARTS = 59
-    IDS = 60
-    COLUMNS = 61
-    SLOTS = 62
-    SLOT_TAGS = 63
-    TEXT_DIGESTS = 64
-    INPUT_SIZE = 65
-    INPUT_NEXT = 66
-    OUTPUT = 67
-    OUTPUT_SIZE = 68
-    OUTPUT_WORDS = 69
-    # the events of this instant, and what is still to be done with them
-    INSTANT = 72
-    INSTANT_SIZE = 73
-    INSTANT_USED = 74
-    WORK = 75
-    WORK_SIZE = 76
-    WORK_TOP = 77
-    WORK_USED = 78
-    HEADS_END = 89
-    RECORD_WIDTH = 79
-    KNOWN = 80
-    KNOWN_SIZE = 81
-    STAMP = 82
-    NOW = 83
-    TYPE_COUNT = 84
-    # the end of an instant
-    STRATUM = 85
-    PORTION_END = 86
-    LATE_PLAN = 87
-    LATE_RECORD = 88
-    # limits
-    LIMIT = 90
-    MADE = 91
-    CULPRIT = 92
-    MADE_ENDLESSLY = 95
-    # room for finding what repeats itself
-    SEEN = 93
-    SEEN_SIZE = 94
-
-
-CONTEXT_SIZE = 96
+from cepheus.core.time import MIN_TIME
+from cepheus.kernel.instructions import FunctionField
+from cepheus.kernel.program import InstructionField
+from cepheus.kernel.tables import Fields, cell, rows_of, run, size_of, words_at
+from cepheus.plan.interval.program import (
+    ArgumentField,
+    ConditionField,
+    LateField,
+    LinkField,
+    NodeField,
+    PlanField,
+    RuleField,
+    StepField,
+    TableField,
+    TypeField,
+)
 
 
 class Status(IntEnum):
@@ -158,110 +69,110 @@ class Need(IntEnum):
     RANKS = 2
 
 
-class Frame(IntEnum):
+class Frame(Fields):
     """Of work that is begun: the events it takes, the plans they are still to run, the complex events they made.
 
     Those stand behind the frame, each the node that made it, a record and the ids of its parts.
     """
 
-    FIRST = 0
-    END = 1
-    PLAN = 2
-    PLAN_END = 3
-    HEAD = 4
-    HEADS_END = 5
-    PREVIOUS = 6
+    FIRST = cell()
+    END = cell()
+    PLAN = cell()
+    PLAN_END = cell()
+    HEAD = cell()
+    HEADS_END = cell()
+    PREVIOUS = cell()
 
 
-FRAME_WORDS = len(Frame)
+FRAME_WORDS = Frame.row_words()
 
 
-class Known(IntEnum):
+class Known(Fields):
     """Of an entry of the table of known events: the instant it belongs to, and where the event is among its records."""
 
-    STAMP = 0
-    RECORD = 1
+    STAMP = cell()
+    RECORD = cell()
 
 
-class StepState(IntEnum):
+class StepState(Fields):
     """Of a step while its plan runs: where its new matches begin in the arena, and how many there are.
 
     A step of a restricting policy has marks, too: one for each new match of its left and then of its right operand.
     """
 
-    FIRST = 0
-    COUNT = 1
-    MARKS = 2
+    FIRST = cell()
+    COUNT = cell()
+    MARKS = cell()
 
 
-class Mark(IntEnum):
+class Mark(Fields):
     """Of a new match at an operator: whether it was taken as a partner, and the partner that it took itself."""
 
-    TAKEN = 0
-    PARTNER = 1
+    TAKEN = cell()
+    PARTNER = cell()
 
 
-MARK_WORDS = len(Mark)
+MARK_WORDS = Mark.row_words()
 
 
-class TableState(IntEnum):
+class TableState(Fields):
     """Of a goal table: its rows from the oldest to the newest, free rows, the longest interval it ever held."""
 
-    FIRST = 0
-    LAST = 1
-    FREE = 2
-    COUNT = 3
-    LONGEST = 4
+    FIRST = cell()
+    LAST = cell()
+    FREE = cell()
+    COUNT = cell()
+    LONGEST = cell()
 
 
-class Row(IntEnum):
+class Row(Fields):
     """Of a goal: its neighbours in its bucket and in its table, what it is screened by, and then a match."""
 
-    OLDER = 0
-    NEWER = 1
-    BEFORE = 2
-    AFTER = 3
-    TABLE = 4
-    HASH = 5
-    SCREEN = 6
+    OLDER = cell()
+    NEWER = cell()
+    BEFORE = cell()
+    AFTER = cell()
+    TABLE = cell()
+    HASH = cell()
+    SCREEN = cell()
 
 
-ROW_HEADER = len(Row)
+ROW_HEADER = Row.row_words()
 
 
-class Match(IntEnum):
+class Match(Fields):
     """Of a match: whether, as a goal, it was taken as a partner, and its interval.
 
     After that come tags, values of variables, and ids of parts.
     """
 
-    TAKEN = 0
-    START = 1
-    END = 2
+    TAKEN = cell()
+    START = cell()
+    END = cell()
 
 
-MATCH_HEADER = len(Match)
+MATCH_HEADER = Match.row_words()
 
 
-class Record(IntEnum):
+class Record(Fields):
     """Of an event of this instant: its type, interval and id; then tags and arguments."""
 
-    TYPE = 0
-    START = 1
-    END = 2
-    ID = 3
+    TYPE = cell()
+    START = cell()
+    END = cell()
+    ID = cell()
 
 
-RECORD_HEADER = len(Record)
+RECORD_HEADER = Record.row_words()
 
 
-class OutputRecord(IntEnum):
+class OutputRecord(Fields):
     """Of a complex event in the output: its rule; then the event as a record, then the ids of its parts."""
 
-    RULE = 0
+    RULE = cell()
 
 
-OUTPUT_HEADER = len(OutputRecord)
+OUTPUT_HEADER = OutputRecord.row_words()
 
 
 class Tag(IntEnum):
@@ -279,19 +190,122 @@ TAG_BITS = 4
 TAGS_PER_WORD = 16
 
 
-class AnswerField(IntEnum):
+ANSWER_ARGUMENTS = 12
+
+
+class AnswerField(Fields):
     """Of an answer: the function (0 for an empty place), the tags and number of its arguments, its worth, they."""
 
-    FUNCTION = 0
-    TAGS = 1
-    COUNT = 2
-    RESULT_TAG = 3
-    RESULT = 4
-    ARGUMENT = 5
+    FUNCTION = cell()
+    TAGS = cell()
+    COUNT = cell()
+    RESULT_TAG = cell()
+    RESULT = cell()
+    ARGUMENT = run(ANSWER_ARGUMENTS)
 
 
 FLOAT_WORD = 0
 """The function that gives the word by which a float enters an id."""
 
-ANSWER_ARGUMENTS = 12
-ANSWER_WORDS = len(AnswerField) - 1 + ANSWER_ARGUMENTS
+
+class At(Fields):
+    """Places in the context: addresses of arrays, and numbers that the kernel reads or changes."""
+
+    # the program
+    TYPES = rows_of(TypeField)
+    PLANS = rows_of(PlanField)
+    STEPS = rows_of(StepField)
+    NODES = rows_of(NodeField)
+    LINKS = rows_of(LinkField)
+    ARGUMENTS = rows_of(ArgumentField)
+    TABLES = rows_of(TableField)
+    CONDITIONS = rows_of(ConditionField)
+    CODE = rows_of(InstructionField)
+    RULES = rows_of(RuleField)
+    LATE = rows_of(LateField)
+    STRATA = cell(0)
+    TYPE_COUNT = cell(0)
+    RECORD_WIDTH = cell(0)
+    # functions that are called by address
+    COMPUTE = cell(0)
+    SOLVE = cell(0)
+    RESTRICTING = cell(0)
+    UNRESTRICTED = cell(0)
+    ABSENCE = cell(0)
+    COMMIT = cell(0)
+    FUNCTIONS = rows_of(FunctionField)
+    # goals
+    TABLE_STATE = rows_of(TableState)
+    POOL = words_at(Row, Match)
+    POOL_SIZE = size_of(POOL)
+    POOL_USED = cell(0)
+    NEWEST = words_at()
+    OLDEST = words_at()
+    BUCKETS_SIZE = size_of(NEWEST)
+    ROWS = cell(0)
+    # working space
+    ARENA = words_at(Match, Record, Mark)
+    ARENA_SIZE = size_of(ARENA)
+    ARENA_USED = cell(0)
+    STEP_STATE = rows_of(StepState)
+    STACK = words_at()
+    STACK_TAGS = words_at()
+    VALUES = words_at()
+    VALUE_TAGS = words_at()
+    CONSUMED = words_at()
+    CONSUMED_SIZE = size_of(CONSUMED)
+    CONSUMED_COUNT = cell(0)
+    CURSORS = words_at()
+    START = cell(0)
+    END = cell(0)
+    SUM = words_at()
+    # answers of functions, order of texts
+    ANSWERS = rows_of(AnswerField)
+    ANSWERS_SIZE = size_of(ANSWERS)
+    REQUESTS = rows_of(AnswerField)
+    REQUESTS_SIZE = size_of(REQUESTS)
+    REQUEST_COUNT = cell(0)
+    RANKS = words_at()
+    RANKS_SIZE = size_of(RANKS)
+    NEED = cell(0)
+    # input and output
+    CODES = words_at()  # half words
+    KINDS = words_at()
+    TIMES = words_at()
+    STARTS = words_at()
+    IDS = words_at()
+    COLUMNS = words_at()
+    SLOTS = words_at()
+    SLOT_TAGS = words_at()
+    TEXT_DIGESTS = words_at()
+    INPUT_SIZE = cell(0)
+    INPUT_NEXT = cell(0)
+    OUTPUT = words_at(OutputRecord, Record)
+    OUTPUT_SIZE = size_of(OUTPUT)
+    OUTPUT_WORDS = cell(0)
+    # the events of this instant, and what is still to be done with them
+    INSTANT = words_at(Record)
+    INSTANT_SIZE = size_of(INSTANT)
+    INSTANT_USED = cell(0)
+    WORK = words_at(Frame, Record)
+    WORK_SIZE = size_of(WORK)
+    WORK_TOP = cell(-1)  # none yet
+    WORK_USED = cell(0)
+    HEADS_END = cell(0)
+    KNOWN = rows_of(Known)
+    KNOWN_SIZE = size_of(KNOWN)
+    STAMP = cell(1)
+    NOW = cell(MIN_TIME)
+    # the end of an instant
+    STRATUM = cell(0)
+    PORTION_END = cell(0)
+    LATE_PLAN = cell(0)
+    LATE_RECORD = cell(0)
+    # limits
+    LIMIT = cell(0)
+    MADE = cell(0)
+    CULPRIT = cell(0)
+    MADE_ENDLESSLY = cell(0)
+    # room for finding what repeats itself
+    SEEN = words_at()
+    SEEN_SIZE = size_of(SEEN)

@@ -8,62 +8,64 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from cepheus.kernel.tables import Fields, cell
 
-class TypeField(IntEnum):
+
+class TypeField(Fields):
     """Of an event type in a stratum: the plans that its events run, how many arguments they have, where these are.
 
     The first stratum is that of the rules that are run at once, the others are run when an instant is over.
     """
 
-    PLANS = 0
-    PLANS_END = 1
-    ARITY = 2
-    TAG_WORDS = 3
-    INPUTS = 4
+    PLANS = cell()
+    PLANS_END = cell()
+    ARITY = cell()
+    TAG_WORDS = cell()
+    INPUTS = cell()
 
 
-class LateField(IntEnum):
+class LateField(Fields):
     """Of a stratum: the plans that take all events of an instant."""
 
-    PLANS = 0
-    PLANS_END = 1
+    PLANS = cell()
+    PLANS_END = cell()
 
 
-class PlanField(IntEnum):
+class PlanField(Fields):
     """Of a plan: its steps, those of atoms first, and whether it takes all events of an instant together.
 
     Then how much room it may need for a new match: tables, and words of a row. Then the instant in which its rules were
     deployed, and how many events of that instant they came too late for.
     """
 
-    STEPS = 0
-    STEPS_END = 1
-    ATOMS_END = 2
-    TOGETHER = 3
-    TABLES = 4
-    WIDEST = 5
-    SINCE = 6
-    MISSED = 7
+    STEPS = cell()
+    STEPS_END = cell()
+    ATOMS_END = cell()
+    TOGETHER = cell()
+    TABLES = cell()
+    WIDEST = cell()
+    SINCE = cell()
+    MISSED = cell()
 
 
-class StepField(IntEnum):
+class StepField(Fields):
     """Of a step: its node, and the steps that give it new matches (their distance back, 0 for none)."""
 
-    NODE = 0
-    LEFT = 1
-    RIGHT = 2
-    NEGATED = 3
+    NODE = cell()
+    LEFT = cell()
+    RIGHT = cell()
+    NEGATED = cell()
 
 
-class RuleField(IntEnum):
+class RuleField(Fields):
     """Of a rule: the type of its complex events, the digest of that type's name, a limit of its own.
 
     That is how many complex events one event may make in such rules, 0 for rules without.
     """
 
-    TYPE = 0
-    SEED = 1
-    LIMIT = 2
+    TYPE = cell()
+    SEED = cell()
+    LIMIT = cell()
 
 
 class NodeKind(IntEnum):
@@ -78,54 +80,61 @@ class NodeKind(IntEnum):
     HEAD = 6
 
 
-class NodeField(IntEnum):
+class NodeField(Fields):
     """Of a node: the shape of its matches, its tables, and what its kind needs to know."""
 
-    KIND = 0
-    VARIABLES = 1
-    TAG_WORDS = 2
-    PARTS = 3
-    WIDTH = 4
-    TYPE = 5
-    BEGIN = 6
-    END = 7
-    LEFT = 8
-    RIGHT = 9
-    NEGATED = 10
-    LEFT_TABLE = 11
-    RIGHT_TABLE = 12
-    NEGATED_TABLE = 13
-    OPERATOR = 14
-    CHOICE = 15
-    ONCE = 16
-    RENEWING = 17
-    PREFERENCE = 18
-    LEFT_ATTRIBUTE = 19
-    RIGHT_ATTRIBUTE = 20
-    KEYS = 21
-    KEY_COUNT = 22
-    SHARED = 23
-    SHARED_COUNT = 24
-    FRESH = 25
-    FRESH_COUNT = 26
-    GUARD = 27
-    GUARD_END = 28
-    NEGATED_KEYS = 29
-    NEGATED_KEY_COUNT = 30
-    NEGATED_SHARED = 31
-    NEGATED_SHARED_COUNT = 32
-    RULE = 33
-    RECORD_TAGS = 34
-    FINAL = 35
-    READS = 36
-    READ_COUNT = 37
-    ONCE_EACH = 38
-    LEFT_SCREEN = 39
-    RIGHT_SCREEN = 40
-    SCREEN_DOWNWARD = 41
-    OUTLIVES = 42
-    REPEATS = 43
-    ONESIDED = 44
+    KIND = cell()
+    VARIABLES = cell()
+    TAG_WORDS = cell()
+    PARTS = cell()
+    WIDTH = cell()
+    TYPE = cell()
+    BEGIN = cell()
+    END = cell()
+    LEFT = cell()
+    RIGHT = cell()
+    NEGATED = cell()
+    LEFT_TABLE = cell()
+    RIGHT_TABLE = cell()
+    NEGATED_TABLE = cell()
+    OPERATOR = cell()
+    CHOICE = cell()
+    ONCE = cell()
+    RENEWING = cell()
+    PREFERENCE = cell()
+    LEFT_ATTRIBUTE = cell()
+    RIGHT_ATTRIBUTE = cell()
+    KEYS = cell()
+    KEY_COUNT = cell()
+    SHARED = cell()
+    SHARED_COUNT = cell()
+    FRESH = cell()
+    FRESH_COUNT = cell()
+    GUARD = cell()
+    GUARD_END = cell()
+    NEGATED_KEYS = cell()
+    NEGATED_KEY_COUNT = cell()
+    NEGATED_SHARED = cell()
+    NEGATED_SHARED_COUNT = cell()
+    RULE = cell()
+    RECORD_TAGS = cell()
+    FINAL = cell()
+    READS = cell()
+    READ_COUNT = cell()
+    ONCE_EACH = cell()
+    LEFT_SCREEN = cell(-1)
+    RIGHT_SCREEN = cell(-1)
+    SCREEN_DOWNWARD = cell(0)
+    OUTLIVES = cell()
+    REPEATS = cell()
+    ONESIDED = cell()
+
+
+class LinkField(Fields):
+    """Of two places that belong together: of a variable in the one operand and the other, or of code and nothing."""
+
+    ONE = cell()
+    OTHER = cell(0)
 
 
 class OperatorCode(IntEnum):
@@ -170,13 +179,13 @@ class OutlivesCode(IntEnum):
     IF_LASTING_NOT_LONGER = 4
 
 
-class ArgumentField(IntEnum):
+class ArgumentField(Fields):
     """Of an argument of an atom: its place, and what is done with its value."""
 
-    PLACE = 0
-    KIND = 1
-    TAG = 2
-    WORD = 3
+    PLACE = cell()
+    KIND = cell()
+    TAG = cell()
+    WORD = cell()
 
 
 class ArgumentKind(IntEnum):
@@ -188,22 +197,22 @@ class ArgumentKind(IntEnum):
     NEVER = 3
 
 
-class ConditionField(IntEnum):
+class ConditionField(Fields):
     """Of a condition: its kind, the variable it binds, and what it looks at."""
 
-    KIND = 0
-    VARIABLE = 1
-    CODE = 2
-    NUMBER = 3
-    TABLE = 4
-    KEYS = 5
-    KEY_COUNT = 6
-    BINDS = 7
-    BIND_COUNT = 8
-    FUNCTION = 9
-    NODE = 10
-    SAME = 11
-    SAME_COUNT = 12
+    KIND = cell()
+    VARIABLE = cell()
+    CODE = cell()
+    NUMBER = cell()
+    TABLE = cell(0)
+    KEYS = cell()
+    KEY_COUNT = cell()
+    BINDS = cell()
+    BIND_COUNT = cell()
+    FUNCTION = cell(0)
+    NODE = cell()
+    SAME = cell(0)
+    SAME_COUNT = cell(0)
 
 
 class ConditionKind(IntEnum):
@@ -218,16 +227,16 @@ class ConditionKind(IntEnum):
     ELEMENT = 6
 
 
-class TableField(IntEnum):
+class TableField(Fields):
     """Of a goal table: words of a row, which rows are of use (-1: all), and how they are found.
 
     ``REACH`` is for how long after its end a row is of use, ``LENGTH`` how long it may last to be of any.
     """
 
-    WIDTH = 0
-    REACH = 1
-    LENGTH = 2
-    INDEX = 3
+    WIDTH = cell()
+    REACH = cell()
+    LENGTH = cell()
+    INDEX = cell()
 
 
 class IndexCode(IntEnum):

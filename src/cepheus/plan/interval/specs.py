@@ -54,7 +54,7 @@ class ConditionSpec:
     binds: Pairs = ()
     rows: tuple[tuple[Value, ...], ...] = ()
     node: int = -1
-    function: str = ""
+    function: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,8 @@ from cepheus.plan.partial.anatomy import (
 )
 from cepheus.plan.partial.rule import PartialRule
 from cepheus.rules.expressions import AttributeRef, Comparison, Constraint, EventPattern, Parameter, Within
-from cepheus.rules.model import Aggregation, Negation, Pattern, PatternItem, Policy, Rule, Selection
+from cepheus.rules.model import Aggregation, Negation, Pattern, PatternItem, Rule, Selection
+from cepheus.rules.policies import Policy
 from cepheus.rules.resolve import bindings, scope_events
 from cepheus.rules.walk import walk
 

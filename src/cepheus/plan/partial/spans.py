@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from cepheus.plan.partial.anatomy import Anatomy, anatomy, item_event, item_scope, scope_span
 from cepheus.rules.expressions import AttributeRef, Comparison
-from cepheus.rules.model import Aggregation, Negation, Policy, Rule
+from cepheus.rules.model import Aggregation, Negation, Rule
 from cepheus.rules.resolve import Choose, resolve
 
 
@@ -32,7 +32,7 @@ def span_around(rule: Rule, master: str, slave: str) -> Span:
     shape = anatomy(rule)
     chain, behind = _hangs(shape, master)
     target, reaches = _hangs(shape, slave)
-    if slave in shape.selections and slave in chain and shape.selections[slave].policy is not Policy.EACH:
+    if slave in shape.selections and slave in chain and not shape.selections[slave].policy.takes_all:
         target = target[1:]  # whoever chooses there compares it with others that lie as far from its reference
         reaches += shape.selections[slave].window.duration
     common = next(name for name in chain if name in target)
@@ -54,7 +54,7 @@ def shared_values(rule: Rule, master: str, slave: str) -> tuple[tuple[str, str],
     later, earlier = (slave, master) if names.index(slave) > names.index(master) else (master, slave)
     step = steps[later]
     selection = anatomy(rule).selections.get(slave)
-    taken_all = selection is None or selection.policy is Policy.EACH
+    taken_all = selection is None or selection.policy.takes_all
     if later == master and not taken_all:
         return ()
     pairs = []

@@ -122,7 +122,7 @@ class SharedColumns:
         return self.parted or bool(self.widened)
 
     def _alike(self, start: tuple[str, str]) -> list[tuple[str, str]]:
-        """Give an attribute and all that are compared with it, directly or through others."""
+        """An attribute and all that are compared with it, directly or through others."""
         found, waiting = {start: None}, [start]
         while waiting:
             fresh = [other for other in self.compared.get(waiting.pop(), ()) if other not in found]
@@ -131,7 +131,7 @@ class SharedColumns:
         return [(type_name, name) for type_name, name in found if name in self.types[type_name].slots]
 
     def stored_width(self, kind: int) -> int:
-        """Give the width that rows of a type had when they were last laid out."""
+        """The width that rows of a type had when they were last laid out."""
         return self._widths[kind]
 
     def note_widths(self) -> None:
@@ -144,7 +144,7 @@ class SharedColumns:
         self.compared.setdefault(other, set()).add(one)
 
     def layout(self, name: str) -> TypeLayout:
-        """Give the layout of a type, a new one if it has none."""
+        """The layout of a type, a new one if it has none."""
         if name not in self.types:
             self.types[name] = TypeLayout(name, len(self.types))
             if self.doubtful:
@@ -154,7 +154,7 @@ class SharedColumns:
     def column(
         self, key: ColumnKey, filters: tuple[LoweredConstraint, ...], stored: int, bands: tuple[LoweredBand, ...] = ()
     ) -> Column:
-        """Give the column of a key, a new one if there is none; ``stored`` rows of its type came before it."""
+        """The column of a key, a new one if there is none; ``stored`` rows of its type came before it."""
         if key in self.columns:
             return self.columns[key]
         if self._free_columns:
@@ -181,13 +181,13 @@ class SharedColumns:
 
 
 def list_refused(event_type: str, attribute: str) -> EventError:
-    """Give the error for a list where rules of TESLA read."""
+    """The error for a list where rules of TESLA read."""
     message = f"{event_type}.{attribute} is a list, which rules of TESLA cannot read"
     return EventError.of("list", message, hint=LISTS_HINT)
 
 
 def _mismatch(found: tuple[str, str], in_data: ValueType, other: tuple[str, str], known: ValueType) -> EventError:
-    """Give the error for an attribute whose type in the data does not go with what is known of it or another one."""
+    """The error for an attribute whose type in the data does not go with what is known of it or another one."""
     one, two = ".".join(found), ".".join(other)
     if found == other:
         says, hint = f"rules take it for {known.value}", f"event {found[0]}({found[1]}: {in_data.value})"

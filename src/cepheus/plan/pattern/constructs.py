@@ -1,26 +1,35 @@
-"""What a rule may be built of, as far as engines differ in what they run; and the refusal of the rest."""
+"""What a rule may be built of, as far as engines and hosts differ in what they run; and what flat programs have."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from enum import Enum
 from types import MappingProxyType
 
 from cepheus.core.errors import UnsupportedError
 from cepheus.core.source import Span
 from cepheus.kernel.instructions import MAX_STACK
-from cepheus.kernel.program import MAX_POSITIONS
+from cepheus.kernel.program import MAX_POSITIONS, PolicyCode
+from cepheus.plan.support import Support, Thing
+from cepheus.rules.aggregates import AGGREGATES, AggregateFunction
+from cepheus.rules.expressions import Aggregate
+from cepheus.rules.model import Negation, Rule, RuleSet, Selection
+from cepheus.rules.policies import Policy
+from cepheus.rules.walk import walk
 
 
 class Construct(Enum):
     """A construct, in the words of the support matrix and of refusals."""
 
-    SELECTION = "each, last, first, n last and n first, in windows from any earlier event"
+    WINDOWS = "windows from any earlier event"
     PARAMETERS = "parameters, also ahead of the event that binds them"
     NEGATION = "negation in a window or between two events"
-    AGGREGATES = "aggregates of numbers in a window or between two events"
     CONSUMPTION = "consumption"
     HIERARCHIES = "hierarchies and recursion"
+    INTERVAL_RULES = "rules over intervals beside those of TESLA"
+    PROBABILITIES = "min probability"
+    ERRORS = "errors of measurement"
+    BELIEFS = "rules weighed by Bayesian networks"
     TEXT_FUNCTIONS = "functions of one string attribute"
     FUNCTIONS_OF_TWO_TEXTS = "functions of two string attributes"
     ORDER_OF_TWO_TEXTS = "the order (<, <=, >, >=) of two string attributes"
@@ -30,50 +39,109 @@ class Construct(Enum):
     UNTOLD_TYPES = "comparing attributes whose types only the data tells, other than for equality of two events"
     OTHER_TYPE = "an attribute as another type than rules deployed before read it as"
     UNCERTAIN_FORMS = (
-        "uncertain attributes in other than closed forms: linear, one form for each of them, Normal sums, no Stddev"
+        "uncertain attributes in other than closed forms: linear, one form for each of them, Normal sums, "
+        "no function of all members"
     )
 
 
-NOT_COMPILED: Mapping[Construct, str] = MappingProxyType(
-    {
-        Construct.FUNCTIONS_OF_TWO_TEXTS: "give all arguments but one as constants",
-        Construct.ORDER_OF_TWO_TEXTS: "compare with a constant",
-        Construct.EXTREMES_OF_TEXTS: "use First or Last",
-        Construct.LONG_PATTERNS: "split the rule",
-        Construct.DEEP_EXPRESSIONS: "split the expression over several rules",
-        Construct.UNTOLD_TYPES: "declare the event types",
-        Construct.OTHER_TYPE: "declare the event type in the same way everywhere",
-        Construct.UNCERTAIN_FORMS: "the reference takes over by itself",
-    }
+def _has_code(record: AggregateFunction) -> bool:
+    from cepheus.plan.aggregates import code_of  # it knows the kernels, which take a while to import
+
+    return code_of(record) is not None
+
+
+COMPILED = Support(
+    "columns",
+    "the fast engines do",
+    "choose the engine reference",
+    frozenset(
+        {
+            Construct.WINDOWS,
+            Construct.PARAMETERS,
+            Construct.NEGATION,
+            Construct.CONSUMPTION,
+            Construct.HIERARCHIES,
+            Construct.INTERVAL_RULES,
+            Construct.PROBABILITIES,
+            Construct.ERRORS,
+            Construct.BELIEFS,
+            Construct.TEXT_FUNCTIONS,
+        }
+    ),
+    lambda policy: policy.name in PolicyCode.__members__,
+    _has_code,
+    MappingProxyType(
+        {
+            Construct.FUNCTIONS_OF_TWO_TEXTS: "give all arguments but one as constants",
+            Construct.ORDER_OF_TWO_TEXTS: "compare with a constant",
+            Construct.EXTREMES_OF_TEXTS: "use First or Last",
+            Construct.LONG_PATTERNS: "split the rule",
+            Construct.DEEP_EXPRESSIONS: "split the expression over several rules",
+            Construct.UNTOLD_TYPES: "declare the event types",
+            Construct.OTHER_TYPE: "declare the event type in the same way everywhere",
+            Construct.UNCERTAIN_FORMS: "the reference takes over by itself",
+        }
+    ),
 )
-"""What has no form in the flat program, with the alternative to offer."""
+"""What has a form in the flat program, which the engines columns and automata and that for uncertain events run."""
 
 
 def unsupported(construct: Construct, span: Span | None) -> UnsupportedError:
-    """Give the refusal of a construct that has no form in the flat program.
+    """The refusal of a construct that has no form in the flat program.
 
     >>> print(unsupported(Construct.EXTREMES_OF_TEXTS, None))
     error[unsupported]: the fast engines do not support Min and Max of strings
       hint: use First or Last, or choose the engine reference
     """
-    return UnsupportedError.of(
-        "unsupported",
-        f"the fast engines do not support {construct.value}",
-        span=span,
-        hint=f"{NOT_COMPILED[construct]}, or choose the engine reference",
-    )
+    return COMPILED.refusal(construct, span)
 
 
 def not_lowered(kind: str, name: str, span: Span | None) -> UnsupportedError:
-    """Give the refusal of a function, an aggregate or a policy that rules know and the flat program has no code for.
+    """The refusal of a function that rules know and the flat program has no code for.
 
     >>> print(not_lowered("function", "cube", None))
     error[unsupported]: the fast engines do not support the function 'cube'
       hint: choose the engine reference
     """
-    return UnsupportedError.of(
-        "unsupported",
-        f"the fast engines do not support the {kind} '{name}'",
-        span=span,
-        hint="choose the engine reference",
-    )
+    return COMPILED.refusal_by_name(kind, name, span)
+
+
+def require_rules(support: Support, rules: RuleSet) -> None:
+    """Refuse rules with a construct, policy or aggregate that an engine or host does not name, all of them at once."""
+    refused = [(thing, span) for thing, span in things_of(rules) if not support.runs(thing)]
+    if refused:
+        refusals = [support.refusal(thing, span) for thing, span in refused]
+        raise UnsupportedError([finding for refusal in refusals for finding in refusal.diagnostics])
+
+
+def things_of(rules: RuleSet) -> Iterator[tuple[Thing, Span | None]]:
+    """The constructs, policies and aggregates that rules are written with, as far as their text tells, with places.
+
+    >>> from cepheus.language.tesla import parse
+    >>> rules = parse("define F() from A() and last B() within 5 s from A consuming B")
+    >>> [thing.name for thing, _ in things_of(rules)]
+    ['WINDOWS', 'LAST', 'CONSUMPTION']
+    """
+    for rule in rules.rules:
+        yield from _things_of(rule)
+    yield from ((Construct.INTERVAL_RULES, rule.span) for rule in rules.interval_rules)
+    yield from ((Construct.BELIEFS, belief.span) for belief in rules.beliefs)
+    yield from ((Construct.ERRORS, error.span) for error in rules.errors)
+
+
+def _things_of(rule: Rule) -> Iterator[tuple[Thing, Span | None]]:
+    for node in walk(rule):
+        match node:
+            case Selection(policy=Policy() as policy, span=span):
+                yield Construct.WINDOWS, span
+                yield policy, span
+            case Negation(span=span):
+                yield Construct.NEGATION, span
+            case Aggregate(function=name, span=span) if name.lower() in AGGREGATES:
+                yield AGGREGATES[name.lower()], span
+            case _:
+                pass
+    if rule.consuming:
+        yield Construct.CONSUMPTION, rule.span
+    if rule.min_probability is not None:
+        yield Construct.PROBABILITIES, rule.span

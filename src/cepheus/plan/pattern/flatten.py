@@ -44,9 +44,9 @@ class _Tables:
     constraints: list[tuple[int, ...]] = field(default_factory=list)
     code: list[Instruction] = field(default_factory=list)
     steps: list[tuple[int, ...]] = field(default_factory=list)
-    keys: list[tuple[int, int]] = field(default_factory=list)
+    keys: list[tuple[int, ...]] = field(default_factory=list)
     outputs: list[tuple[int, ...]] = field(default_factory=list)
-    consuming: list[tuple[int, int, int]] = field(default_factory=list)
+    consuming: list[tuple[int, ...]] = field(default_factory=list)
     listeners: list[tuple[int, ...]] = field(default_factory=list)
 
     def add_code(self, code: Sequence[Instruction]) -> int:
@@ -89,7 +89,7 @@ class _Tables:
         """Append a step; ``completes`` tells that each event it takes completes a composite event."""
         begin, end = self.add_constraints(step.constraints)
         keys = len(self.keys)
-        self.keys += step.keys
+        self.keys += [KeyField.row(position=position, slot=slot) for position, slot in step.keys]
         flags = step.single * StepFlag.SINGLE + completes * StepFlag.COMPLETES + step.plain * StepFlag.PLAIN
         consumed_slot, consumed_bit = step.consumed
         self.steps.append(
@@ -195,7 +195,9 @@ def _rule(
             )
         )
     consuming = len(tables.consuming)
-    tables.consuming += rule.consuming
+    tables.consuming += [
+        ConsumedField.row(position=position, slot=slot, bit=bit) for position, slot, bit in rule.consuming
+    ]
     flags = feeds * RuleFlag.FEEDS + bool(rule.consuming) * RuleFlag.CONSUMES + _is_brief(rule) * RuleFlag.BRIEF
     brief = [BriefField.row(column=step.column, type=step.type, window=step.window) for step in rule.steps]
     return RuleField.row(

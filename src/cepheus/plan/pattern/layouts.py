@@ -33,18 +33,18 @@ class TypeLayout:
     consumption_slot: int = -1
 
     def error_slot(self, attribute: str) -> int:
-        """Give the first of three slots for the error of an attribute: its kind and two parameters."""
+        """The first of three slots for the error of an attribute: its kind and two parameters."""
         first = self.slot(f"{attribute}{ERROR_MARKS[0]}", ValueType.INT, False)
         for mark in ERROR_MARKS[1:]:
             self.slot(f"{attribute}{mark}", ValueType.FLOAT, False)
         return first
 
     def doubt_slot(self) -> int:
-        """Give the slot for the probability that the event did not occur."""
+        """The slot for the probability that the event did not occur."""
         return self.slot(DOUBT, ValueType.FLOAT, False)
 
     def slot(self, attribute: str, value_type: ValueType | None, optional: bool) -> int:
-        """Give the slot of an attribute, a new one if it has none; an optional one is followed by its flag."""
+        """The slot of an attribute, a new one if it has none; an optional one is followed by its flag."""
         if attribute not in self.slots:
             self.slots[attribute] = self.width
             self.types[attribute] = value_type
@@ -68,11 +68,11 @@ class TypeLayout:
         self.told_by_data.update(told)
 
     def read(self) -> list[str]:
-        """Give the attributes that some rule reads."""
+        """The attributes that some rule reads."""
         return [attribute for attribute, rules in self.readers.items() if rules]
 
     def consumption(self) -> tuple[int, int]:
-        """Give the slot and bit by which one more rule marks the events it consumed."""
+        """The slot and bit by which one more rule marks the events it consumed."""
         if self.consumption_bits % 63 == 0:
             self.consumption_slot = self.width
             self.width += 1

@@ -44,7 +44,7 @@ class LoweredStep:
     keys: tuple[tuple[int, int], ...] = ()
     since: int = 0
     consumed: tuple[int, int] = (-1, 0)
-    function: FunctionCode = FunctionCode.COUNT
+    function: int = FunctionCode.COUNT
     value_kind: ValueKind = ValueKind.NONE
     value_slot: int = -1
     value_code: tuple[Instruction, ...] = ()

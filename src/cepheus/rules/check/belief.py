@@ -18,7 +18,7 @@ States = Mapping[str, tuple[str, ...]]
 """The states of every node of a network."""
 
 
-def beliefs(rules: RuleSet, findings: Findings) -> None:
+def check_beliefs(rules: RuleSet, findings: Findings) -> None:
     """Check the networks of rules, which must have their names."""
     by_name = {rule.name: rule for rule in rules.rules}
     first: dict[str, Span | None] = {}
@@ -31,11 +31,11 @@ def beliefs(rules: RuleSet, findings: Findings) -> None:
             message = f"the rule '{each.rule}' has two networks" + (f": the other stands {other}" if other else "")
             findings.error("duplicate-network", message, each.span, "write all its nodes in one")
         else:
-            belief(rule, each, findings)
+            check_belief(rule, each, findings)
         first.setdefault(each.rule, each.span)
 
 
-def belief(rule: Rule, added: Belief, findings: Findings) -> None:
+def check_belief(rule: Rule, added: Belief, findings: Findings) -> None:
     """Check what is added to the network of one rule."""
     translated = translate(rule)
     whole = enrich(translated, added)

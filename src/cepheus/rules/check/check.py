@@ -7,63 +7,22 @@ from dataclasses import dataclass, replace
 from cepheus.core.collector import collector_at_rest
 from cepheus.core.errors import Diagnostic, RuleError
 from cepheus.core.schema import Schema
-from cepheus.rules.check.belief import beliefs
-from cepheus.rules.check.clauses import assignments, windows
-from cepheus.rules.check.contradictions import ranges
-from cepheus.rules.check.cycles import cycles, mixing
-from cepheus.rules.check.declared_errors import equalities, errors, refuse_declared_errors, with_errors
+from cepheus.rules.check.belief import check_beliefs
+from cepheus.rules.check.clauses import check_assignments, check_windows
+from cepheus.rules.check.contradictions import find_contradictions
+from cepheus.rules.check.cycles import refuse_cycles, refuse_cycles_across_families
+from cepheus.rules.check.declared_errors import declared_errors, refuse_declared_errors, warn_of_equalities, with_errors
 from cepheus.rules.check.event_types import known_types
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.check.inputs import composites, inputs, with_positional
 from cepheus.rules.check.interval.check import check_intervals
-from cepheus.rules.check.names import attributes, names
-from cepheus.rules.check.parameters import parameters
+from cepheus.rules.check.names import check_attributes, check_names
+from cepheus.rules.check.parameters import check_parameters
 from cepheus.rules.check.scope import RuleScope, scope_of
 from cepheus.rules.check.type_slots import Key
-from cepheus.rules.check.types import types
+from cepheus.rules.check.types import infer_types
 from cepheus.rules.interval.model import IntervalRule
 from cepheus.rules.model import AnyRule, Rule, RuleSet
-
-
-def name_rules(rules: RuleSet) -> RuleSet:
-    """Name every unnamed rule after its composite type, with ``_2``, ``_3`` and so on where that name is taken.
-
-    Names are given in text order and never clash with those that the author gave.
-
-    >>> from cepheus.core.schema import EventType
-    >>> from cepheus.rules.expressions import EventPattern
-    >>> from cepheus.rules.model import Pattern, Rule
-    >>> fire = Rule(EventType("Fire"), Pattern(EventPattern("Smoke")))
-    >>> [rule.name for rule in name_rules(RuleSet((), (fire, fire, replace(fire, name="Fire_2")))).rules]
-    ['Fire', 'Fire_3', 'Fire_2']
-    """
-    taken = {rule.name for rule in rules.all_rules if rule.name is not None}
-    next_number: dict[str, int] = {}
-    named: list[AnyRule] = []
-    for rule in rules.all_rules:
-        if rule.name is None:
-            name = _free(rule.composite.name, taken, next_number)
-            taken.add(name)
-            named.append(replace(rule, name=name))
-        else:
-            named.append(rule)
-    return replace(
-        rules,
-        rules=tuple(rule for rule in named if isinstance(rule, Rule)),
-        interval_rules=tuple(rule for rule in named if isinstance(rule, IntervalRule)),
-    )
-
-
-def _free(base: str, taken: set[str], next_number: dict[str, int]) -> str:
-    """Find the first free name; numbers tried once are not tried again, so that many alike rules cost little."""
-    number = next_number.get(base, 1)
-    name = base if number == 1 else f"{base}_{number}"
-    while name in taken:
-        number += 1
-        name = f"{base}_{number}"
-    next_number[base] = number + 1
-    return name
-
 
 MAX_DEPTH = 200
 """How far expressions may be nested, so that what walks them never runs out of stack."""
@@ -113,26 +72,26 @@ def _check(rules: RuleSet, schema: Schema | None, closed: bool | None) -> Checke
     named = replace(named, interval_rules=intervals.rules)
     known = known.with_composites(intervals.heads)
     scopes = [scope for rule in named.rules if (scope := _scope(rule, findings)) is not None]
-    names(scopes, rules, known, findings)
+    check_names(scopes, rules, known, findings)
     for scope in scopes:
-        attributes(scope, known, findings)
-        parameters(scope, findings)
-        assignments(scope, findings)
-        windows(scope, findings)
-    inferred = types(scopes, known, findings)
+        check_attributes(scope, known, findings)
+        check_parameters(scope, findings)
+        check_assignments(scope, findings)
+        check_windows(scope, findings)
+    inferred = infer_types(scopes, known, findings)
     for scope in scopes:
-        ranges(scope, inferred, findings)
-    cycles(named, findings)
-    mixing(named, findings)
-    declared_errors = errors(named, known, inferred, findings)
-    refuse_declared_errors(intervals, declared_errors, findings)
-    beliefs(named, findings)
+        find_contradictions(scope, inferred, findings)
+    refuse_cycles(named, findings)
+    refuse_cycles_across_families(named, findings)
+    with_error = declared_errors(named, known, inferred, findings)
+    refuse_declared_errors(intervals, with_error, findings)
+    check_beliefs(named, findings)
     mistakes = findings.errors()
     if mistakes:
         raise RuleError(mistakes)
-    read = with_errors(with_positional(inputs(scopes, known, inferred), intervals.reads, known), declared_errors)
+    read = with_errors(with_positional(inputs(scopes, known, inferred), intervals.reads, known), with_error)
     for scope in scopes:
-        equalities(scope, read, findings)
+        warn_of_equalities(scope, read, findings)
     return Checked(
         rules=named,
         inputs=read,
@@ -155,3 +114,43 @@ def _scope(rule: Rule, findings: Findings) -> RuleScope | None:
         "compute it in several rules",
     )
     return None
+
+
+def name_rules(rules: RuleSet) -> RuleSet:
+    """Name every unnamed rule after its composite type, with ``_2``, ``_3`` and so on where that name is taken.
+
+    Names are given in text order and never clash with those that the author gave.
+
+    >>> from cepheus.core.schema import EventType
+    >>> from cepheus.rules.expressions import EventPattern
+    >>> from cepheus.rules.model import Pattern, Rule
+    >>> fire = Rule(EventType("Fire"), Pattern(EventPattern("Smoke")))
+    >>> [rule.name for rule in name_rules(RuleSet((), (fire, fire, replace(fire, name="Fire_2")))).rules]
+    ['Fire', 'Fire_3', 'Fire_2']
+    """
+    taken = {rule.name for rule in rules.all_rules if rule.name is not None}
+    next_number: dict[str, int] = {}
+    named: list[AnyRule] = []
+    for rule in rules.all_rules:
+        if rule.name is None:
+            name = _free(rule.composite.name, taken, next_number)
+            taken.add(name)
+            named.append(replace(rule, name=name))
+        else:
+            named.append(rule)
+    return replace(
+        rules,
+        rules=tuple(rule for rule in named if isinstance(rule, Rule)),
+        interval_rules=tuple(rule for rule in named if isinstance(rule, IntervalRule)),
+    )
+
+
+def _free(base: str, taken: set[str], next_number: dict[str, int]) -> str:
+    """Find the first free name; numbers tried once are not tried again, so that many alike rules cost little."""
+    number = next_number.get(base, 1)
+    name = base if number == 1 else f"{base}_{number}"
+    while name in taken:
+        number += 1
+        name = f"{base}_{number}"
+    next_number[base] = number + 1
+    return name

@@ -11,7 +11,7 @@ from cepheus.rules.model import Negation, Rule, Selection
 from cepheus.rules.walk import walk
 
 
-def windows(scope: RuleScope, findings: Findings) -> None:
+def check_windows(scope: RuleScope, findings: Findings) -> None:
     """Check the numbers of a rule.
 
     Found here: windows in which nothing lies, intervals between an event and itself, choices of no event at all, and
@@ -64,7 +64,7 @@ def _interval(interval: Scope, findings: Findings) -> None:
             pass
 
 
-def assignments(scope: RuleScope, findings: Findings) -> None:
+def check_assignments(scope: RuleScope, findings: Findings) -> None:
     """Check the ``where`` and ``consuming`` clauses of a rule.
 
     Found here: assignments to attributes that the composite event does not have or that have their value already,

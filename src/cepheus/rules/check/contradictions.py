@@ -190,7 +190,7 @@ Leaf = tuple[str, str]
 """An attribute of an event of the rule (no event: the negated or aggregated one at hand), or ``$`` and a parameter."""
 
 
-def ranges(scope: RuleScope, inferred: InferredTypes, findings: Findings) -> None:
+def find_contradictions(scope: RuleScope, inferred: InferredTypes, findings: Findings) -> None:
     """Report constraints that contradict themselves or one another, and warn of those that always hold.
 
     ``value > 5 and value < 3`` can never hold, nor ``x = 1 and x = 2``, ``x != x`` or ``5 < 3``. The constraints of all

@@ -55,7 +55,7 @@ def _taken_until(name: str, waiting: dict[str, None]) -> list[str]:
     return taken
 
 
-def cycles(rules: RuleSet, findings: Findings) -> None:
+def refuse_cycles(rules: RuleSet, findings: Findings) -> None:
     """Refuse rules whose composite events are, through terminators alone, made of themselves.
 
     A composite event carries its terminator's time, so such rules would have an event precede itself. One cycle is
@@ -112,7 +112,7 @@ def _shortest(start: str, members: set[str], edges: dict[str, list[str]]) -> lis
     raise AssertionError("every type of a component lies on a cycle")
 
 
-def mixing(rules: RuleSet, findings: Findings) -> None:
+def refuse_cycles_across_families(rules: RuleSet, findings: Findings) -> None:
     """Refuse rules of both families that wait for one another at the same instant.
 
     A composite event carries its terminator's time, and an interval rule may be completed by any of its events. So no

@@ -21,7 +21,7 @@ Errors = dict[tuple[str, str], ErrorDeclaration]
 """The declared errors by event type and attribute."""
 
 
-def errors(rules: RuleSet, known: KnownTypes, inferred: InferredTypes, findings: Findings) -> Errors:
+def declared_errors(rules: RuleSet, known: KnownTypes, inferred: InferredTypes, findings: Findings) -> Errors:
     """Collect the declared errors, reporting those of what does not exist or is no number."""
     declared: Errors = {}
     for declaration in rules.errors:
@@ -79,7 +79,7 @@ def with_errors(schema: Schema, declared: Errors) -> Schema:
     return Schema(map(changed, schema.values()), closed=schema.closed)
 
 
-def equalities(scope: RuleScope, schema: Schema, findings: Findings) -> None:
+def warn_of_equalities(scope: RuleScope, schema: Schema, findings: Findings) -> None:
     """Warn of equalities that have probability 0 because one side has a continuous error."""
     for site in scope.sites:
         if not isinstance(site.node, Comparison):

@@ -8,6 +8,7 @@ from typing import assert_never
 from cepheus.core.schema import TIME_ATTRIBUTE
 from cepheus.core.source import Span
 from cepheus.core.values import ValueType
+from cepheus.rules.aggregates import AGGREGATES, Takes, names_of_any_type
 from cepheus.rules.check.event_types import KnownTypes
 from cepheus.rules.check.findings import IN_WORDS, Findings, line_of, text_of
 from cepheus.rules.check.scope import RuleScope
@@ -37,7 +38,6 @@ _ARITHMETIC_HINTS = {
     Family.LIST: None,
 }
 _NEEDED = {Kind.NUMBER: Family.NUMBER, Kind.STRING: Family.STRING, Kind.TIMESTAMP: Family.TIMESTAMP}
-_NUMERIC_AGGREGATES = ("Avg", "Sum", "Stddev")
 
 
 class Inference:
@@ -210,33 +210,37 @@ class RuleInference:
             )
 
     def _aggregate(self, node: Aggregate) -> Slot:
+        record = AGGREGATES.get(node.function.lower())
         if node.value is None:
-            return Slot(Family.NUMBER, ValueType.INT) if node.function == "Count" else Slot()
+            return Slot(Family.NUMBER, ValueType.INT) if record is not None and not record.needs_value else Slot()
         own = node.event
         slot = self.infer(node.value, own)
+        if record is None:  # reported elsewhere
+            return slot
 
         def report() -> None:
-            wanted = "numbers" if node.function in _NUMERIC_AGGREGATES else "numbers, strings or times"
             assert node.value is not None
             described = self.inference.describe(node.value, slot, own)
-            message = f"{node.function} is taken over {wanted}, {described}"
-            hint = "Count, First and Last take values of any type"
+            message = f"{node.function} is taken over {record.takes.value}, {described}"
+            hint = f"{names_of_any_type()} take values of any type"
             self.inference.findings.error("aggregate-type", message, node.value.span, hint)
 
-        match node.function:
-            case "Count":
-                return Slot(Family.NUMBER, ValueType.INT)
-            case "Avg" | "Stddev":
-                fine = self._need(node.value, slot, Family.NUMBER, f"averaged by {node.function}", report)
-                return Slot(Family.NUMBER, ValueType.FLOAT) if fine else Slot()
-            case "Sum":
-                fine = self._need(node.value, slot, Family.NUMBER, "summed", report)
-                return Slot(Family.NUMBER) if fine else Slot()
-            case "Min" | "Max":
+        fine = True
+        match record.takes:
+            case Takes.EVENTS | Takes.ANYTHING:
+                pass
+            case Takes.NUMBERS:
+                fine = self._need(node.value, slot, Family.NUMBER, f"taken by {node.function}", report)
+            case Takes.ORDERED:
                 self.inference.unordered.append((slot, report))
-                if slot.root().family is Family.BOOL:
-                    return Slot()
-        return slot
+                fine = slot.root().family is not Family.BOOL
+            case _:
+                assert_never(record.takes)
+        if not fine:
+            return Slot()
+        if record.result is not None:
+            return Slot(FAMILY[record.result], record.result)
+        return Slot(Family.NUMBER) if record.takes is Takes.NUMBERS else slot
 
 
 class _Sum:

@@ -9,11 +9,12 @@ from cepheus.core.errors import did_you_mean
 from cepheus.core.schema import RESERVED, TIME_ATTRIBUTE
 from cepheus.core.source import Span
 from cepheus.core.values import ValueType
+from cepheus.rules.aggregates import AGGREGATES, aggregate_named, aggregate_names
 from cepheus.rules.check.event_types import KnownTypes
 from cepheus.rules.check.findings import Findings, find_alias, find_name, line_of, text_of
 from cepheus.rules.check.scope import Role, RuleScope, Site
 from cepheus.rules.expressions import Aggregate, AttributeRef, Between, Call, Constant, EventPattern, Scope, Within
-from cepheus.rules.functions import AGGREGATES, FUNCTIONS
+from cepheus.rules.functions import FUNCTIONS
 from cepheus.rules.model import Aggregation, Negation, RuleSet, Selection
 from cepheus.rules.regular_expressions import PatternFault, fault_in
 
@@ -53,9 +54,8 @@ def check_call(node: Call, findings: Findings) -> None:
     if function is None:
         hint = did_you_mean(node.function, FUNCTIONS)
         if node.function in AGGREGATES:
-            hint = (
-                f"the aggregate is written '{AGGREGATES[node.function]}(Event(..).attribute within 5 min from Event)'"
-            )
+            name = AGGREGATES[node.function].name
+            hint = f"the aggregate is written '{name}(Event(..).attribute within 5 min from Event)'"
         findings.error("unknown-function", f"there is no function '{node.function}'", place_of_name(node), hint)
         return
     expected, found = len(function.arguments), len(node.arguments)
@@ -85,7 +85,7 @@ LISTS_HINT = "let a rule of ETALIS take the list apart, and read what that makes
 """What to do about a list where rules of TESLA read."""
 
 
-def attributes(scope: RuleScope, known: KnownTypes, findings: Findings) -> None:
+def check_attributes(scope: RuleScope, known: KnownTypes, findings: Findings) -> None:
     """Check every attribute, function call and aggregate of a rule.
 
     Found here: attributes that a known type does not have, names of an event's own fields used as attributes, functions
@@ -143,13 +143,15 @@ def _attribute(node: AttributeRef, type_name: str, known: KnownTypes, findings: 
 
 
 def _aggregate(node: Aggregate, findings: Findings) -> None:
-    if node.function not in AGGREGATES.values():
-        hint = did_you_mean(node.function, AGGREGATES.values()) or f"there are {', '.join(AGGREGATES.values())}"
+    names = aggregate_names()
+    if node.function not in names:
+        hint = did_you_mean(node.function, names) or f"there are {', '.join(names)}"
         findings.error("unknown-aggregate", f"there is no aggregate '{node.function}'", place_of_name(node), hint)
-    elif node.value is None and node.function != "Count":
+    elif node.value is None and aggregate_named(node.function).needs_value:
+        without = " and ".join(record.name for record in AGGREGATES.values() if not record.needs_value)
         findings.error(
             "aggregate-value",
-            f"{node.function} needs a value of the events it runs over; only Count goes without",
+            f"{node.function} needs a value of the events it runs over; only {without} goes without",
             node.span,
             f"write '{node.function}({node.event.type}(..).attribute ..)'",
         )
@@ -158,7 +160,7 @@ def _aggregate(node: Aggregate, findings: Findings) -> None:
 _SHORTEST_SIMILAR = 4
 
 
-def names(scopes: list[RuleScope], rules: RuleSet, known: KnownTypes, findings: Findings) -> None:
+def check_names(scopes: list[RuleScope], rules: RuleSet, known: KnownTypes, findings: Findings) -> None:
     """Check the names of rules, of event types and of events, and every reference to an event.
 
     Found here: two rules of one name; types that are not known; an event named like another; references to events that

@@ -13,7 +13,7 @@ from cepheus.rules.expressions import AttributeRef, Comparison, Parameter
 from cepheus.rules.model import Aggregation
 
 
-def parameters(scope: RuleScope, findings: Findings) -> None:
+def check_parameters(scope: RuleScope, findings: Findings) -> None:
     """Check the parameters of a rule.
 
     Found here: parameters that nothing binds, or that an aggregate binds although they are bound already; aggregates

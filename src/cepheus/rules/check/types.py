@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from cepheus.core.values import ValueType
+from cepheus.rules.aggregates import AGGREGATES
 from cepheus.rules.check.event_types import KnownTypes
 from cepheus.rules.check.findings import IN_WORDS, Findings, line_of, text_of
 from cepheus.rules.check.infer import Inference, RuleInference
@@ -40,7 +41,7 @@ class InferredTypes:
     equal: tuple[frozenset[Key], ...]
 
 
-def types(scopes: list[RuleScope], known: KnownTypes, findings: Findings) -> InferredTypes:
+def infer_types(scopes: list[RuleScope], known: KnownTypes, findings: Findings) -> InferredTypes:
     """Infer the types of attributes over all rules together and report what does not fit.
 
     ``area = $a`` in one rule and ``area = 'hall'`` in another make both attributes strings; ``value > 45`` makes a
@@ -219,10 +220,10 @@ class _Search:
                     return node if function is not None and function.result is ValueType.FLOAT else None
                 return self._first(arguments, own)
             case Aggregate(function=name, event=event, value=value):
-                if name in ("Avg", "Stddev"):
-                    return node
-                counts = name == "Count" or value is None
-                return None if counts or value is None or self.offender(value, event) is None else node
+                result = AGGREGATES[name.lower()].result if name.lower() in AGGREGATES else None
+                if result is not None:
+                    return node if result is ValueType.FLOAT else None
+                return None if value is None or self.offender(value, event) is None else node
             case _:
                 assert_never(node)
 

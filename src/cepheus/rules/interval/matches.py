@@ -11,6 +11,7 @@ from cepheus.core.values import Value
 from cepheus.rules.evaluate import compare
 from cepheus.rules.expressions import Constant, Parameter
 from cepheus.rules.interval.model import Anything, Argument, Atom, ListPattern, Operator
+from cepheus.rules.interval.operators import OPERATORS
 
 Binding = Mapping[str, Value]
 """The values of variables by name."""
@@ -116,25 +117,7 @@ def relate(operator: Operator, q1: int, q2: int, q3: int, q4: int) -> tuple[int,
     >>> relate(Operator.SEQ, 1, 2, 3, 4), relate(Operator.DURING, 1, 2, 1, 4)
     ((1, 4), None)
     """
-    match operator:
-        case Operator.SEQ:
-            return (q1, q4) if q2 < q3 else None
-        case Operator.AND:
-            return min(q1, q3), max(q2, q4)
-        case Operator.PAR:
-            return (min(q1, q3), max(q2, q4)) if max(q1, q3) < min(q2, q4) else None
-        case Operator.EQUALS:
-            return (q1, q2) if (q1, q2) == (q3, q4) else None
-        case Operator.MEETS:
-            return (q1, q4) if q2 == q3 else None
-        case Operator.DURING:
-            return (q3, q4) if q3 < q1 < q2 < q4 else None
-        case Operator.STARTS:
-            return (q3, q4) if q1 == q3 and q2 < q4 else None
-        case Operator.FINISHES:
-            return (q3, q4) if q2 == q4 and q3 < q1 else None
-        case Operator.OVERLAPS:
-            return (q1, q4) if q1 < q3 < q2 < q4 else None
+    return OPERATORS[operator].relation(q1, q2, q3, q4)
 
 
 def instance_id(event_type: str, values: tuple[Value | None, ...], start: int, end: int) -> str:

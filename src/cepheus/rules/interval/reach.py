@@ -23,16 +23,14 @@ from cepheus.rules.interval.model import (
     TimePoint,
     Where,
 )
+from cepheus.rules.interval.operators import OPERATORS, Ends, Length, operators_that_end
 from cepheus.rules.walk import walk
 
-LEFT_ENDS_FIRST = (Operator.SEQ, Operator.DURING, Operator.STARTS, Operator.OVERLAPS)
+LEFT_ENDS_FIRST = operators_that_end(Ends.LEFT_FIRST)
 """Operators whose right operand always arrives after the left one, so that it never waits."""
 
-END_TOGETHER = (Operator.EQUALS, Operator.FINISHES)
+END_TOGETHER = operators_that_end(Ends.TOGETHER)
 """Operators whose operands end at the same time, so that neither waits for longer than an instant."""
-
-_SIDE_BY_SIDE = (Operator.MEETS, Operator.PAR, Operator.OVERLAPS)
-_INSIDE_RIGHT = (Operator.DURING, Operator.STARTS, Operator.FINISHES)
 
 
 def reach(pattern: IntervalPattern) -> float:
@@ -106,13 +104,23 @@ def _length(pattern: IntervalPattern) -> float:
             return _length(inner)
         case Either(left=left, right=right):
             return max(_length(left), _length(right))
-        case Combined(operator=Operator.EQUALS, left=left, right=right):
-            return min(_length(left), _length(right))
-        case Combined(operator=operator, right=right) if operator in _INSIDE_RIGHT:
-            return _length(right)
-        case Combined(operator=operator, left=left, right=right) if operator in _SIDE_BY_SIDE:
-            return _length(left) + _length(right)
-        case Atom() | Combined() | Absence():
+        case Combined(operator=operator, left=left, right=right):
+            return _length_of_both(OPERATORS[operator].length, _length(left), _length(right))
+        case Atom() | Absence():
             return inf
         case _:
             assert_never(pattern)
+
+
+def _length_of_both(length: Length, left: float, right: float) -> float:
+    match length:
+        case Length.SAME:
+            return min(left, right)
+        case Length.SIDE_BY_SIDE:
+            return left + right
+        case Length.AS_RIGHT:
+            return right
+        case Length.OPEN:
+            return inf
+        case _:
+            assert_never(length)

@@ -22,11 +22,11 @@ from pyspark.sql.types import StructType, TimestampType
 from cepheus.core.errors import CepheusError, OptionError, did_you_mean
 from cepheus.core.event import Event
 from cepheus.runtime.network.transport.access import Access
-from cepheus.runtime.network.transport.background import background_loop, wait
+from cepheus.runtime.network.transport.attachments import Subscription
+from cepheus.runtime.network.transport.blocking import background_loop, wait
 from cepheus.runtime.network.transport.client import AsyncClient, Session
 from cepheus.runtime.network.transport.config import TlsConfig
 from cepheus.runtime.network.transport.security import read_token
-from cepheus.runtime.network.transport.subscription import Subscription
 
 Row = tuple[Any, ...]
 Offset = dict[str, Any]

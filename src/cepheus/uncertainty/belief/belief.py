@@ -12,8 +12,7 @@ from cepheus.language.tesla import format_belief, parse
 from cepheus.rules.belief.model import NO, YES, Bands, Belief, Node, Observation, Row, Season
 from cepheus.rules.belief.periods import contains, next_change
 from cepheus.rules.belief.translate import CERTAIN, IMPOSSIBLE, enrich, translate
-from cepheus.rules.check.belief import belief as check_belief
-from cepheus.rules.check.belief import node_alone, states_of
+from cepheus.rules.check.belief import check_belief, node_alone, states_of
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.model import Rule
 from cepheus.uncertainty.belief.structure import Structure
@@ -49,7 +48,7 @@ class RuleBelief:
 
     @classmethod
     def of(cls, rule: Rule, added: Belief | None = None) -> RuleBelief:
-        """Give the network of a rule that has a name; what is added to it must have been checked."""
+        """The network of a rule that has a name; what is added to it must have been checked."""
         translated = translate(rule)
         added = Belief(str(rule.name)) if added is None else added
         whole = enrich(translated, added)
@@ -92,13 +91,13 @@ class RuleBelief:
         return any(node.seasons for node in self.nodes.values())
 
     def text(self) -> str:
-        """Give what was added, as it is written next to the rule."""
+        """What was added, as it is written next to the rule."""
         return format_belief(self.added)
 
     # ---- What it is worth ----------------------------------------------------------------------------------------
 
     def probability(self, at: int | None = None) -> float:
-        """Give the probability of the composite event when all its parts are observed.
+        """The probability of the composite event when all its parts are observed.
 
         ``at`` is a time in microseconds since the epoch, for tables that change over time; without it they have the
         values that hold outside all periods. A rule to whose network nothing was added gives exactly 1.
@@ -108,7 +107,7 @@ class RuleBelief:
     def posterior(
         self, node: str, at: int | None = None, observed: Mapping[str, str] | None = None
     ) -> dict[str, float]:
-        """Give the probabilities of a node's states; ``observed`` takes the place of what a match observes.
+        """The probabilities of a node's states; ``observed`` takes the place of what a match observes.
 
         >>> rules = parse('''rule Hot define HotWater() from SolarPanel()
         ... network Hot {
@@ -130,7 +129,7 @@ class RuleBelief:
         return self._posterior(node, known, at)
 
     def next_change(self, after: int) -> int | None:
-        """Give the first time after the given one at which a table changes, in microseconds since the epoch."""
+        """The first time after the given one at which a table changes, in microseconds since the epoch."""
         seasons = (season for node in self.nodes.values() for season in node.seasons)
         found = (next_change(season.period, after) for season in seasons)
         return min((time for time in found if time is not None), default=None)
@@ -181,7 +180,7 @@ class RuleBelief:
         return self.with_node(Node(node, rows_of(table, parents), parents, seen, seasons))
 
     def during(self, node: str, start: str, end: str, table: Table) -> RuleBelief:
-        """Give a node another table during a period; the last of several that apply counts.
+        """Let a node have another table during a period; the last of several that apply counts.
 
         ``start`` and ``end`` are times of day (``07:00``), of the week (``Mon 07:00``), of the year (``12-01``), or
         ISO 8601 times, in UTC.
@@ -231,7 +230,7 @@ class RuleBelief:
         return self._checked(replace(self.added, nodes=(made, *kept)))
 
     def _caused_by(self, parts: tuple[str, ...]) -> Node:
-        """Give the composite event as what happens if and only if parts do as the rule says."""
+        """The composite event as what happens if and only if parts do as the rule says."""
         fits = tuple(self.parts[part] for part in parts)
         others = [(*fits[:place], NO if fits[place] == YES else YES) for place in range(len(fits))]
         rows = [Row(CERTAIN, fits), *(Row(IMPOSSIBLE, (*case, *[None] * (len(fits) - len(case)))) for case in others)]

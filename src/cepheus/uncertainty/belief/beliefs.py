@@ -13,7 +13,7 @@ _MOST_NAMED = 10
 
 
 def beliefs_of(rules: RuleSet) -> dict[str, RuleBelief]:
-    """Give the networks of checked rules that have one, by the name of the rule; each is evaluated once.
+    """The networks of checked rules that have one, by the name of the rule; each is evaluated once.
 
     A rule without a network of its own says that its parts have no other cause: its probability is 1.
 
@@ -31,7 +31,7 @@ def beliefs_of(rules: RuleSet) -> dict[str, RuleBelief]:
 
 
 def belief_of(rules: RuleSet, name: str) -> RuleBelief:
-    """Give the network of a rule, given by its name, in checked rules."""
+    """The network of a rule, given by its name, in checked rules."""
     rule = next((rule for rule in rules.rules if rule.name == name), None)
     if rule is None:
         names = [str(rule.name) for rule in rules.rules]
@@ -53,7 +53,7 @@ def verify(belief: RuleBelief) -> None:
 
 
 def probabilities_at(beliefs: Iterable[RuleBelief], time: int) -> tuple[Mapping[str, float], int | None]:
-    """Give the probability of each rule at a time, and the time at which one of them may change next."""
+    """The probability of each rule at a time, and the time at which one of them may change next."""
     found, change = {}, None
     for belief in beliefs:
         found[str(belief.rule.name)] = belief.probability(time)

@@ -83,14 +83,14 @@ class Elimination:
         self._changed = [True] * len(self._factors)
 
     def put(self, node: str, table: Table) -> None:
-        """Give a node its table."""
+        """Set the table of a node."""
         place = self._place[node]
         leaf = self._leaves[place]
         self._factors[place] = table.transpose(leaf.axes)[leaf.pick]
         self._changed[place] = True
 
     def joint(self) -> list[float]:
-        """Give, for each state of the node asked for, the probability of that state together with what is observed."""
+        """For each state of the node asked for, the probability of that state together with what is observed."""
         factors, changed = self._factors, self._changed
         place = len(self._leaves)
         for step in self._steps:
@@ -128,7 +128,7 @@ class Elimination:
 
 
 def _relevant(variables: Sequence[Variable], observed: Iterable[str], asked: str) -> list[Variable]:
-    """Give the nodes that matter: the one asked for, those observed, and all their causes."""
+    """The nodes that matter: the one asked for, those observed, and all their causes."""
     parents = {variable.name: variable.parents for variable in variables}
     needed: set[str] = set()
     waiting = [asked, *observed]
@@ -151,6 +151,6 @@ def _spread(scope: frozenset[str], wanted: Sequence[str]) -> Index:
 
 
 def _cost(name: str, scopes: Mapping[int, frozenset[str]], sizes: Mapping[str, int]) -> int:
-    """Give the size of the array that summing out a variable would need."""
+    """The size of the array that summing out a variable would need."""
     together = frozenset().union(*(scope for scope in scopes.values() if name in scope))
     return prod(sizes[each] for each in together)

@@ -36,13 +36,13 @@ def node_from_file(
 
 
 def cases(axes: Sequence[tuple[str, ...]]) -> Iterator[tuple[tuple[int, ...], tuple[str, ...]]]:
-    """Give every combination of states, the last changing fastest, with its place in a table."""
+    """List every combination of states, the last changing fastest, with its place in a table."""
     for place in np.ndindex(*map(len, axes)):
         yield place, tuple(axis[index] for axis, index in zip(axes, place, strict=True))
 
 
 def _chances(states: tuple[str, ...], numbers: Table) -> tuple[tuple[str, float], ...]:
-    """Give a row that sums to 1, if it does but for rounding."""
+    """Return a row that sums to 1, if it does but for rounding."""
     values = numbers.tolist()
     total = sum(values)
     if 1e-9 < abs(total - 1.0) < len(values) * SAME:
@@ -51,7 +51,7 @@ def _chances(states: tuple[str, ...], numbers: Table) -> tuple[tuple[str, float]
 
 
 def bif_text(belief: RuleBelief) -> str:
-    """Give a network in the interchange format BIF."""
+    """Return a network in the interchange format BIF."""
     lines = [f"network {belief.rule.name} {{\n}}"]
     for name, states in belief.states.items():
         lines.append(f"variable {name} {{\n  type discrete [ {len(states)} ] {{ {', '.join(states)} }};\n}}")

@@ -62,7 +62,7 @@ def read_belief_file(belief: RuleBelief, path: Path) -> RuleBelief:
 
 
 def to_pyagrum(belief: RuleBelief) -> Any:
-    """Give a network as a ``pyagrum.BayesNet``, for whatever else pyAgrum can do with one."""
+    """Return a network as a ``pyagrum.BayesNet``, for whatever else pyAgrum can do with one."""
     with quiet_pyagrum() as gum:
         made = gum.BayesNet(str(belief.rule.name))
         for name, states in belief.states.items():
@@ -101,7 +101,7 @@ def _as_written(value: float) -> float:
 
 
 def _unchanged(node: Node, belief: RuleBelief) -> Node | None:
-    """Give the node that the network has, if the file says the same."""
+    """The node that the network has, if the file says the same."""
     before = belief.nodes.get(node.name)
     if before is None or before.parents != node.parents or set(belief.states[node.name]) != set(node.states):
         return None
@@ -116,12 +116,12 @@ def _unchanged(node: Node, belief: RuleBelief) -> Node | None:
 
 
 def _axes(parents: int) -> tuple[int, ...]:
-    """Give the order of axes between pyAgrum, which counts parents from the last, and here."""
+    """The order of axes between pyAgrum, which counts parents from the last, and here."""
     return (*reversed(range(parents)), parents)
 
 
 def check_format(path: Path) -> str:
-    """Give the ending of the name of a network file; OptionError if it is none of ours."""
+    """The ending of the name of a network file; OptionError if it is none of ours."""
     if path.suffix.lower() not in FORMATS:
         hint = did_you_mean(path.suffix, FORMATS) or "name a file that ends in .bif or .xdsl"
         raise OptionError.of("network-file", f"'{path.name}' is not the name of a network file", hint=hint)
@@ -130,7 +130,7 @@ def check_format(path: Path) -> str:
 
 @contextmanager
 def quiet_pyagrum() -> Iterator[Any]:
-    """Give pyAgrum, and hold back warnings: its compiled part ends the process where a warning is an error."""
+    """Import pyAgrum, and hold back warnings: its compiled part ends the process where a warning is an error."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -38,13 +38,13 @@ class Structure:
 
     @classmethod
     def of(cls, whole: Belief, states: Mapping[str, tuple[str, ...]]) -> Structure:
-        """Give the structure of a network that has been checked."""
+        """The structure of a network that has been checked."""
         return cls(states, tuple(Variable(node.name, len(states[node.name]), node.parents) for node in whole.nodes))
 
     def joint(
         self, asked: str, known: tuple[Observation, ...], nodes: Mapping[str, Node], rows: Mapping[str, tuple[Row, ...]]
     ) -> list[float]:
-        """Give, for each state of the node asked for, its probability together with what is observed."""
+        """For each state of the node asked for, its probability together with what is observed."""
         with self._lock:
             answering = self._answering.get((asked, known))
             if answering is None:

@@ -17,7 +17,7 @@ Table = NDArray[np.float64]
 
 
 def tabulate(node: Node, rows: tuple[Row, ...], states: Mapping[str, tuple[str, ...]]) -> Table:
-    """Give the table that rows of a node say, which must be right.
+    """The table that rows of a node say, which must be right.
 
     >>> jam = Node("Jam", (Row((("HIGH", 0.1), ("LOW", 0.9))),))
     >>> tabulate(jam, jam.rows, {"Jam": ("HIGH", "LOW")})
@@ -43,7 +43,7 @@ def tabulate(node: Node, rows: tuple[Row, ...], states: Mapping[str, tuple[str, 
 
 
 def _steps(axes: list[tuple[str, ...]]) -> list[dict[str | None, int]]:
-    """Give, for each axis, how far into a flat table each of its states leads."""
+    """For each axis, how far into a flat table each of its states leads."""
     steps: list[dict[str | None, int]] = []
     width = 1
     for axis in reversed(axes):
@@ -53,7 +53,7 @@ def _steps(axes: list[tuple[str, ...]]) -> list[dict[str | None, int]]:
 
 
 def _places(given: tuple[str | None, ...], steps: list[dict[str | None, int]]) -> list[int]:
-    """Give the places in a flat table that a row for any state of some parent is for."""
+    """The places in a flat table that a row for any state of some parent is for."""
     places = [0]
     for state, step in zip(given, steps, strict=True):
         if state is None:
@@ -65,7 +65,7 @@ def _places(given: tuple[str | None, ...], steps: list[dict[str | None, int]]) -
 
 
 def band_chances(distribution: Distribution, bands: Bands) -> list[float]:
-    """Give the probability that a number falls into each band.
+    """The probability that a number falls into each band.
 
     >>> from cepheus.core.distribution import Uniform
     >>> band_chances(Uniform(0, 10), Bands(("LOW", "HIGH"), (2.5,)))

@@ -23,7 +23,7 @@ _NAME = re.compile(r"[^\W\d]\w*")
 
 
 def rows_of(table: Table, parents: Iterable[str]) -> tuple[Row, ...]:
-    """Give the rows of a table.
+    """The rows of a table.
 
     >>> rows_of({("YES", "*"): {"YES": 1.0, "NO": 0.0}}, ["Fire", "Jam"])
     (Row(value=(('YES', 1.0), ('NO', 0.0)), given=('YES', None)),)

@@ -20,7 +20,7 @@ from cepheus.uncertainty.belief.tables import tabulate
 
 
 def xdsl_text(belief: RuleBelief) -> str:
-    """Give a network as XDSL, causes before effects."""
+    """Return a network as XDSL, causes before effects."""
     name = str(belief.rule.name)
     root = ElementTree.Element("smile", version="1.0", id=name)
     nodes = ElementTree.SubElement(root, "nodes")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 
-from cepheus.runtime.network.transport.collecting import collect_rarely
+from cepheus.runtime.network.transport.server import collect_rarely
 
 
 def test_a_server_collects_everything_only_now_and_then() -> None:

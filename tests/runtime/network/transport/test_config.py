@@ -8,8 +8,15 @@ import pytest
 
 from cepheus.core.errors import OptionError
 from cepheus.runtime.network.protocol.strategy import Strategy
-from cepheus.runtime.network.transport.address import Address
-from cepheus.runtime.network.transport.config import ClientConfig, Limits, NeighbourConfig, TlsConfig, read_config
+from cepheus.runtime.network.transport.config import (
+    Address,
+    ClientConfig,
+    Limits,
+    NeighbourConfig,
+    TlsConfig,
+    read_config,
+)
+from cepheus.runtime.network.transport.security import check_tokens
 
 GOOD = """
 name = "middle"
@@ -55,7 +62,7 @@ def test_a_file_says_what_a_node_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("", None, "the node has no name"),
+        ("", None, "a node has no name"),
         ('name = "a b"', 1, "no name of a node"),
         ('name = "p"\nlisen = "x"', 2, "did you mean 'listen'"),
         ('name = "p"\nlisten = "7600"', 2, "'7600' is no address"),
@@ -73,6 +80,9 @@ def test_a_file_says_what_a_node_is(tmp_path: Path) -> None:
         ('name = "p"\n[[client]]\nname = "c"', 2, "nothing tells who is 'c'"),
         ('name = "p"\n[[client]]\ntoken = "t"', 2, "this client has no name"),
         ('name = "p"\n[[client]]\nname = "c"\ntoken = "t"\npublish = 3', 5, "list of texts"),
+        ('name = "p"\nlisten = "127.0.0.1:76"\nmetrics = "127.0.0.1:76"', 3, "the node listens on 127.0.0.1:76 itself"),
+        ('name = "p"\n[[neighbour]]\nname = "q"\naddress = "h:0"', 4, "nobody can be reached at port 0"),
+        ('name = "p"\n[limits]\nclients = 0', 3, "'clients' must be at least 1"),
         ("name = ", None, "not TOML"),
     ],
 )
@@ -92,3 +102,13 @@ def test_all_findings_are_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(OptionError) as caught:
         read_config(path)
     assert len(caught.value.diagnostics) == 2
+
+
+def test_a_token_that_cannot_be_read_has_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "node.toml"
+    path.write_text('name = "p"\n[[client]]\nname = "c"\ntoken_file = "c.token"\n')
+    with pytest.raises(OptionError, match="cannot read the token") as caught:
+        check_tokens(read_config(path), path)
+    place = caught.value.diagnostics[0].place
+    assert place is not None
+    assert place.line == 4

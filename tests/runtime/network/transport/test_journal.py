@@ -14,10 +14,9 @@ from cepheus.core.errors import OptionError, SnapshotError
 from cepheus.core.event import Event
 from cepheus.runtime.network.processor.node import Told
 from cepheus.runtime.network.protocol.messages import Publish, Start, Tick
-from cepheus.runtime.network.transport.beside import Beside
 from cepheus.runtime.network.transport.config import NodeConfig
 from cepheus.runtime.network.transport.host import NodeHost
-from cepheus.runtime.network.transport.journal import DiskJournal, JournalBrokenError
+from cepheus.runtime.network.transport.journal import DiskJournal, ForkedWork, JournalBrokenError
 
 LINES = [
     Told("", Start(3), 10),
@@ -130,12 +129,12 @@ def test_a_line_cut_off_before_another_file_is_damage(tmp_path: Path) -> None:
 
 def test_work_beside_knows_what_was_known_when_it_began(tmp_path: Path) -> None:
     known = ["before"]
-    work = Beside.begin(lambda: (tmp_path / "known").write_text(known[0]))
+    work = ForkedWork.begin(lambda: (tmp_path / "known").write_text(known[0]))
     known[0] = "after"
     assert work.wait(60)
     assert (tmp_path / "known").read_text() == "before"
-    assert not Beside.begin(lambda: (tmp_path / "no" / "folder").write_text("")).wait(60)
-    assert not Beside.begin(lambda: sleep(60)).wait(0.1)
+    assert not ForkedWork.begin(lambda: (tmp_path / "no" / "folder").write_text("")).wait(60)
+    assert not ForkedWork.begin(lambda: sleep(60)).wait(0.1)
 
 
 def test_what_cannot_be_written_breaks_the_journal(tmp_path: Path) -> None:

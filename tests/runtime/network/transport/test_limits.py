@@ -34,8 +34,8 @@ from cepheus.runtime.network.protocol.messages import (
     Start,
     Tick,
 )
+from cepheus.runtime.network.transport.connection import PIECE, encode_frames, pieces
 from cepheus.runtime.network.transport.hello import CLIENT, GOODBYE, LINK, Hello, decode_hello, encode_hello
-from cepheus.runtime.network.transport.pieces import PIECE, encode_frames, pieces
 from cepheus.runtime.network.transport.server import NodeServer
 
 

@@ -14,8 +14,7 @@ from servers import access, config, run, serving
 from cepheus import Event
 from cepheus.core.errors import CepheusError, OptionError
 from cepheus.network import Access, AsyncClient, NetworkError, TlsConfig
-from cepheus.runtime.network.transport.address import Address
-from cepheus.runtime.network.transport.config import NodeConfig
+from cepheus.runtime.network.transport.config import Address, NodeConfig
 from cepheus.runtime.network.transport.security import check_safety
 from cepheus.runtime.network.transport.server import NodeServer
 

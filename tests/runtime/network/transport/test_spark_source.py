@@ -15,7 +15,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 from cepheus import Event
 from cepheus.network import Access, AsyncClient, Client, Source
-from cepheus.runtime.network.transport.known import KnownTypes
+from cepheus.runtime.network.transport.known_types import KnownTypes
 from cepheus.runtime.spark.node_source import CepheusDataSource
 from cepheus.spark import register_source
 

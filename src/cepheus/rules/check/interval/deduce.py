@@ -104,11 +104,11 @@ class Store:
         return tuple(tuple(map(_value, row)) for row in self.rows)
 
 
-def complete(stores: Mapping[str, Store], rules: Sequence[Deduction], room: int) -> int:
-    """Add to relations all that rules derive which depend on one another; give how much room that takes.
+def complete(stores: Mapping[str, Store], rules: Sequence[Deduction], most: int) -> int:
+    """Add to relations all that rules derive which depend on one another, and return how much that is.
 
-    Each row takes room for one, and so does each element of a list. TooManyFactsError is raised for the rule that
-    derives more than there is room for.
+    Each row counts as one, and so does each element of a list. TooManyFactsError is raised for the rule that derives
+    more than ``most``.
     """
     rules = [replace(rule, body=tuple(_plain(rule.body))) for rule in rules]
     own = {rule.relation for rule in rules}
@@ -122,7 +122,7 @@ def complete(stores: Mapping[str, Store], rules: Sequence[Deduction], room: int)
             nonlocal derived
             if row not in rows.rows:
                 derived += 1 + _elements(row)
-                if derived > room:
+                if derived > most:
                     raise TooManyFactsError(rule)
                 rows.add(row)
                 work.append((name, row))

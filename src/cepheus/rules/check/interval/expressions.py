@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from cepheus.core.schema import EventType
 from cepheus.core.values import ValueType
+from cepheus.rules.aggregates import Takes, aggregate_named, names_of_any_type
 from cepheus.rules.check.findings import IN_WORDS, Findings, line_of, text_of
 from cepheus.rules.check.interval.types import Kinds, kind_of, member_kinds, pattern_kinds
 from cepheus.rules.check.names import check_call
@@ -36,7 +37,12 @@ from cepheus.rules.interval.model import (
 from cepheus.rules.walk import walk
 
 _NO_NUMBERS = frozenset({ValueType.STRING, ValueType.BOOL, ValueType.LIST})
-_UNORDERED = frozenset({ValueType.BOOL, ValueType.LIST})
+_NOT_TAKEN: dict[Takes, frozenset[ValueType]] = {
+    Takes.EVENTS: frozenset(),
+    Takes.ANYTHING: frozenset(),
+    Takes.NUMBERS: _NO_NUMBERS,
+    Takes.ORDERED: frozenset({ValueType.BOOL, ValueType.LIST}),
+}
 _ARITHMETIC_HINTS = {
     ValueType.STRING: "texts are put together by concat(A, B), and compared as they are",
     ValueType.BOOL: "a truth stands as a condition by itself",
@@ -237,9 +243,8 @@ def _aggregate(node: Aggregated, kinds: Kinds, findings: Findings) -> None:
     if node.value is None:
         return
     kind = kind_of(node.value, kinds)
-    ordered = node.function in ("Min", "Max")
-    refused = _UNORDERED if ordered else _NO_NUMBERS if node.function in ("Avg", "Sum", "Stddev") else frozenset()
-    if kind is not None and kind in refused:
-        wanted = "numbers, strings or times" if ordered else "numbers"
-        message = f"{node.function} is taken over {wanted}, {_told(node.value, kind)}"
-        findings.error("aggregate-type", message, node.value.span, "Count, First and Last take values of any type")
+    takes = aggregate_named(node.function).takes
+    if kind is not None and kind in _NOT_TAKEN[takes]:
+        message = f"{node.function} is taken over {takes.value}, {_told(node.value, kind)}"
+        hint = f"{names_of_any_type()} take values of any type"
+        findings.error("aggregate-type", message, node.value.span, hint)

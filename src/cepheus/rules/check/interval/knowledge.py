@@ -41,10 +41,10 @@ def relations(knowledge: Knowledge, arities: Arities, findings: Findings) -> dic
         given[fact.relation].append(tuple(constant.value for constant in fact.values))
     stores = {name: Store(rows) for name, rows in given.items()}
     limit = DEFAULT_MOST_FACTS if knowledge.most_facts is None else knowledge.most_facts
-    room = limit
+    left = limit
     try:
         for stratum in strata:
-            room -= complete(stores, stratum, room)
+            left -= complete(stores, stratum, left)
     except TooManyFactsError as error:
         _too_many(error.rule, limit, findings)
         return _without_rows(arities)

@@ -10,6 +10,7 @@ from cepheus.core.schema import Attribute, EventType
 from cepheus.core.source import Span
 from cepheus.core.values import Value, ValueType, type_of
 from cepheus.formats.intervals import argument_name
+from cepheus.rules.aggregates import aggregate_named
 from cepheus.rules.check.event_types import KnownTypes
 from cepheus.rules.check.findings import Findings, line_of
 from cepheus.rules.expressions import Arithmetic, Call, Constant, Expression, Negative, Parameter
@@ -306,11 +307,8 @@ def _settle(found: Kinds, variable: str, kind: ValueType | None) -> None:
 
 
 def _of_aggregate(function: str, value: Expression | None, found: Kinds) -> ValueType | None:
-    if function == "Count":
-        return ValueType.INT
-    if function in ("Avg", "Stddev"):
-        return ValueType.FLOAT
-    return None if value is None else kind_of(value, found)
+    result = aggregate_named(function).result
+    return result if result is not None or value is None else kind_of(value, found)
 
 
 def _of_column(relation: Relation, place: int) -> ValueType | None:

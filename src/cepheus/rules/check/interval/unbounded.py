@@ -37,6 +37,7 @@ from cepheus.rules.interval.model import (
     Unknown,
     Where,
 )
+from cepheus.rules.interval.operators import OPERATORS, Ends, operators_that_end
 from cepheus.rules.interval.reach import END_TOGETHER, LEFT_ENDS_FIRST, effective_policy, reach_below
 from cepheus.rules.walk import Node, walk
 
@@ -120,13 +121,12 @@ def _bounded(node: Combined, policy: ConsumptionPolicy, filtered: bool) -> bool:
     """Whether what waits at an operator without a window has a bound: as many as there are different values."""
     if node.operator in END_TOGETHER or policy.renewing:
         return True
-    # At MEETS the right operand waits for no longer than an instant.
-    left_alone = (*LEFT_ENDS_FIRST, Operator.MEETS)
+    left_alone = (*LEFT_ENDS_FIRST, *operators_that_end(Ends.LEFT_AT_START))
     if _is_finite(node.left) and (node.operator in left_alone or _is_finite(node.right)):
         return True
     takes_over = policy.choice is Choice.RECENT and not (policy.once or policy.onesided)
     takes_over = takes_over and policy.preference is Preference.ARRIVAL and not filtered
-    return takes_over and node.operator in (Operator.AND, Operator.PAR) and not _shares_unsurely(node)
+    return takes_over and OPERATORS[node.operator].ends is Ends.ANY and not _shares_unsurely(node)
 
 
 def _shares_unsurely(node: Combined) -> bool:

@@ -11,6 +11,33 @@ Outgoing = tuple[str, Message]
 """A message and whom it is for: a neighbour, or a client by the name it gave."""
 
 
+History = list[tuple[int, int]]
+"""Moments of the clock, and how far something was then; times are microseconds."""
+
+_NOTES = 8
+"""So many notes are made in the time that one looks back."""
+
+
+def value_ago(past: History, ago: int, now: int, value: int) -> int | None:
+    """Note how far something is now, if the last note is old; returns how far it was that long ago, None if unknown.
+
+    Windows are told in the time of events, outages in that of the clock; a history that is published again passes much
+    faster than it once happened. So how far something was a while ago is noted, not worked out.
+
+    >>> past: History = []
+    >>> [value_ago(past, 80, now, 1000 * now) for now in (0, 5, 10, 50, 85, 95, 300)]
+    [None, None, None, None, 0, 10000, 95000]
+    >>> past
+    [(95, 95000), (300, 300000)]
+    """
+    if not past or now - past[-1][0] >= ago // _NOTES:
+        past.append((now, value))
+    while len(past) > 1 and past[1][0] <= now - ago:
+        del past[0]
+    moment, then = past[0]
+    return then if moment <= now - ago else None
+
+
 @dataclass(slots=True)
 class Common:
     """One processor as all of its parts see it.

@@ -16,7 +16,7 @@ from cepheus.plan.partial import anatomy
 from cepheus.plan.partial.anatomy import whole_pattern
 from cepheus.runtime.network.processor.filtering import PartialFilter
 from cepheus.runtime.network.processor.sharing import RELAY, order_of
-from cepheus.runtime.network.protocol.contents import Contents, contents_of, either
+from cepheus.runtime.network.protocol.interests import Contents, contents_of, either
 from cepheus.runtime.network.protocol.messages import Assigned, Ordered
 
 _NUMBERS = ("exact", "timely", "done", "retained_from", "keep_from", "horizon", "forgotten")

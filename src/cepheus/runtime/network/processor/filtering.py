@@ -15,7 +15,7 @@ from cepheus.engine.matching.matcher import Matcher
 from cepheus.engine.matching.store import Record, Store
 from cepheus.plan.partial import PartialRule
 from cepheus.rules.evaluate import compare
-from cepheus.rules.model import Policy
+from cepheus.rules.policies import Hides
 
 
 @dataclass(slots=True)
@@ -53,14 +53,14 @@ class PartialFilter:
     openings: list[Opening] = field(default_factory=list)
     count: int = 0
     _window: int = field(init=False)
-    _policy: Policy | None = field(init=False)
+    _hides: Hides = field(init=False)
     _drops: bool = field(init=False)
     _joined: bool = field(init=False)
 
     def __post_init__(self) -> None:
         self.matcher = Matcher.of_pattern(self.part.pattern, self.since)
         selection = self.part.selection
-        self._policy = None if selection is None else selection.policy
+        self._hides = Hides.NOTHING if selection is None else selection.policy.record.hides
         self._window = 0 if selection is None else selection.window.duration
         self._drops = not self.part.keeps_all
         self._joined = self.part.joined
@@ -91,16 +91,16 @@ class PartialFilter:
             return self.matcher.partakers(record, store)
         alive = self.matcher.leads_on(record, store, looked, at)
         found = [record, *looked]
-        if not self._drops or (self.pull and self._policy not in (None, Policy.EACH)):
+        if not self._drops or (self.pull and self._hides is not Hides.NOTHING):
             return found
         if alive:
             self.live = record.time
-            return found + (self._dead_before(record, store, at) if self._policy is Policy.FIRST else [])
+            return found + (self._dead_before(record, store, at) if self._hides is Hides.LATER else [])
         return found if self._marks(record) else []
 
     def _marks(self, record: Record) -> bool:
         """Tell whether a dead event must be sent because it hides a live one before it."""
-        if self._policy is not Policy.LAST or self.live is None or record.time - self.live > self._window:
+        if self._hides is not Hides.EARLIER or self.live is None or record.time - self.live > self._window:
             return False
         if not self._joined:
             self.live = None

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from cepheus.core.event import Event
 from cepheus.core.time import MAX_TIME, MIN_TIME
 from cepheus.engine.matching.store import Record
-from cepheus.runtime.network.processor.common import Common
+from cepheus.runtime.network.processor.common import Common, value_ago
 from cepheus.runtime.network.processor.filtering import Opening
-from cepheus.runtime.network.processor.lookback import as_it_was
 from cepheus.runtime.network.processor.retained import Retained
 from cepheus.runtime.network.processor.rulebook import Rulebook
 from cepheus.runtime.network.processor.sinks import Sinks
@@ -161,7 +160,7 @@ class Flow:
         Such a tree goes on from where the root was when somebody was lost, which is noticed before ``retain`` has
         passed. Nobody here knows where that was, but no later than this processor was then.
         """
-        then = as_it_was(tree.past, self.common.options.retain, self.common.now, tree.evaluation.done)
+        then = value_ago(tree.past, self.common.options.retain, self.common.now, tree.evaluation.done)
         if then is not None and then != tree.looked_back_to:
             tree.looked_back_to = then
             tree.evaluation.retained_from = max(MIN_TIME, then - 2 * self.rulebook.reach())

@@ -1,22 +1,21 @@
-"""Programs: versions that are installed and activated over a whole tree, the choice of masters."""
+"""Programs: versions that are installed and activated over a whole tree, and the choice of the masters in them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from cepheus.core.schema import EventType
 from cepheus.core.time import MIN_TIME
-from cepheus.plan.partial import input_types
+from cepheus.plan.partial import input_types, span_around
 from cepheus.rules.expressions import EventPattern
 from cepheus.rules.model import Pattern, Rule
 from cepheus.runtime.network.processor.common import Common
 from cepheus.runtime.network.processor.flow import Flow
-from cepheus.runtime.network.processor.lookback import reach_of_all
-from cepheus.runtime.network.processor.masters import choose_masters, smoothed, top_masters
 from cepheus.runtime.network.processor.retained import Retained
-from cepheus.runtime.network.processor.rulebook import Rulebook
+from cepheus.runtime.network.processor.rulebook import Rulebook, reach_of_all
 from cepheus.runtime.network.processor.sharing import RELAY, Origin, order_of, share_out
 from cepheus.runtime.network.processor.sinks import Sinks
 from cepheus.runtime.network.processor.sources import Sources
@@ -32,6 +31,116 @@ from cepheus.runtime.network.protocol.messages import (
     Settled,
 )
 from cepheus.runtime.network.protocol.strategy import Masters
+
+_MARGIN = 1.2
+
+
+def choose_masters(
+    origins: Sequence[Origin], rates: Mapping[str, float], pushed: frozenset[tuple[str, str]] = frozenset()
+) -> list[Origin]:
+    """Decide for each origin what pushes and what waits; ``rates`` are events per second by partial rule.
+
+    A partial rule without a rate has not been observed and pushes. ``pushed`` are children and types whose events come
+    anyway, for another tree.
+    """
+    waiting: dict[str, set[str]] = {origin.name: set() for origin in origins}
+    master: dict[str, str] = {}
+    for kind in _by_rate(origins, rates):
+        concerned = [(origin, label) for origin in origins for label in origin.labels if _kind(origin, label) == kind]
+        if not all(_measured(origin, label, rates) for origin, label in concerned):
+            continue
+        gain = max(part_rate(origin, label, rates) or 0.0 for origin, label in concerned)
+        found = {origin.name: _master(origin, kind, waiting, master, rates) for origin, _ in concerned}
+        if any(name is None for name in found.values()) or any(origin.pulled for origin, _ in concerned):
+            continue
+        if any((child, kind) in pushed for origin, label in concerned for child in origin.labels[label]):
+            continue
+        cost = sum(_cost(origin, str(found[origin.name]), label, rates) for origin, label in concerned)
+        if gain > _MARGIN * cost:
+            for origin, label in concerned:
+                waiting[origin.name].add(label)
+                master[origin.name] = str(found[origin.name])
+    return [
+        replace(origin, master=master[origin.name], waiting=frozenset(waiting[origin.name]))
+        if origin.name in master
+        else origin
+        for origin in origins
+    ]
+
+
+def top_masters(origins: Sequence[Origin]) -> list[Origin]:
+    """Make the top of each pattern the master and let all others wait, whatever their rates."""
+    found = []
+    for origin in origins:
+        if len(origin.labels) > 1 and origin.possible and not origin.pulled:
+            master = origin.root if origin.root in origin.possible else origin.possible[0]
+            waiting = frozenset(label for label, children in origin.labels.items() if children and label != master)
+            found.append(replace(origin, master=master, waiting=waiting))
+        else:
+            found.append(origin)
+    return found
+
+
+def smoothed(before: float | None, rate: float) -> float:
+    """Let a rate that was just observed count for a third, so that a quiet period does not turn everything over.
+
+    >>> smoothed(None, 3.0), smoothed(3.0, 0.0)
+    (3.0, 2.0)
+    """
+    return rate if before is None else (2 * before + rate) / 3
+
+
+def part_rate(origin: Origin, label: str, rates: Mapping[str, float]) -> float | None:
+    """Give the rate of the partial rule at a root, if it has been observed."""
+    return rates.get(origin.parts[label].name)
+
+
+def _measured(origin: Origin, label: str, rates: Mapping[str, float]) -> bool:
+    """Tell whether it is known how many events waiting would save; a pattern of several events filters them itself."""
+    return not origin.parts[label].pattern.items and part_rate(origin, label, rates) is not None
+
+
+def _kind(origin: Origin, label: str) -> str:
+    return origin.parts[label].pattern.terminator.type
+
+
+def _by_rate(origins: Sequence[Origin], rates: Mapping[str, float]) -> list[str]:
+    """Give the types at the roots of partial rules that children have, the most frequent first."""
+    found: dict[str, float] = {}
+    for origin in origins:
+        for label, children in origin.labels.items():
+            if children:
+                kind = _kind(origin, label)
+                found[kind] = max(found.get(kind, 0.0), part_rate(origin, label, rates) or 0.0)
+    return sorted(found, key=lambda kind: (-found[kind], kind))
+
+
+def _master(
+    origin: Origin,
+    kind: str,
+    waiting: Mapping[str, set[str]],
+    master: Mapping[str, str],
+    rates: Mapping[str, float],
+) -> str | None:
+    """Find a root of the origin, of another type, that pushes: the one chosen before, or the rarest."""
+    if origin.name in master:
+        return master[origin.name] if _kind(origin, master[origin.name]) != kind else None
+    possible = [
+        (rate, label)
+        for label in origin.possible
+        if label not in waiting[origin.name]
+        and _kind(origin, label) != kind
+        and (rate := part_rate(origin, label, rates)) is not None
+    ]
+    return min(possible)[1] if possible else None
+
+
+def _cost(origin: Origin, master: str, label: str, rates: Mapping[str, float]) -> float:
+    """Give the messages per second that waking one partial rule takes: awakenings, and the events in open windows."""
+    wakes = part_rate(origin, master, rates) or 0.0
+    span = span_around(origin.rule, master, label)
+    share_open = 1.0 - math.exp(-wakes * (span.past + span.future) / 1_000_000)
+    return wakes * len(origin.labels[label]) + share_open * (part_rate(origin, label, rates) or 0.0)
 
 
 @dataclass(slots=True)

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 
 from cepheus.core.errors import CepheusError
 from cepheus.core.schema import EventType
+from cepheus.core.time import MAX_TIME
+from cepheus.plan.partial import anatomy, input_types
 from cepheus.rules.check import check
-from cepheus.rules.model import RuleSet
+from cepheus.rules.model import Rule, RuleSet
 from cepheus.runtime.network.processor.common import Common
-from cepheus.runtime.network.processor.lookback import reach_of_all
 from cepheus.runtime.network.processor.sharing import order_of
 from cepheus.runtime.network.processor.tree import Tree
 from cepheus.runtime.network.protocol.messages import Activate, Ordered, Renew, RuleChange, Settled
@@ -88,3 +89,20 @@ class Rulebook:
 
     def _replace(self, rules: Iterable[Ordered]) -> None:
         self.rules = {str(ordered.rule.name): ordered for ordered in sorted(rules, key=order_of)}
+
+
+def reach_of_all(rules: Iterable[Rule]) -> int:
+    """How far back rules look, through the composite events that feed them, too: windows add up."""
+    makers: dict[str, list[Rule]] = {}
+    for rule in rules:
+        makers.setdefault(rule.composite.name, []).append(rule)
+    known: dict[int, int] = {}
+
+    def look(rule: Rule) -> int:
+        if id(rule) not in known:
+            known[id(rule)] = 0  # whoever feeds itself is not gone into again
+            below = [look(maker) for kind in input_types(rule) for maker in makers.get(kind, ())]
+            known[id(rule)] = min(anatomy(rule).reach + max(below, default=0), MAX_TIME)
+        return known[id(rule)]
+
+    return max([look(rule) for made in makers.values() for rule in made], default=0)

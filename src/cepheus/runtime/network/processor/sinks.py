@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from cepheus.core.event import Event
 from cepheus.core.time import MIN_TIME
-from cepheus.runtime.network.processor.clients import Sink
-from cepheus.runtime.network.processor.common import Common
-from cepheus.runtime.network.processor.lookback import Past, as_it_was
+from cepheus.rules.expressions import EventPattern
+from cepheus.runtime.network.processor.common import Common, History, value_ago
 from cepheus.runtime.network.processor.rulebook import Rulebook
 from cepheus.runtime.network.processor.tree import Tree
 from cepheus.runtime.network.processor.trees import Trees
-from cepheus.runtime.network.protocol.interests import without_covered
+from cepheus.runtime.network.protocol.interests import any_matches, without_covered
 from cepheus.runtime.network.protocol.messages import AttachSink, Deliver, Delivered, DetachSink, Interests
 
 _FEW = 1000
+
+
+@dataclass(slots=True)
+class Sink:
+    """A sink at this processor and what it has subscribed to."""
+
+    client: str
+    patterns: list[EventPattern] = field(default_factory=list)
+    types: set[str] = field(default_factory=set)
+
+    def wanted(self, events: Sequence[Event]) -> tuple[Event, ...]:
+        """Give the events that the sink has subscribed to."""
+        return tuple([event for event in events if event.type in self.types and any_matches(self.patterns, event)])
 
 
 @dataclass(slots=True)
@@ -27,7 +40,7 @@ class Told:
 
     times: dict[str, int] = field(default_factory=dict)
     kept: int = _FEW
-    past: Past = field(default_factory=list)
+    past: History = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -137,7 +150,7 @@ class Sinks:
                 told.times[key] = event.time
                 fresh.append(event)
         latest = max((event.time for event in events), default=MIN_TIME)
-        then = as_it_was(told.past, 2 * self.common.options.retain, self.common.now, latest)
+        then = value_ago(told.past, 2 * self.common.options.retain, self.common.now, latest)
         if then is not None and len(told.times) > 2 * told.kept:
             before = then - 4 * self.rulebook.reach()
             told.times = {key: time for key, time in told.times.items() if time >= before}

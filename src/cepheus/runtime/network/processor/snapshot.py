@@ -30,9 +30,15 @@ from cepheus.runtime.network.processor.sinks import Sinks
 from cepheus.runtime.network.processor.sources import Sources
 from cepheus.runtime.network.processor.tree import Tree
 from cepheus.runtime.network.processor.trees import Trees
-from cepheus.runtime.network.protocol.codec import TEXT, decode, from_plain, to_plain
-from cepheus.runtime.network.protocol.contents import Content
-from cepheus.runtime.network.protocol.event_codec import columns_from_json, columns_to_json
+from cepheus.runtime.network.protocol.codec import (
+    TEXT,
+    columns_from_json,
+    columns_to_json,
+    decode,
+    from_plain,
+    to_plain,
+)
+from cepheus.runtime.network.protocol.interests import Content
 from cepheus.runtime.network.protocol.link import LinkEnd
 from cepheus.runtime.network.protocol.messages import Ordered
 from cepheus.runtime.network.protocol.strategy import Options

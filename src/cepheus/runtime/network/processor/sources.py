@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from cepheus.core.event import Event
 from cepheus.core.time import MAX_TIME, MIN_TIME
-from cepheus.runtime.network.processor.clients import Source
 from cepheus.runtime.network.processor.common import Common
 from cepheus.runtime.network.processor.tree import Tree
 from cepheus.runtime.network.protocol.event_columns import EventColumns
@@ -15,6 +14,35 @@ from cepheus.runtime.network.protocol.messages import Admitted, AttachSource, Pu
 
 Accepted = list[tuple[int, Event]]
 """Events of a source, each with its number."""
+
+
+@dataclass(slots=True)
+class Source:
+    """A source at this processor: how far it has published, and since when its events count in each tree.
+
+    While a tree is being settled, it is ``holding``: the source must not be overtaken.
+    """
+
+    client: str
+    types: frozenset[str]
+    through: int = MIN_TIME
+    latest: int = MIN_TIME
+    since: dict[str, int] = field(default_factory=dict)
+    holding: set[str] = field(default_factory=set)
+    counter: int = 0
+    admitted: bool = False
+    gone: bool = False
+
+    def is_settled(self, tree: str, ticked: int) -> bool:
+        """Tell whether all that the source publishes counts in a tree, until the tree or the source changes."""
+        return self.since[tree] <= max(self.through, ticked) and tree not in self.holding
+
+    def bound(self, tree: str, ticked: int) -> int:
+        """Give the time up to which everything that the source has for a tree is known, ticks included."""
+        since = self.since[tree]
+        if tree in self.holding:
+            return since
+        return max(since - 1, self.through, ticked)
 
 
 @dataclass(slots=True)

@@ -10,8 +10,8 @@ from cepheus.core.time import MAX_TIME, MIN_TIME
 from cepheus.plan.partial import HERE, Producers
 from cepheus.rules.expressions import EventPattern
 from cepheus.rules.model import Rule
+from cepheus.runtime.network.processor.common import History
 from cepheus.runtime.network.processor.evaluation import Evaluation
-from cepheus.runtime.network.processor.lookback import Past
 from cepheus.runtime.network.processor.pulling import Pulling
 from cepheus.runtime.network.processor.sharing import Shared
 from cepheus.runtime.network.protocol.interests import any_matches
@@ -94,7 +94,7 @@ class Tree:
     pulling: Pulling = field(default_factory=Pulling)
     active: dict[str, tuple[Rule, int]] = field(default_factory=dict)
     released: int = MIN_TIME
-    past: Past = field(default_factory=list)
+    past: History = field(default_factory=list)
     looked_back_to: int = MIN_TIME
     was_active: bool = False
     renewed: bool = False

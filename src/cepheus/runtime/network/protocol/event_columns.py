@@ -11,7 +11,7 @@ from cepheus.core.distribution import parse_distribution
 from cepheus.core.event import Event, EventId
 from cepheus.core.values import Value
 from cepheus.rules.evaluate import compare
-from cepheus.runtime.network.protocol.contents import Contents
+from cepheus.runtime.network.protocol.interests import Contents
 
 Shape = tuple[str, tuple[str, ...]]
 """A type and the names of the attributes that an event of it has."""

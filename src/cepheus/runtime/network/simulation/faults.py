@@ -16,8 +16,7 @@ from cepheus.runtime.network.processor.processor import Processor
 from cepheus.runtime.network.protocol.link import Frame, LinkEnd
 from cepheus.runtime.network.protocol.messages import Delivered, Found, Lost, Message
 from cepheus.runtime.network.protocol.strategy import Options
-from cepheus.runtime.network.simulation.simulator import Link, Receipt
-from cepheus.runtime.network.simulation.traffic import Traffic
+from cepheus.runtime.network.simulation.simulator import Link, Receipt, Traffic
 
 _NOTHING = Frame(0, 0)
 

@@ -11,7 +11,8 @@ from cepheus.core.schema import EventType
 from cepheus.core.time import MILLISECOND, MINUTE, SECOND
 from cepheus.core.values import Value, ValueType
 from cepheus.rules.expressions import AttributeRef, Comparison, Constant, EventPattern, Within
-from cepheus.rules.model import Pattern, Policy, Rule, Selection
+from cepheus.rules.model import Pattern, Rule, Selection
+from cepheus.rules.policies import Policy
 from cepheus.runtime.network.protocol.strategy import Options
 from cepheus.runtime.network.simulation.faults import Faults
 from cepheus.runtime.network.simulation.topology import Links, random_topology

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from dataclasses import replace
-from enum import Enum
 from pathlib import Path
-from typing import Any, TypeVar
 
 from cepheus.core.errors import OptionError, Place, did_you_mean
-from cepheus.core.time import parse_duration
-from cepheus.core.toml_file import read_toml
+from cepheus.core.toml_file import (
+    ByName,
+    KeyPath,
+    Table,
+    Tables,
+    TomlFile,
+    Values,
+    WrongValueError,
+    boolean,
+    duration,
+    integer,
+    member_of,
+    number,
+    rows,
+    share,
+    text,
+    texts,
+)
 from cepheus.core.values import Scalar
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
@@ -19,266 +31,211 @@ from cepheus.runtime.network.protocol.strategy import Filter, Masters, Options, 
 from cepheus.runtime.network.protocol.supported import check_supported
 from cepheus.runtime.network.simulation.faults import Faults
 from cepheus.runtime.network.simulation.scenario import Draw, Plan, Scenario, SourcePlan, draw, draw_links
-from cepheus.runtime.network.simulation.topology import Links, by_hand, check_connected, read_links
+from cepheus.runtime.network.simulation.topology import Links, check_connected, read_links
 
-E = TypeVar("E", bound=Enum)
 _CHECKPOINT_EVERY = 1000
-Table = Mapping[str, Any]
 
-_TOP = ("strategy", "filter", "order", "masters", "duration", "warm_up", "heartbeat", "adapt_every", "seed", "rules")
-_TABLES = ("network", "workload", "source", "sink", "faults")
-_NETWORK = ("topology", "processors", "neighbours", "delay", "bandwidth", "number", "links", "file")
-_FAULTS = ("loss", "duplication", "extra_delay", "retry", "checkpoint_every", "crashes", "cuts")
-_COUNTS = {"types": 1, "rules": 1, "length": 1, "values": 1, "classes": 0, "near": 0}
-"""Whole numbers of a workload, each with the least that makes sense."""
-_AMOUNTS = ("slowest", "fastest", "subscriptions")
-_WORKLOAD = (*_COUNTS, *_AMOUNTS, "each_share", "apart", "window")
+
+def _values_to_draw(value: object, name: str) -> Draw:
+    if not isinstance(value, list) or not value or not all(isinstance(each, Scalar) for each in value):
+        raise WrongValueError(f"attribute '{name}' has no list of values", f"write for example {name} = [1, 2]")
+    return tuple(value)
+
+
+_OPTIONS = {
+    "strategy": member_of(Strategy),
+    "filter": member_of(Filter),
+    "order": member_of(Order),
+    "masters": member_of(Masters),
+    "adapt_every": duration(positive=True),
+}
+_TIMES = {"duration": duration(positive=True), "warm_up": duration(), "heartbeat": duration(positive=True)}
+_NETWORK: Table[Values] = Table(
+    "[network]",
+    dict,
+    {
+        "topology": text,
+        "processors": integer(1),
+        "neighbours": number(),
+        "delay": duration(),
+        "bandwidth": number(above=0),
+        "number": integer(),
+        "links": rows('["p1", "p2", "5 ms"]: two processors and a delay', text, text, duration()),
+        "file": text,
+    },
+)
+_WORKLOAD: Table[Values] = Table(
+    "[workload]",
+    dict,
+    {
+        **dict.fromkeys(("types", "rules", "length", "values"), integer(1)),
+        **dict.fromkeys(("classes", "near"), integer(0)),
+        **dict.fromkeys(("slowest", "fastest", "subscriptions"), number()),
+        "each_share": share(whole=True),
+        "apart": boolean,
+        "window": duration(),
+    },
+)
+_PROCESSOR = {"processor": 'such as processor = "p1"'}
+_SOURCE: Table[Values] = Table(
+    "a source",
+    dict,
+    {
+        "processor": text,
+        "types": texts,
+        "rate": number(above=0),
+        "attributes": ByName(_values_to_draw, "write attributes = { n = [1, 2] }"),
+    },
+    _PROCESSOR,
+)
+_SINK: Table[Values] = Table(
+    "a sink", dict, {"processor": text, "subscribes": texts}, {"processor": 'such as processor = "p1"'}
+)
+_FAULTS: Table[Values] = Table(
+    "[faults]",
+    dict,
+    {
+        "loss": share(whole=False),
+        "duplication": share(whole=False),
+        "extra_delay": duration(),
+        "retry": duration(positive=True),
+        "checkpoint_every": integer(1),
+        "crashes": rows('["p1", "10 s", "2 s"]: who, when, for how long', text, duration(), duration()),
+        "cuts": rows(
+            '["p1", "p2", "10 s", "2 s"]: between whom, when, for how long', text, text, duration(), duration()
+        ),
+    },
+)
+_SCENARIO: Table[Values] = Table(
+    "a scenario",
+    dict,
+    {
+        **_OPTIONS,
+        **_TIMES,
+        "seed": integer(),
+        "rules": text,
+        "network": _NETWORK,
+        "workload": _WORKLOAD,
+        "source": Tables(_SOURCE),
+        "sink": Tables(_SINK),
+        "faults": _FAULTS,
+    },
+)
 
 
 def read_plan(path: Path, seed: int | None = None, strategy: Strategy | None = None) -> Plan:
     """Read a scenario and draw what it leaves to chance; a seed or strategy given here goes before the file's."""
-    table, _ = read_toml(path, "scenario")
+    file = TomlFile(path, "scenario")
+    values = file.read(_SCENARIO)
+    file.raise_findings()
     try:
-        return _plan(table, path, seed, strategy)
+        return _plan(values, file, seed, strategy)
     except OptionError as error:
         raise OptionError([replace(d, place=d.place or Place(str(path))) for d in error.diagnostics]) from None
 
 
-def _plan(table: Table, path: Path, seed: int | None, strategy: Strategy | None) -> Plan:
-    _known(table, (*_TOP, *_TABLES), "the scenario")
-    options = Options(
-        strategy or _choice(Strategy, table, "strategy", Strategy.ST),
-        _choice(Filter, table, "filter", Filter.EXACT),
-        _choice(Order, table, "order", Order.PROGRESS),
-        _choice(Masters, table, "masters", Masters.ADAPTIVE),
-    )
-    options = replace(options, adapt_every=_positive_duration(table, "adapt_every", options.adapt_every))
-    network = _table(table, "network")
-    _known(network, _NETWORK, "[network]")
-    workload = _table(table, "workload")
-    _known(workload, _WORKLOAD, "[workload]")
-    scenario = Scenario(options=options)
+def _plan(values: Values, file: TomlFile, seed: int | None, strategy: Strategy | None) -> Plan:
+    options = replace(Options(), **_given(values, *_OPTIONS))
+    scenario = Scenario(options=options if strategy is None else replace(options, strategy=strategy))
+    network = values.get("network", {})
     scenario = replace(
         scenario,
-        duration=_positive_duration(table, "duration", scenario.duration),
-        warm_up=_duration(table, "warm_up", scenario.warm_up),
-        heartbeat=_positive_duration(table, "heartbeat", scenario.heartbeat),
-        delay=_duration(network, "delay", scenario.delay),
-        processors=_count(network, "processors", scenario.processors, 1),
-        neighbours=_amount(network, "neighbours", scenario.neighbours),
-        topology=str(network.get("topology", scenario.topology)),
-        bandwidth=_positive(network, "bandwidth", "bytes") if "bandwidth" in network else None,
-        network=_count(network, "number", 0, None) if "number" in network else None,
+        network=network.get("number"),
+        **_given(values, *_TIMES),
+        **_given(network, "delay", "processors", "neighbours", "topology", "bandwidth"),
+        **values.get("workload", {}),
     )
-    scenario = _with_workload(workload, scenario)
-    chosen = _count(table, "seed", 1, None) if seed is None else seed
-    links = _links(network, scenario, path, chosen)
-    if "faults" in table:
-        scenario = _with_faults(_table(table, "faults"), scenario, links)
-    if "rules" not in table:
+    _check_workload(scenario, file)
+    chosen = values.get("seed", 1) if seed is None else seed
+    links = _links(network, scenario, file, chosen)
+    if "faults" in values:
+        scenario = _with_faults(values["faults"], scenario, links, file)
+    if "rules" not in values:
         return draw(scenario, chosen, links)
-    return _by_hand(table, scenario, chosen, links, path)
+    return _by_hand(values, scenario, chosen, links, file)
 
 
-def _links(network: Table, scenario: Scenario, path: Path, seed: int) -> Links:
+def _given(values: Values, *names: str) -> Values:
+    return {name: values[name] for name in names if name in values}
+
+
+def _links(network: Values, scenario: Scenario, file: TomlFile, seed: int) -> Links:
     if "file" in network:
-        given = path.parent / str(network["file"])
-        links = read_links(given)
+        given = file.path.parent / network["file"]
+        place, links = Place(str(given)), read_links(given)
     elif "links" in network:
-        entries = _entries(network, "links", 3, '["p1", "p2", "5 ms"]: two processors and a delay')
-        given, links = path, by_hand([(str(one), str(other), str(delay)) for one, other, delay in entries])
+        place = file.place(("network", "links"))
+        links = {(min(one, other), max(one, other)): delay for one, other, delay in network["links"]}
     else:
         return draw_links(scenario, seed)
-    check_connected(links, Place(str(given)))
+    check_connected(links, place)
     return links
 
 
-def _with_workload(given: Table, scenario: Scenario) -> Scenario:
-    numbers: dict[str, Any] = {name: _amount(given, name, getattr(scenario, name)) for name in _AMOUNTS}
-    numbers["each_share"] = _share(given, "each_share", whole=True)
-    numbers |= {name: _count(given, name, getattr(scenario, name), least) for name, least in _COUNTS.items()}
-    apart = given.get("apart", scenario.apart)
-    if not isinstance(apart, bool):
-        raise OptionError.of("scenario", f"'apart' is {apart!r}", hint="write true or false")
-    found = replace(scenario, apart=apart, window=_duration(given, "window", scenario.window), **numbers)
+def _check_workload(found: Scenario, file: TomlFile) -> None:
+    """Look at what keys of the workload mean together."""
     if not 0 < found.slowest <= found.fastest:
-        raise OptionError.of("scenario", "'slowest' is not a rate below 'fastest'", hint="write events per second")
+        file.fail(("workload", "slowest"), "'slowest' is not a rate below 'fastest'", "write events per second")
     if found.length > found.types and not found.apart:
-        raise OptionError.of(
-            "scenario", f"rules of {found.length} events need as many types, not {found.types}", hint="raise 'types'"
-        )
-    return found
+        message = f"rules of {found.length} events need as many types, not {found.types}"
+        file.fail(("workload", "length"), message, "raise 'types'")
 
 
-def _with_faults(given: Table, scenario: Scenario, links: Links) -> Scenario:
-    """Read what goes wrong; times count from the end of the warm-up."""
-    _known(given, _FAULTS, "[faults]")
+def _with_faults(given: Values, scenario: Scenario, links: Links, file: TomlFile) -> Scenario:
+    """Put together what goes wrong; times count from the end of the warm-up."""
     if scenario.bandwidth is not None:
-        raise OptionError.of("scenario", "faults and a bandwidth exclude one another", hint="leave one of them out")
+        file.fail(("faults",), "faults and a bandwidth exclude one another", "leave one of them out")
     processors = tuple(sorted({name for link in links for name in link}))
     crashes = []
-    for entry in _entries(given, "crashes", 3, '["p1", "10 s", "2 s"]: who, when, for how long'):
-        start = parse_duration(str(entry[1]))
-        crashes.append((_named_processor(str(entry[0]), processors), start, start + parse_duration(str(entry[2]))))
+    for name, start, length in given.get("crashes", ()):
+        crashes.append((_processor(name, processors, file, ("faults", "crashes")), start, start + length))
     cuts = []
-    for entry in _entries(given, "cuts", 4, '["p1", "p2", "10 s", "2 s"]: between whom, when, for how long'):
-        one, other = sorted(_named_processor(str(name), processors) for name in entry[:2])
+    for *names, start, length in given.get("cuts", ()):
+        one, other = sorted(_processor(name, processors, file, ("faults", "cuts")) for name in names)
         if (one, other) not in links:
-            raise OptionError.of("scenario", f"there is no link between '{one}' and '{other}'")
-        start = parse_duration(str(entry[2]))
-        cuts.append(((one, other), start, start + parse_duration(str(entry[3]))))
+            file.fail(("faults", "cuts"), f"there is no link between '{one}' and '{other}'")
+        cuts.append(((one, other), start, start + length))
     faults = Faults(
-        loss=_share(given, "loss"),
-        duplication=_share(given, "duplication"),
-        extra_delay=_duration(given, "extra_delay", 0),
-        checkpoint_every=_count(given, "checkpoint_every", _CHECKPOINT_EVERY, 1),
+        loss=given.get("loss", 0.0),
+        duplication=given.get("duplication", 0.0),
+        extra_delay=given.get("extra_delay", 0),
+        checkpoint_every=given.get("checkpoint_every", _CHECKPOINT_EVERY),
         crashes=tuple(crashes),
         cuts=tuple(cuts),
     )
-    return replace(scenario, faults=faults, retry=_positive_duration(given, "retry", scenario.retry))
+    return replace(scenario, faults=faults, **_given(given, "retry"))
 
 
-def _entries(given: Table, name: str, length: int, words: str) -> list[list[Any]]:
-    """Give the entries of a list of lists, each of one length."""
-    found = given.get(name, [])
-    if not isinstance(found, list) or not all(isinstance(entry, list) and len(entry) == length for entry in found):
-        raise OptionError.of(
-            "scenario", f"'{name}' is not a list of lists of {length}", hint=f"its entries are {words}"
-        )
-    return found
-
-
-def _share(given: Table, name: str, *, whole: bool = False) -> float:
-    """Give a share, 0 if there is none; only some may be ``whole``: with all messages lost, there is no network."""
-    share = given.get(name, 0.0)
-    number = isinstance(share, int | float) and not isinstance(share, bool)
-    if not number or not 0 <= share <= 1 or (share == 1 and not whole):
-        hint = "write a number from 0 to 1" if whole else "write a number from 0 to below 1"
-        raise OptionError.of("scenario", f"'{name}' is not a probability", hint=hint)
-    return float(share)
-
-
-def _by_hand(table: Table, scenario: Scenario, seed: int, links: Links, path: Path) -> Plan:
+def _by_hand(values: Values, scenario: Scenario, seed: int, links: Links, file: TomlFile) -> Plan:
     """Take rules from a file, and sources and sinks as they are given."""
-    text = str(table["rules"])
-    file = path.parent / text
+    given = values["rules"]
+    path = file.path.parent / given
     try:
-        source, name = (file.read_text(encoding="utf-8"), str(file)) if text.endswith(".tesla") else (text, str(path))
-    except OSError:
-        raise OptionError.of("file", f"'{file}' cannot be read", hint="name a file of rules") from None
+        is_file = given.endswith(".tesla")
+        source, name = (path.read_text(encoding="utf-8"), str(path)) if is_file else (given, str(file.path))
+    except (OSError, UnicodeDecodeError):
+        raise OptionError.of(
+            "file", f"'{path}' cannot be read", hint="name a file of rules", place=file.place(("rules",))
+        ) from None
     rules = check(parse(source, name)).rules
     check_supported(rules)
     processors = tuple(sorted({processor for link in links for processor in link}))
     sources = []
-    for number, given in enumerate(_tables(table, "source")):
-        _known(given, ("processor", "types", "rate", "attributes"), "[[source]]")
-        place = _processor(given, processors)
+    for at, each in enumerate(values.get("source", ())):
+        place = _processor(each["processor"], processors, file, ("source", at, "processor"))
+        draws = tuple(each.get("attributes", {}).items())
         sources += [
-            SourcePlan(f"s{number}-{kind}", place, kind, _positive(given, "rate", "events"), _draws(given))
-            for kind in _names(given, "types")
+            SourcePlan(f"s{at}-{kind}", place, kind, each.get("rate", 1.0), draws) for kind in each.get("types", ())
         ]
     sinks = []
-    for number, given in enumerate(_tables(table, "sink")):
-        _known(given, ("processor", "subscribes"), "[[sink]]")
-        sinks += [(f"k{number}", _processor(given, processors), str(kind)) for kind in _names(given, "subscribes")]
+    for at, each in enumerate(values.get("sink", ())):
+        place = _processor(each["processor"], processors, file, ("sink", at, "processor"))
+        sinks += [(f"k{at}", place, kind) for kind in each.get("subscribes", ())]
     return Plan(scenario, seed, links, processors, tuple(sources), rules.rules, rules.declarations, tuple(sinks))
 
 
-def _draws(given: Table) -> tuple[tuple[str, Draw], ...]:
-    found = []
-    for name, values in _table(given, "attributes").items():
-        if not isinstance(values, list) or not values or not all(isinstance(v, Scalar) for v in values):
-            raise OptionError.of(
-                "scenario", f"attribute '{name}' has no list of values", hint=f"write for example {name} = [1, 2]"
-            )
-        found.append((name, tuple(values)))
-    return tuple(found)
-
-
-def _positive(given: Table, name: str, what: str) -> float:
-    """Give how much of something there is per second, 1 if that is not said."""
-    rate = _amount(given, name, 1.0)
-    if not rate:
-        raise OptionError.of("scenario", f"'{name}' is 0", hint=f"write how many {what} there are per second")
-    return rate
-
-
-def _names(given: Table, name: str) -> list[str]:
-    """Give a list of names."""
-    found = given.get(name, [])
-    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-        raise OptionError.of("scenario", f"'{name}' is not a list of names", hint=f'write for example {name} = ["A"]')
-    return found
-
-
-def _table(given: Table, name: str) -> Table:
-    found = given.get(name, {})
-    if not isinstance(found, Mapping):
-        raise OptionError.of("scenario", f"'{name}' is not a table", hint=f"write [{name}] above its entries")
-    return found
-
-
-def _tables(given: Table, name: str) -> list[Table]:
-    found = given.get(name, [])
-    if not isinstance(found, list) or not all(isinstance(each, Mapping) for each in found):
-        raise OptionError.of("scenario", f"'{name}' is not a list of tables", hint=f"write [[{name}]] above each")
-    return found
-
-
-def _count(given: Table, name: str, default: int, least: int | None) -> int:
-    """Give a whole number that is at least so large."""
-    found = given.get(name, default)
-    if isinstance(found, bool) or not isinstance(found, int) or (least is not None and found < least):
-        hint = "write a whole number" if least is None else f"write a whole number from {least} on"
-        raise OptionError.of("scenario", f"'{name}' is {found!r}", hint=hint)
-    return found
-
-
-def _amount(given: Table, name: str, default: float) -> float:
-    """Give a number that is not negative."""
-    found = given.get(name, default)
-    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < math.inf:
-        raise OptionError.of("scenario", f"'{name}' is {found!r}", hint="write a number that is not negative")
-    return float(found)
-
-
-def _processor(given: Table, processors: tuple[str, ...]) -> str:
-    return _named_processor(str(given.get("processor")), processors)
-
-
-def _named_processor(name: str, processors: tuple[str, ...]) -> str:
+def _processor(name: str, processors: tuple[str, ...], file: TomlFile, at: KeyPath) -> str:
     if name not in processors:
         hint = did_you_mean(name, processors) or f"the processors are {', '.join(processors)}"
-        raise OptionError.of("scenario", f"there is no processor '{name}'", hint=hint)
+        file.fail(at, f"there is no processor '{name}'", hint)
     return name
-
-
-def _known(table: Table, names: Any, where: str) -> None:
-    for name in table:
-        if name not in names:
-            raise OptionError.of(
-                "scenario",
-                f"'{name}' is not known in {where}",
-                hint=did_you_mean(name, names) or f"known are {', '.join(names)}",
-            )
-
-
-def _choice(kind: type[E], table: Table, name: str, default: E) -> E:
-    if name not in table:
-        return default
-    known = {str(member.value): member for member in kind}
-    if str(table[name]) not in known:
-        hint = did_you_mean(str(table[name]), known) or f"choose one of {', '.join(known)}"
-        raise OptionError.of("scenario", f"'{table[name]}' is not a choice for {name}", hint=hint)
-    return known[str(table[name])]
-
-
-def _duration(table: Table, name: str, default: int) -> int:
-    return parse_duration(str(table[name])) if name in table else default
-
-
-def _positive_duration(table: Table, name: str, default: int) -> int:
-    found = _duration(table, name, default)
-    if found <= 0:
-        raise OptionError.of("scenario", f"'{name}' is {table[name]!r}, which is no time", hint="write, say, 10 s")
-    return found

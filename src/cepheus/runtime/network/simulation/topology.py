@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from pathlib import Path
 from random import Random
 
@@ -114,12 +113,3 @@ def check_connected(links: Links, place: Place) -> None:
             place=place,
             hint="add a link between them, or simulate them one by one",
         )
-
-
-def by_hand(links: Iterable[tuple[str, str, str]]) -> Links:
-    """Make a network of links given as (processor, processor, delay).
-
-    >>> by_hand([("p1", "p2", "5 ms")])
-    {('p1', 'p2'): 5000}
-    """
-    return {(min(one, other), max(one, other)): parse_duration(delay) for one, other, delay in links}

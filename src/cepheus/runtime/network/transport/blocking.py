@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import asyncio
+import os
+import threading
+from collections.abc import Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from cepheus.core.event import Event
 from cepheus.rules.model import RuleSet
 from cepheus.runtime.network.transport.access import Access
-from cepheus.runtime.network.transport.background import wait
+from cepheus.runtime.network.transport.attachments import AsyncSource, Subscription
 from cepheus.runtime.network.transport.client import AsyncClient
-from cepheus.runtime.network.transport.source import AsyncSource
-from cepheus.runtime.network.transport.subscription import Subscription
+
+T = TypeVar("T")
+
+_lock = threading.Lock()
+_loops: dict[int, asyncio.AbstractEventLoop] = {}
+
+
+def background_loop() -> asyncio.AbstractEventLoop:
+    """Give the loop of this process, running."""
+    with _lock:
+        found = _loops.get(os.getpid())
+        if found is None:
+            found = _loops[os.getpid()] = asyncio.new_event_loop()
+            threading.Thread(target=found.run_forever, name="cepheus-clients", daemon=True).start()
+        return found
+
+
+def wait(work: Coroutine[Any, Any, T]) -> T:
+    """Let the loop do something and wait for it."""
+    future = asyncio.run_coroutine_threadsafe(work, background_loop())
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()
+        raise
 
 
 class Client:

@@ -39,7 +39,8 @@ from cepheus.runtime.network.protocol.messages import (
 )
 from cepheus.runtime.network.protocol.supported import check_supported
 from cepheus.runtime.network.transport.access import FATAL, Access, refused, status, unreachable
-from cepheus.runtime.network.transport.connection import Connection
+from cepheus.runtime.network.transport.attachments import AsyncSource, Subscription
+from cepheus.runtime.network.transport.connection import LONGEST, Connection
 from cepheus.runtime.network.transport.hello import (
     CLIENT,
     GOODBYE,
@@ -49,10 +50,7 @@ from cepheus.runtime.network.transport.hello import (
     encode_hello,
     resume,
 )
-from cepheus.runtime.network.transport.known import Doubted, KnownTypes, doubts
-from cepheus.runtime.network.transport.pieces import LONGEST
-from cepheus.runtime.network.transport.source import AsyncSource
-from cepheus.runtime.network.transport.subscription import Subscription
+from cepheus.runtime.network.transport.known_types import Doubted, KnownTypes, doubts
 
 log = logging.getLogger("cepheus.network")
 

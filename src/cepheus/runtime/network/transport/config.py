@@ -1,31 +1,77 @@
-"""What a node's file says, and whether it makes sense: every finding has the file, the line and the key."""
+"""What a node's file says and whether it makes sense, addresses included: every finding has its line."""
 
 from __future__ import annotations
 
+import ipaddress
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from enum import Enum
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from cepheus.core.errors import CepheusError, Diagnostic, OptionError, Place, did_you_mean
-from cepheus.core.time import DAY, SECOND, parse_duration
-from cepheus.core.toml_file import read_toml
-from cepheus.core.toml_lines import Path as KeyPath
+from cepheus.core.time import DAY, SECOND
+from cepheus.core.toml_file import (
+    Table,
+    Tables,
+    TomlFile,
+    WrongValueError,
+    boolean,
+    duration,
+    integer,
+    member_of,
+    number,
+    path_from,
+    text,
+    texts,
+)
 from cepheus.runtime.network.protocol.strategy import Filter, Masters, Options, Strategy
-from cepheus.runtime.network.transport.address import LOOPBACK, Address, AddressError, parse_address
 
-T = TypeVar("T")
+
+class AddressError(ValueError):
+    """A text that is no address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A host and a port; port 0 lets the system choose one."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach it."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+
+LOOPBACK = Address("127.0.0.1", 0)
+
+
+def parse_address(text: str) -> Address:
+    """Read ``host:port``.
+
+    >>> parse_address("[::1]:7600"), parse_address("node.example:7600").is_loopback
+    (Address(host='::1', port=7600), False)
+    """
+    host, colon, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not colon or not host or not port.isdecimal() or not 0 <= int(port) < 65536:
+        raise AddressError(f"'{text}' is no address")
+    return Address(host, int(port))
+
+
 _NAME = re.compile(r"[\w.-]+")
 _RETAIN = 2
 """Events are remembered for this many times as long as a neighbour may be away, beyond the windows of rules,"""
 
 _NOTICED = 30 * SECOND
 """and for this long more: a neighbour that hangs is noticed by its silence."""
-
-_DURATIONS = ("session_timeout", "gone_after", "adapt_every", "ahead")
-_KINDS: Mapping[type, str] = {str: "a text", int: "an integer", float: "a number", bool: "true or false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,123 +176,87 @@ class NodeConfig:
 
 def read_config(path: Path) -> NodeConfig:
     """Read a node's file; OptionError with all findings if it does not make sense. Paths are relative to the file."""
-    data, lines = read_toml(path, "node-config")
-    reader = _Reader(path, lines)
-    config = reader.table(NodeConfig, data, ())
-    reader.check(config)
-    if reader.findings:
-        raise OptionError(sorted(reader.findings, key=lambda f: (f.place.line or 0) if f.place else 0))
+    file = TomlFile(path, "node-config")
+    config = file.read(_node_table(path.parent))
+    _check(config, file)
+    file.raise_findings()
     return config
 
 
-class _Reader:
-    """Makes configurations of tables and notes what is wrong with them."""
-
-    def __init__(self, path: Path, lines: Mapping[KeyPath, int]) -> None:
-        self._path = path
-        self._lines = lines
-        self.findings: list[Diagnostic] = []
-
-    def table(self, kind: type[T], data: object, at: KeyPath) -> T:
-        """Read one table."""
-        if not isinstance(data, dict):
-            self._note(at, f"'{at[0]}' is a table", f"write [{at[0]}] and its keys below")
-            return kind()
-        hints = get_type_hints(kind)
-        names = [one.name for one in fields(kind)]  # type: ignore[arg-type]  # all of them are dataclasses
-        given: dict[str, Any] = {}
-        for key, value in data.items():
-            where = (*at, key)
-            if key not in names:
-                known = did_you_mean(key, names) or f"it has {', '.join(names)}"
-                self._note(where, f"{_owner(at)} has no key '{key}'", known)
-                continue
-            try:
-                given[key] = self._value(key, value, hints[key], where)
-            except _WrongError as wrong:
-                self._note(where, *wrong.args)
-        return kind(**given)
-
-    def check(self, config: NodeConfig) -> None:
-        """Look at what keys mean together."""
-        if not config.name and not self.findings:
-            self._note((), "the node has no name", 'write name = "p1" at the top of the file')
-        elif config.name and not _NAME.fullmatch(config.name):
-            self._note(("name",), f"'{config.name}' is no name of a node", "use letters, digits, '_', '-' and '.'")
-        names = [neighbour.name for neighbour in config.neighbour]
-        for place, name in enumerate(names):
-            if not name:
-                self._note(("neighbour", place), "this neighbour has no name", 'such as name = "p2"')
-            elif name == config.name:
-                self._note(("neighbour", place, "name"), "a node is not its own neighbour")
-            elif name in names[:place]:
-                self._note(("neighbour", place, "name"), f"there are two neighbours named '{name}'")
-        for place, client in enumerate(config.client):
-            if not client.name:
-                self._note(("client", place), "this client has no name", 'such as name = "sensors"')
-            elif not client.token and client.token_file is None and config.tls.authority is None:
-                hint = 'give it a token_file, or let clients show certificates: [tls] authority = "ca.pem"'
-                self._note(("client", place), f"nothing tells who is '{client.name}'", hint)
-        if (config.tls.certificate is None) != (config.tls.key is None):
-            self._note(("tls",), "a certificate and its key go together", "name both certificate and key")
-
-    def _value(self, key: str, value: object, hint: Any, where: KeyPath) -> Any:
-        kinds = get_args(hint) or (hint,)
-        kind = kinds[0]
-        if get_origin(hint) is tuple:
-            return self._list(kind, key, value, where)
-        if key in _DURATIONS:
-            return self._parse(parse_duration, value)
-        if kind is Address:
-            return self._parse(parse_address, value)
-        if kind is Path:
-            return self._path.parent / self._plain(str, key, value)
-        if isinstance(kind, type) and issubclass(kind, Enum):
-            known = {str(member.value): member for member in kind}
-            if value not in known:
-                choices = did_you_mean(str(value), known) or f"choose one of {', '.join(known)}"
-                raise _WrongError(f"'{value}' is not a choice for {key}", choices)
-            return known[str(value)]
-        if kind in (TlsConfig, Limits):
-            return self.table(kind, value, where)
-        return self._plain(kind, key, value)
-
-    def _list(self, kind: type, key: str, value: object, where: KeyPath) -> tuple[Any, ...]:
-        if kind is str:
-            texts = [value] if isinstance(value, str) else value
-            if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-                raise _WrongError(f"'{key}' must be a list of texts", f'such as {key} = ["Temp", "Smoke"]')
-            return tuple(texts)
-        if not isinstance(value, list):
-            raise _WrongError(f"'{key}' is a list of tables", f"write [[{key}]] and its keys below")
-        return tuple(self.table(kind, table, (*where, place)) for place, table in enumerate(value))
-
-    def _plain(self, kind: type, key: str, value: object) -> Any:
-        if kind is float and type(value) is int:
-            value = float(value)
-        if type(value) is not kind:
-            raise _WrongError(f"'{key}' must be {_KINDS[kind]}, not {value!r}")
-        if kind in (int, float) and isinstance(value, int | float) and value < 0:
-            raise _WrongError(f"'{key}' must not be negative")
-        return value
-
-    def _parse(self, parse: Any, value: object) -> Any:
-        try:
-            return parse(str(value))
-        except AddressError as error:
-            raise _WrongError(str(error), "write host:port, such as 127.0.0.1:7600") from None
-        except CepheusError as error:
-            found = error.diagnostics[0]
-            raise _WrongError(found.message, found.hint) from None
-
-    def _note(self, at: KeyPath, message: str, hint: str | None = None) -> None:
-        line = next((self._lines[at[:end]] for end in range(len(at), 0, -1) if at[:end] in self._lines), None)
-        self.findings.append(Diagnostic("node-config", message, hint=hint, place=Place(str(self._path), line)))
+def _node_table(folder: Path) -> Table[NodeConfig]:
+    path = path_from(folder)
+    tls = Table("[tls]", TlsConfig, dict.fromkeys(("certificate", "key", "authority", "trusts"), path))
+    client = {"name": text, "token": text, "token_file": path, "publish": texts, "subscribe": texts, "deploy": boolean}
+    return Table(
+        "a node",
+        NodeConfig,
+        {
+            "name": text,
+            "listen": _address,
+            "state": path,
+            "rank": integer(0),
+            "strategy": member_of(Strategy),
+            "filter": member_of(Filter),
+            "masters": member_of(Masters),
+            "adapt_every": duration(),
+            "metrics": _address,
+            "session_timeout": duration(),
+            "gone_after": duration(),
+            "checkpoint_bytes": integer(0),
+            "sync": boolean,
+            "insecure": boolean,
+            "token_file": path,
+            "tls": tls,
+            "limits": _LIMITS,
+            "neighbour": Tables(_NEIGHBOUR),
+            "client": Tables(Table("this client", ClientConfig, client, {"name": 'such as name = "sensors"'})),
+        },
+        {"name": 'write name = "p1" at the top of the file'},
+    )
 
 
-class _WrongError(Exception):
-    """A value that is not what it should be: a message and perhaps a hint."""
+def _address(value: object, key: str) -> Address:
+    try:
+        return parse_address(text(value, key))
+    except AddressError as error:
+        raise WrongValueError(str(error), "write host:port, such as 127.0.0.1:7600") from None
 
 
-def _owner(at: KeyPath) -> str:
-    return f"[{at[0]}]" if at else "a node"
+_NEIGHBOUR = Table(
+    "this neighbour", NeighbourConfig, {"name": text, "address": _address}, {"name": 'such as name = "p2"'}
+)
+_LIMITS = Table(
+    "[limits]",
+    Limits,
+    {
+        "message_bytes": integer(1),
+        "window_bytes": integer(1),
+        "backlog_bytes": integer(1),
+        "events_per_second": number(),
+        "clients": integer(1),
+        "ahead": duration(),
+    },
+)
+
+
+def _check(config: NodeConfig, file: TomlFile) -> None:
+    """Look at what keys mean together."""
+    if config.name and not _NAME.fullmatch(config.name):
+        file.note(("name",), f"'{config.name}' is no name of a node", "use letters, digits, '_', '-' and '.'")
+    if config.metrics is not None and config.metrics == config.listen and config.listen.port:
+        file.note(("metrics",), f"the node listens on {config.listen} itself", "give the metrics a port of their own")
+    names = [neighbour.name for neighbour in config.neighbour]
+    for place, (name, neighbour) in enumerate(zip(names, config.neighbour, strict=True)):
+        if name and name == config.name:
+            file.note(("neighbour", place, "name"), "a node is not its own neighbour")
+        elif name and name in names[:place]:
+            file.note(("neighbour", place, "name"), f"there are two neighbours named '{name}'")
+        if neighbour.address is not None and not neighbour.address.port:
+            hint = "write the port that the neighbour listens on"
+            file.note(("neighbour", place, "address"), "nobody can be reached at port 0", hint)
+    for place, client in enumerate(config.client):
+        if client.name and not client.token and client.token_file is None and config.tls.authority is None:
+            hint = 'give it a token_file, or let clients show certificates: [tls] authority = "ca.pem"'
+            file.note(("client", place), f"nothing tells who is '{client.name}'", hint)
+    if (config.tls.certificate is None) != (config.tls.key is None):
+        file.note(("tls",), "a certificate and its key go together", "name both certificate and key")

@@ -2,7 +2,8 @@
 
 A queue grows where a neighbour is away or slow, which may be many links from the sources that fill it. So whoever has
 a long queue says so again and again, and it is passed on to everybody, each time once. Nobody decides from what others
-decided, so there is no circle in which everyone waits for everyone.
+decided, so there is no circle in which everyone waits for everyone. A client that publishes faster than it may waits,
+too (``Pace``).
 """
 
 from __future__ import annotations
@@ -12,6 +13,29 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from cepheus.runtime.network.protocol.codec import MessageError
+
+
+@dataclass(slots=True)
+class Pace:
+    """A bucket that fills at ``rate`` per second and holds one second's worth; 0 is no limit.
+
+    >>> pace = Pace(100.0, now=0.0)
+    >>> pace.take(100, now=0.0), pace.take(50, now=0.0), pace.take(10, now=1.0)
+    (0.0, 0.5, 0.0)
+    """
+
+    rate: float
+    now: float
+    _used: float = 0.0
+
+    def take(self, events: int, now: float) -> float:
+        """Count events; give the seconds to wait before the next ones."""
+        if not self.rate:
+            return 0.0
+        self._used = max(0.0, self._used - (now - self.now) * self.rate) + events
+        self.now = now
+        return max(0.0, self._used / self.rate - 1.0)
+
 
 _REPEAT = 0.5
 _VALID = 2.0

@@ -11,9 +11,8 @@ import socket
 import ssl
 from dataclasses import dataclass
 
-from cepheus.runtime.network.transport.address import Address, AddressError, parse_address
 from cepheus.runtime.network.transport.certificates import FLAWS, Flaw, load_pair
-from cepheus.runtime.network.transport.config import TlsConfig
+from cepheus.runtime.network.transport.config import Address, AddressError, TlsConfig, parse_address
 
 _PATIENCE = 2.0
 

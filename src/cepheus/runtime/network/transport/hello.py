@@ -9,7 +9,7 @@ from cepheus.core.errors import CepheusError
 from cepheus.runtime.network.protocol.codec import MessageError
 from cepheus.runtime.network.protocol.link import Frame, LinkEnd
 from cepheus.runtime.network.protocol.messages import VERSION
-from cepheus.runtime.network.transport.pieces import LONGEST
+from cepheus.runtime.network.transport.connection import LONGEST
 
 SERVICE = "cepheus.network.v1.Node"
 LINK = f"/{SERVICE}/Link"

@@ -27,15 +27,14 @@ from cepheus.runtime.network.protocol.messages import (
     Message,
     Publish,
 )
-from cepheus.runtime.network.transport.beside import Beside
 from cepheus.runtime.network.transport.config import NodeConfig
 from cepheus.runtime.network.transport.congestion import Congestion, Note
 from cepheus.runtime.network.transport.connection import Connection
 from cepheus.runtime.network.transport.hello import GOODBYE
-from cepheus.runtime.network.transport.journal import DiskJournal, JournalBrokenError
-from cepheus.runtime.network.transport.known import TypeBook
+from cepheus.runtime.network.transport.journal import DiskJournal, ForkedWork, JournalBrokenError
+from cepheus.runtime.network.transport.known_types import TypeBook
 from cepheus.runtime.network.transport.security import Principal, RefusedError
-from cepheus.runtime.network.transport.sense import check_sense
+from cepheus.runtime.network.transport.validity import check_sense
 
 log = logging.getLogger("cepheus.node")
 
@@ -96,7 +95,7 @@ class NodeHost:
             raise
         self._left = {peer: time.monotonic() for peer in self.node.links}
         self._doubted: dict[str, float] = {}
-        self._snapshot: tuple[int, Beside] | None = None
+        self._snapshot: tuple[int, ForkedWork] | None = None
         self.congestion = Congestion(config.name, config.limits.window_bytes, first=time.time_ns() // 1000)
         self._relieved = asyncio.Event()
         self._relieved.set()
@@ -302,10 +301,10 @@ class NodeHost:
             generation = self.journal.turn()
             self._snapshot = (
                 generation,
-                Beside.begin(lambda: self.journal.write_snapshot(generation, self.node.snapshot())),
+                ForkedWork.begin(lambda: self.journal.write_snapshot(generation, self.node.snapshot())),
             )
 
-    def _snapshot_written(self, generation: int, writer: Beside, *, done: bool) -> None:
+    def _snapshot_written(self, generation: int, writer: ForkedWork, *, done: bool) -> None:
         self._snapshot = None
         if done:
             self.journal.begin_from(generation)

@@ -3,17 +3,23 @@
 A line that was cut off by a crash was never answered, so it is dropped when the journal is read; the sender sends it
 again. Damage anywhere else is an error: the head of a line has a checksum of its own, to tell one from the other.
 What cannot be written, on a full disk for one, must not be answered: then the journal is broken, and the node ends.
+Snapshots are written by a forked process, which does not hold the node up.
 """
 
 from __future__ import annotations
 
 import fcntl
+import gc
 import logging
 import os
+import signal
 import struct
+import time
+import warnings
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 from types import TracebackType
@@ -23,6 +29,60 @@ from cepheus.core.errors import CepheusError, OptionError, Place, SnapshotError
 from cepheus.core.private_folder import why_not_private
 from cepheus.runtime.network.processor.node import Told
 from cepheus.runtime.network.protocol.codec import MessageError, decode, encode
+
+_FIRST_OTHER_FILE = 3
+_LOOK_EVERY = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class ForkedWork:
+    """Work that is under way in a process of its own, and since when."""
+
+    process: int
+    since: float
+
+    @classmethod
+    def begin(cls, work: Callable[[], object]) -> ForkedWork:
+        """Begin with work that needs nothing but memory and files that it opens itself: no connections, no threads.
+
+        The process is a copy of this one at this moment; memory is copied only where either of them changes it.
+        """
+        with warnings.catch_warnings():
+            # Python warns that locks of other threads stay locked in the copy: the work takes none of them.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            process = os.fork()
+        if process:
+            return cls(process, time.perf_counter())
+        code = 1
+        try:
+            gc.disable()
+            signal.set_wakeup_fd(-1)
+            os.closerange(_FIRST_OTHER_FILE, os.sysconf("SC_OPEN_MAX"))  # connections and locks end with this process
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+
+    def ended(self) -> bool | None:
+        """Tell whether the work was done: None while it is under way."""
+        process, status = os.waitpid(self.process, os.WNOHANG)
+        return status == 0 if process else None
+
+    def wait(self, patience: float) -> bool:
+        """Wait for the end, and tell whether the work was done; after so many seconds since its beginning, end it."""
+        while (done := self.ended()) is None:
+            if self.seconds > patience:
+                os.kill(self.process, signal.SIGKILL)
+                os.waitpid(self.process, 0)
+                return False
+            time.sleep(_LOOK_EVERY)
+        return done
+
+    @property
+    def seconds(self) -> float:
+        """How long it has taken so far."""
+        return time.perf_counter() - self.since
+
 
 log = logging.getLogger("cepheus.node")
 

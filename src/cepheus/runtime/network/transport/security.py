@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cepheus.core.errors import OptionError, Place
+from cepheus.core.toml_file import KeyPath, TomlFile
 from cepheus.runtime.network.protocol.messages import (
     AttachSink,
     AttachSource,
@@ -125,9 +126,18 @@ def check_safety(config: NodeConfig, place: Path) -> None:
         )
 
 
-def check_tokens(config: NodeConfig) -> None:
-    """Refuse a node whose files of tokens cannot be read."""
-    Gate(config)
+def check_tokens(config: NodeConfig, place: Path) -> None:
+    """Refuse a node whose files of tokens cannot be read; ``place`` is the file of the node."""
+    given: list[tuple[KeyPath, Path | None]] = [(("token_file",), config.token_file)]
+    given += [(("client", number, "token_file"), client.token_file) for number, client in enumerate(config.client)]
+    for at, path in given:
+        if path is None:
+            continue
+        try:
+            read_token(path)
+        except OptionError as error:
+            line = TomlFile(place, "node-config").place(at)
+            raise OptionError([replace(found, place=line) for found in error.diagnostics]) from None
 
 
 def read_token(path: Path) -> str:

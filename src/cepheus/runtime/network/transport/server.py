@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
 import os
@@ -15,7 +16,8 @@ from typing import Any
 from cepheus.core.errors import CepheusError, OptionError
 from cepheus.core.extras import require
 from cepheus.runtime.network.transport.config import NeighbourConfig, NodeConfig
-from cepheus.runtime.network.transport.connection import Connection, Stream
+from cepheus.runtime.network.transport.congestion import Pace
+from cepheus.runtime.network.transport.connection import Connection, FrameReader, Stream
 from cepheus.runtime.network.transport.diagnosis import diagnose
 from cepheus.runtime.network.transport.hello import (
     CLIENT,
@@ -28,8 +30,6 @@ from cepheus.runtime.network.transport.hello import (
 )
 from cepheus.runtime.network.transport.host import NodeHost, client_peer
 from cepheus.runtime.network.transport.journal import JournalBrokenError
-from cepheus.runtime.network.transport.pace import Pace
-from cepheus.runtime.network.transport.pieces import FrameReader
 from cepheus.runtime.network.transport.security import (
     Gate,
     Principal,
@@ -42,6 +42,29 @@ from cepheus.runtime.network.transport.security import (
 )
 from cepheus.runtime.network.transport.status import status_of
 from cepheus.runtime.network.transport.streams import Dialler, ServerStream, server_settings
+
+_YOUNG, _YOUNG_ROUNDS, _NEVER = 10_000, 10, 1 << 30
+_FULL_EVERY = 600.0
+
+
+async def collect_rarely(every: float = _FULL_EVERY) -> None:
+    """Let the collector walk over everything only once in so many seconds, for as long as this runs.
+
+    A server with much state stands still while it does: tens of milliseconds for a hundred thousand objects. Young
+    objects are collected as usual, and what was there from the beginning not at all.
+    """
+    before = gc.get_threshold()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_YOUNG, _YOUNG_ROUNDS, _NEVER)
+    try:
+        while True:
+            await asyncio.sleep(every)
+            gc.collect()
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
+
 
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 # Snapshots are written by a copy of this process (beside.py), which does not touch gRPC. Where gRPC prepares for copies

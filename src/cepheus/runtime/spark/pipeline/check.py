@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cepheus.core.errors import Diagnostic, OptionError, Place, RuleError, did_you_mean
+from cepheus.core.errors import Diagnostic, RuleError, did_you_mean
 from cepheus.core.time import TimeUnit
-from cepheus.core.toml_file import read_toml
+from cepheus.core.toml_file import TomlFile
 from cepheus.rules.check import check
 from cepheus.rules.model import RuleSet
 from cepheus.runtime.embedded.sources import read_rules
@@ -43,10 +43,8 @@ def _check_sinks(path: Path, pipeline: Pipeline, rules: RuleSet) -> None:
     ]
     if not wrong:
         return
-    _, lines = read_toml(path, "pipeline")
-    findings = []
+    file = TomlFile(path, "pipeline")
     for number, name in wrong:
         hint = did_you_mean(name, defined) or f"the rules define {', '.join(defined) or 'nothing'}"
-        place = Place(str(path), lines.get(("sinks", number, "composite")))
-        findings.append(Diagnostic("pipeline", f"no rule defines '{name}'", hint=hint, place=place))
-    raise OptionError(findings)
+        file.note(("sinks", number, "composite"), f"no rule defines '{name}'", hint)
+    file.raise_findings()

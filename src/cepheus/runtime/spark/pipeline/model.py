@@ -46,7 +46,7 @@ class DetectSpec:
     limit: int | None = None
     threads: int | None = None
     calculus: Calculus | None = None
-    lateness: str | None = None
+    lateness: str | int | None = None
     time_unit: str | None = None
     time: str | None = None
     type: str | None = None

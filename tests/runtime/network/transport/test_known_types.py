@@ -21,7 +21,7 @@ from cepheus.runtime.network.processor.processor import Processor
 from cepheus.runtime.network.protocol.event_columns import EventColumns
 from cepheus.runtime.network.protocol.messages import DeployRules, Ordered, Renew, Start
 from cepheus.runtime.network.protocol.strategy import Options, Strategy
-from cepheus.runtime.network.transport.known import KnownTypes, TypeBook, check_events
+from cepheus.runtime.network.transport.known_types import KnownTypes, TypeBook, check_events
 
 HEAT = "define Hot(k: int) from Heat(k=$k) where k=$k"
 CONFLICT = ("define Fire(n: int, m: int) from Smoke() where n=1, m=1", "define Fire(n: string) from Fog() where n='x'")

@@ -1,7 +1,7 @@
 """What a rule is taken apart into."""
 
 from cepheus.core.time import HOUR, MINUTE
-from cepheus.explain.anatomy import Anatomy, Link, Part, Role, Use, anatomy
+from cepheus.explain.rule_parts import Link, Part, Role, RuleParts, Use, rule_parts
 from cepheus.language.tesla import parse
 from cepheus.rules.check.check import name_rules
 from cepheus.rules.expressions import Between, Within
@@ -14,13 +14,13 @@ consuming Temp
 """
 
 
-def of(text: str) -> Anatomy:
+def of(text: str) -> RuleParts:
     (rule,) = name_rules(parse(text)).rules
-    return anatomy(rule)
+    return rule_parts(rule)
 
 
 def test_a_rule_with_a_parameter() -> None:
-    assert of(FIRE) == Anatomy(
+    assert of(FIRE) == RuleParts(
         name="Fire",
         composite="Fire(area: string, temp: double)",
         parts=(

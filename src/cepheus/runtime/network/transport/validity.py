@@ -1,14 +1,24 @@
-"""Which values of events a network carries; a node ends the session of a client that sends others."""
+"""Whether events and messages are such as a network carries, before they are sent or written down.
+
+A node writes down what it is told and is told it again after a crash: what a processor cannot bear must not get there.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from cepheus.core.errors import EventError
+from cepheus.core.errors import CepheusError, EventError
+from cepheus.core.event import Event
 from cepheus.core.values import INT_MAX, INT_MIN
+from cepheus.rules.check import check
+from cepheus.rules.expressions import Aggregate, EventPattern, Parameter
+from cepheus.rules.model import RuleSet
+from cepheus.rules.walk import walk
 from cepheus.runtime.network.protocol.event_columns import EventColumns
+from cepheus.runtime.network.protocol.messages import AttachSink, DeployRules, Message, Publish
+from cepheus.runtime.network.transport.security import RefusedError
 
 SCALARS: dict[type, str] = {bool: "a bool", int: "an int", float: "a double", str: "a text"}
 """The types of values that a network carries, in words."""
@@ -79,3 +89,56 @@ def no_lists(attribute: str) -> EventError:
 def _no_value(event: str, attribute: str, value: object) -> EventError:
     hint = "give it as a plain number, text or truth"
     return EventError.of("type", f"{event}.{attribute}: {value!r} is no value of an event", hint=hint)
+
+
+_FARTHEST = 1 << 62
+"""Microseconds from the epoch: farther, what is added to a time may not fit in 64 bits."""
+
+
+def check_sense(message: Message, latest: int = _FARTHEST) -> None:
+    """Refuse a message that no client of ours would send, or with a time later than ``latest``."""
+    match message:
+        case AttachSink(pattern=pattern):
+            _check_pattern(pattern)
+        case DeployRules(rules=rules, declarations=declarations):
+            _check_rules(RuleSet(declarations, rules))
+        case Publish(events=events, through=through):
+            _check_times(_times(events), through, latest)
+            _check_certain(events)
+
+
+def _check_pattern(pattern: EventPattern) -> None:
+    parts = [node for constraint in pattern.constraints for node in walk(constraint)]
+    if any(isinstance(part, Parameter | Aggregate) for part in parts):
+        raise RefusedError(f"a subscription such as that to '{pattern.type}' has neither parameters nor aggregates")
+
+
+def _check_rules(rules: RuleSet) -> None:
+    if any(rule.name is None for rule in rules.rules):
+        raise RefusedError("a rule has no name")
+    try:
+        check(rules, closed=False)
+    except CepheusError:
+        return  # the processor answers with what is wrong
+    except Exception:  # whatever a rule that was not made by our parser leads to
+        raise RefusedError("a rule is none that Cepheus can check") from None
+
+
+def _times(events: Sequence[Event]) -> Iterable[int]:
+    return events.times if isinstance(events, EventColumns) else [event.time for event in events]
+
+
+def _check_times(times: Iterable[int], through: int | None, latest: int) -> None:
+    every = [*times] if through is None else [*times, through]
+    if every and not -_FARTHEST < min(every) <= max(every) < _FARTHEST:
+        raise RefusedError("times must be within 2**62 microseconds of the epoch: is it another unit?")
+    if every and max(every) > latest:
+        raise RefusedError(
+            f"the time {max(every)} lies too far ahead of the node's clock, and would make what others publish late: "
+            "is the clock of the source right, and the unit? [limits] ahead allows more"
+        )
+
+
+def _check_certain(events: Sequence[Event]) -> None:
+    if uncertain(EventColumns.of(events)) is not None:
+        raise RefusedError("events of a network are certain: they have no probabilities and no errors")

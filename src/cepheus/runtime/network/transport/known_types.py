@@ -18,7 +18,7 @@ from cepheus.rules.model import Rule, RuleSet
 from cepheus.rules.walk import walk
 from cepheus.runtime.network.processor.processor import Processor
 from cepheus.runtime.network.protocol.event_columns import EventColumns
-from cepheus.runtime.network.transport.carried import SCALARS, check_carried, check_certain, scalar_type
+from cepheus.runtime.network.transport.validity import SCALARS, check_carried, check_certain, scalar_type
 
 Doubted = tuple[str, str | None]
 """A type that nobody knows, or one and an attribute that it does not have."""

@@ -100,7 +100,7 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Anatomy:
+class RuleParts:
     """A rule taken apart: the parts in text order, the terminator first.
 
     ``reach`` is the longest time, in microseconds, between a terminator and an event that the rule looks at for it.
@@ -135,13 +135,13 @@ class Anatomy:
         return next(part for part in self.parts if part.name == name)
 
 
-def anatomy(rule: Rule) -> Anatomy:
+def rule_parts(rule: Rule) -> RuleParts:
     """Take apart a rule that has passed the checks and has a name."""
     assert rule.name is not None
     builder = _Builder(rule)
     items = [builder.item(item, index) for index, item in enumerate(rule.pattern.items, 1)]
     parts = (builder.terminator(), *items, *builder.computed_for_where())
-    return Anatomy(
+    return RuleParts(
         name=rule.name,
         composite=str(rule.composite),
         parts=parts,

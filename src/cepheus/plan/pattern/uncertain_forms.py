@@ -1,0 +1,134 @@
+"""Constraints and values over uncertain attributes, as far as they have closed forms: bands and sums of errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from cepheus.core.values import ValueType
+from cepheus.plan.pattern.bands import (
+    Band,
+    LoweredBand,
+    LoweredBound,
+    LoweredTerm,
+    Reference,
+    blurred,
+    linear_terms,
+)
+from cepheus.plan.pattern.bands import bands as bands_of
+from cepheus.plan.pattern.code import Coder, Place
+from cepheus.plan.pattern.columns import SharedColumns
+from cepheus.plan.pattern.constructs import Construct, unsupported
+from cepheus.plan.pattern.places import Places
+from cepheus.rules.expressions import AttributeRef, Constraint, Expression, Parameter
+
+
+class UncertainForms:
+    """What is uncertain in one rule, and the bands that it has been asked in.
+
+    ``uncertain_results`` are aggregates with an error or none, ``weighed`` those whose members are weighed one by one,
+    ``parents`` the event that each event hangs from; whoever lowers the rule keeps them as it goes.
+    """
+
+    def __init__(
+        self,
+        shared: SharedColumns,
+        places: Places,
+        coder: Coder,
+        results: Mapping[str, tuple[int, ValueType | None]],
+    ) -> None:
+        self._shared = shared
+        self._places = places
+        self._coder = coder
+        self._results = results
+        self._banded: set[Reference] = set()
+        self.uncertain_results: dict[str, bool] = {}
+        self.weighed: set[str] = set()
+        self.parents: dict[str, str] = {}
+
+    def is_uncertain(self, reference: Reference) -> bool:
+        """Whether an attribute or the result of an aggregate has an error."""
+        if isinstance(reference, Parameter):
+            return self.uncertain_results.get(reference.name, False)
+        return reference.name in self._shared.uncertain.get(self._places.type_name(reference), ())
+
+    def is_weighed(self, reference: Reference) -> bool:
+        """Whether it is the result of an aggregate whose members are weighed one by one."""
+        return isinstance(reference, Parameter) and reference.name in self.weighed
+
+    def split(self, constraints: Sequence[Constraint]) -> tuple[list[Constraint], list[Constraint]]:
+        """Split constraints into those that read nothing uncertain and the others."""
+        if not self._shared.uncertain:
+            return list(constraints), []
+        blurs = [constraint for constraint in constraints if blurred(constraint, self.is_uncertain)]
+        return [constraint for constraint in constraints if constraint not in blurs], blurs
+
+    def bands(self, constraints: Sequence[Constraint]) -> tuple[LoweredBand, ...]:
+        """Lower the bands of events that take part; an uncertain attribute may stand in one of them only."""
+        found = bands_of(constraints, self.is_uncertain)
+        self.claim(found)
+        return tuple(self.lowered_band(band, self._coder, self._places.locate) for band in found)
+
+    def claim(self, found: Sequence[Band]) -> None:
+        """Note what stands in bands; refuse a quantity that stands in another one already."""
+        for band in found:
+            references = {reference for reference, _ in band.terms}
+            if any(self._may_be_same(one, other) for one in references for other in self._banded):
+                raise unsupported(Construct.UNCERTAIN_FORMS, band.constraints[0].span)
+            self._banded |= references
+
+    def _may_be_same(self, one: Reference, other: Reference) -> bool:
+        """Whether two references may stand for the same quantity: two positions may take the same event.
+
+        They cannot if one hangs from the other, for it then lies strictly before it.
+        """
+        if not isinstance(one, AttributeRef) or not isinstance(other, AttributeRef):
+            return one == other
+        if one.name != other.name or one.event is None or other.event is None or one.event == other.event:
+            return one == other
+        if self._places.types[one.event] != self._places.types[other.event]:
+            return False
+        return other.event not in self._above(one.event) and one.event not in self._above(other.event)
+
+    def _above(self, name: str) -> set[str]:
+        """The events that an event hangs from."""
+        found = set()
+        while name in self.parents:
+            name = self.parents[name]
+            found.add(name)
+        return found
+
+    def lowered_band(self, band: Band, coder: Coder, locate: Callable[[str | None, str], Place]) -> LoweredBand:
+        """Lower one band, with attributes where ``locate`` finds them."""
+        if len(band.terms) > 1 and any(self.is_weighed(reference) for reference, _ in band.terms):
+            raise unsupported(Construct.UNCERTAIN_FORMS, band.constraints[0].span)
+        terms = tuple(self.term(reference, coefficient, locate) for reference, coefficient in band.terms)
+        bounds = tuple(
+            LoweredBound(bound.operator, bound.constant, ())
+            if bound.constant is not None
+            else LoweredBound(bound.operator, 0.0, coder.expression(bound.expression, ValueType.FLOAT)[0])
+            for bound in band.bounds
+        )
+        certain = tuple(lowered for constraint in band.constraints for lowered in coder.constraint(constraint))
+        return LoweredBand(terms, bounds, certain)
+
+    def term(self, reference: Reference, coefficient: float, locate: Callable[[str | None, str], Place]) -> LoweredTerm:
+        """An uncertain quantity with its coefficient: where its value and its error stand."""
+        if isinstance(reference, Parameter):
+            number, value_type = self._results[reference.name]
+            return LoweredTerm(coefficient, -1, number, number, value_type is ValueType.INT)
+        place = locate(reference.event, reference.name)
+        if place.optional or place.type is None:
+            raise unsupported(Construct.UNCERTAIN_FORMS, reference.span)
+        type_name = self._places.type_name(reference)
+        error_slot = self._shared.layout(type_name).error_slot(reference.name)
+        source = (type_name, reference.name)
+        return LoweredTerm(coefficient, place.position, place.slot, error_slot, place.type is ValueType.INT, source)
+
+    def error_terms(self, value: Expression) -> tuple[LoweredTerm, ...]:
+        """Where the error of a computed attribute comes from."""
+        if not self._shared.uncertain or not blurred(value, self.is_uncertain):
+            return ()
+        terms = linear_terms(value, self.is_uncertain)
+        if terms is None:
+            raise unsupported(Construct.UNCERTAIN_FORMS, value.span)
+        return tuple(self.term(reference, coefficient, self._places.locate) for reference, coefficient in terms.items())
