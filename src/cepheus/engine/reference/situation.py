@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 from cepheus.core.calculus import Calculus
 from cepheus.core.event import Event
+from cepheus.core.lists import list_refused
 from cepheus.core.schema import TIME_ATTRIBUTE
 from cepheus.core.values import Value, as_float
-from cepheus.plan.pattern.columns import list_refused
 from cepheus.rules.evaluate import Test, evaluator, tester
 from cepheus.rules.expressions import AttributeRef, Constraint, Parameter
 from cepheus.rules.model import Rule

@@ -16,7 +16,7 @@ from cepheus.core.distribution import Distribution, as_distribution
 from cepheus.core.error_columns import error_of_record
 from cepheus.core.errors import EventError, OptionError, Place, did_you_mean
 from cepheus.core.event import Event
-from cepheus.core.lists import text_column
+from cepheus.core.lists import list_refused, text_column
 from cepheus.core.options import ColumnNames, OnBadEvent, RunOptions
 from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.time import TimeUnit
@@ -37,7 +37,6 @@ from cepheus.formats.frames import arrow_table
 from cepheus.formats.intake import Intake, IntakeOptions
 from cepheus.formats.intervals import ARGUMENTS, END, START, argument_name, named
 from cepheus.formats.problems import BadEvents, lacking, placed, shown
-from cepheus.plan.pattern.columns import list_refused
 from cepheus.runtime.embedded.own_fields import ids_of, number_of, probability_of, with_own_fields
 from cepheus.runtime.embedded.settle import Key, kinds_in, refuse_conflicts, untold
 
