@@ -44,7 +44,7 @@ def test_steps_of_the_walkthrough_point_at_what_is_there() -> None:
         ("kernel/emit.py", ("emit",)),
         ("kernel/lanes.py", ("find_lane", "first_not_before")),
         ("kernel/machine.py", ("all_hold",)),
-        ("engine/columns/kernel.py", ("_evaluate",)),
+        ("kernel/search.py", ("_search",)),
     ],
 )
 def test_functions_that_the_page_names_are_there(file: str, names: tuple[str, ...]) -> None:

@@ -96,22 +96,31 @@ def test_engines_compute_it_as_the_reference_does_or_refuse_it(name: str, engine
     assert found(text, engine) == expected
 
 
+OF_TYPES: dict[str, tuple[Value, ...]] = {
+    "int": INTS,
+    "double": FLOATS[::2],
+    "string": TEXTS,
+    "bool": (True,),
+}
+
+
 @pytest.mark.parametrize("name", list(FUNCTIONS))
 def test_interval_rules_compute_it_as_their_reference_does(name: str) -> None:
+    """For arguments of all types, whether the function takes them or not: an event type for each combination."""
     function = FUNCTIONS[name]
     count = len(function.arguments)
-    variables = ("X", "Y", "Z")[:count]
-    text = f"r(T, V) <- a(T, {', '.join(variables)}) WHERE V = {name}({', '.join(variables)})."
-    values: list[Value] = [*INTS[::2], *FLOATS[::3], *TEXTS[:3], True]
-    values = [*values, *TIMES[2:]] if Kind.TIMESTAMP in function.arguments else values
-    patterns = ("a", "a+", "[ab]*", "B")
-    rows = list(product(values, repeat=count))
-    if function.regex is not None:
-        rows = list(product(values, patterns))
-    events = [{"type": "a", "time": n, "args": [n, *row]} for n, row in enumerate(rows)]
+    variables = ", ".join(("X", "Y", "Z")[:count])
+    text, events = "", []
+    for n, types in enumerate(product(OF_TYPES, repeat=count)):
+        text += f"r{n}(T, V) <- a{n}(T, {variables}) WHERE V = {name}({variables}).\n"
+        values = [TIMES if kind == "int" and Kind.TIMESTAMP in function.arguments else OF_TYPES[kind] for kind in types]
+        if function.regex is not None and types[function.regex] == "string":
+            values[function.regex] = ("a", "a+", "[ab]*")
+        events += [(f"a{n}", row) for row in product(*values)]
+    given = [{"type": kind, "time": n, "args": [n, *row]} for n, (kind, row) in enumerate(events)]
     program = cepheus.compile(text)
     made = {
-        engine: sorted(repr(event.attributes) for event in program.detect(events, engine=engine).to_events())
+        engine: sorted(repr(event.attributes) for event in program.detect(given, engine=engine).to_events())
         for engine in ("interval-reference", "goals")
     }
     assert made["goals"] == made["interval-reference"]

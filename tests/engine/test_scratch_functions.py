@@ -80,7 +80,7 @@ def test_interval_rules_refuse_an_aggregate_that_the_kernel_lacks() -> None:
 WHERE = {
     "clamp": ("double?", "clamp(A.x, 1, 2.5)", [1.0, 1.0, 2.0, 2.5, 2.5]),
     "clamp of integers": ("int?", "clamp(A.n, 1, 3)", [1, 1, 2, 3, 3]),
-    "clamp between nothing": ("int?", "clamp(A.n, 3, A.n)", [None, None, None, 3, 3]),
+    "clamp between nothing": ("int?", "clamp(A.n, 3, A.n)", [None, None, None, 3, 4]),
     "inverse": ("double?", "inverse(A.n)", [None, 1.0, 0.5, 1 / 3, 0.25]),
     "is_even": ("bool?", "is_even(A.n)", [True, False, True, False, True]),
     "is_even of doubles": ("bool?", "is_even(A.x + 0.5)", [False] * 5),
@@ -102,8 +102,10 @@ def test_one_record_is_enough_for_every_engine(case: str, engine: str) -> None:
 
 
 def test_one_record_is_enough_for_interval_rules() -> None:
-    text = "r(X, Y) <- a(X) WHERE Y = clamp(X, 1, 3). s(X, Y) <- a(X) WHERE Y = is_even(X), inverse(X) < 1."
-    events = [{"type": "a", "time": n, "args": [v]} for n, v in enumerate([0, 1, 2.5, 7, "b", True])]
+    text = "r(X, Y) <- a(X) OR b(X) OR c(X) WHERE Y = clamp(X, 1, 3).\n"
+    text += "s(X, Y) <- a(X) OR b(X) OR c(X) WHERE Y = is_even(X), inverse(X) < 1."
+    given = [("a", 0), ("a", 1), ("b", 2.5), ("a", 7), ("c", "b")]
+    events = [{"type": kind, "time": n, "args": [value]} for n, (kind, value) in enumerate(given)]
     made = {
         engine: [repr(event.attributes) for event in cepheus.compile(text).detect(events, engine=engine).to_events()]
         for engine in ("interval-reference", "goals", "auto")

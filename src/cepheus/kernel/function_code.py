@@ -12,7 +12,6 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from numba import njit
-from numba.core.errors import NumbaError
 
 from cepheus.kernel.compiled import entry_point, inlined
 from cepheus.kernel.fingerprint import OWN
@@ -20,9 +19,6 @@ from cepheus.kernel.functions import NumberFunction
 from cepheus.kernel.instructions import Gives
 from cepheus.kernel.memory import peek, peek_float, poke, poke_float
 from cepheus.kernel.parts import with_parts
-
-_CANNOT = (NumbaError, NotImplementedError, TypeError, ValueError)
-"""How Numba says that a function is nothing it can compile."""
 
 
 def compile_function(function: NumberFunction, *, floating: bool) -> Any | None:
@@ -43,7 +39,7 @@ def compile_function(function: NumberFunction, *, floating: bool) -> Any | None:
     made.__name__ = made.__qualname__ = f"call_{name}"
     try:
         return entry_point(made, keep=_is_own(function.compute))
-    except _CANNOT:
+    except Exception:  # Numba says in many ways, without a common root, that it cannot
         return None
 
 

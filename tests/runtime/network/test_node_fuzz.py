@@ -16,11 +16,20 @@ from snapshot_mutations import mutated
 from cepheus.core.errors import CepheusError, SnapshotError
 from cepheus.core.event import Event
 from cepheus.core.time import SECOND
+from cepheus.engine.base.snapshot import pack, unpack
 from cepheus.language.tesla import parse, parse_event_pattern
 from cepheus.rules.check import check
 from cepheus.runtime.network.processor.snapshot import restore_node, snapshot_node
 from cepheus.runtime.network.protocol.link import LinkEnd
-from cepheus.runtime.network.protocol.messages import AttachSink, AttachSource, DeployRules, Publish, Tick
+from cepheus.runtime.network.protocol.messages import (
+    AttachSink,
+    AttachSource,
+    Awaken,
+    DeployRules,
+    Publish,
+    Release,
+    Tick,
+)
 from cepheus.runtime.network.protocol.strategy import Options
 from cepheus.runtime.network.simulation.simulator import Network
 
@@ -77,3 +86,17 @@ def test_a_changed_snapshot_is_refused_or_goes_on(name: str) -> None:
         made = network()
     assert outcomes["refused"] > 20
     assert outcomes["went on"]
+
+
+@pytest.mark.parametrize("name", ["p1", "p2", "p3"])
+def test_a_node_with_another_idea_of_the_trees_does_not_make_its_neighbours_fail(name: str) -> None:
+    made = network()
+    header, _ = unpack("network node", snapshot_node(made.processors[name], {}))
+    (tree,) = header["trees"]
+    tree["father"] = tree["father"] or "p2"  # else a root would have to have the name of its tree
+    tree["name"] = "elsewhere"
+    made.processors[name], _ = restore_node(pack("network node", header))
+    publish(made, 20, 40)
+    for each in made.processors.values():
+        each.handle(Awaken("nowhere", 1, "#", 0, 1), 0, "p2")
+        each.handle(Release("p1", 5), 0, "p9")

@@ -59,7 +59,10 @@ class Match:
 
 @dataclass(slots=True)
 class _Step:
-    """A step with its constraints made into functions; ``plain``: a choice by nothing but type, window and policy."""
+    """A step with its constraints made into functions; ``plain``: a choice by nothing but type, window and policy.
+
+    What a policy is takes a while to look up: of a choice the step knows how it ``takes`` events, and at most how many.
+    """
 
     step: Choose | Compute | Require | Absent
     tests: tuple[Test, ...]
@@ -67,6 +70,8 @@ class _Step:
     same: tuple[str, Callable[[Match], Value | None]] | None = None
     """An attribute that must be equal to what is known before: most candidates fall at it, so it is looked at first."""
     plain: bool = False
+    takes: Take | None = None
+    most: int | None = None
 
 
 class Matcher:
@@ -187,7 +192,7 @@ class Matcher:
         for step in steps:
             choose = step.step
             assert isinstance(choose, Choose)
-            chosen = self._choose_plainly(choose, match, store)
+            chosen = self._choose_plainly(step, choose, match, store)
             if not chosen:
                 return []
             if looked is not None:
@@ -261,14 +266,15 @@ class Matcher:
     def _choose(self, step: _Step, match: Match, store: Store) -> Sequence[Record]:
         choose = step.step
         assert isinstance(choose, Choose)
-        return self._choose_plainly(choose, match, store) if step.plain else self._try(step, choose, match, store)
+        choosing = self._choose_plainly if step.plain else self._try
+        return choosing(step, choose, match, store)
 
-    def _choose_plainly(self, choose: Choose, match: Match, store: Store) -> Sequence[Record]:
+    def _choose_plainly(self, step: _Step, choose: Choose, match: Match, store: Store) -> Sequence[Record]:
         column = store.columns.get(choose.type)
         if column is None:
             return ()
         start, end = self._window(choose, match)
-        times, takes = column.times, choose.policy.takes
+        times, takes = column.times, step.takes
         high = bisect_left(times, end)
         if takes is _LATEST:
             return (column.records[high - 1],) if high and times[high - 1] >= start else ()
@@ -282,15 +288,14 @@ class Matcher:
         return start if self.since is None or start >= self.since else self.since, end
 
     def _try(self, step: _Step, choose: Choose, match: Match, store: Store) -> Sequence[Record]:
-        latest_first = choose.policy.takes is _LATEST
-        wanted = choose.policy.most(choose.count)
+        latest_first = step.takes is _LATEST
         chosen: list[Record] = []
         situation = Match(dict(match.events), match.values)
         for record in self._candidates(step, choose.type, choose.window, match, store, latest_first=latest_first):
             situation.events[choose.name] = record
             if all(test(situation) for test in step.tests):
                 chosen.append(record)
-                if len(chosen) == wanted:
+                if len(chosen) == step.most:
                     break
         if latest_first:
             chosen.reverse()
@@ -369,10 +374,13 @@ def _prepare(step: Choose | Compute | Require | Absent) -> _Step:
         case Compute(value=value):
             compute = None if value is None else evaluator(value)
             return _Step(step, _tests(step.constraints), compute, _same(None, step.constraints))
-        case Choose(name=name):
-            return _Step(step, _tests(step.constraints), same=_same(name, step.constraints))
-        case _:
+        case Choose(name=name, policy=policy, count=count):
+            same = _same(name, step.constraints)
+            return _Step(step, _tests(step.constraints), same=same, takes=policy.takes, most=policy.most(count))
+        case Absent():
             return _Step(step, _tests(step.constraints), same=_same(None, step.constraints))
+        case _:
+            assert_never(step)
 
 
 def _same(event: str | None, constraints: Sequence[Constraint]) -> tuple[str, Callable[[Match], Value | None]] | None:

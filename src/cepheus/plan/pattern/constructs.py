@@ -108,7 +108,8 @@ def not_lowered(kind: str, name: str, span: Span | None) -> UnsupportedError:
 
 def require_rules(support: Support, rules: RuleSet) -> None:
     """Refuse rules with a construct, policy or aggregate that an engine or host does not name, all of them at once."""
-    refused = [(thing, span) for thing, span in things_of(rules) if not support.runs(thing)]
+    # An aggregate that is compared stands in the pattern and again in the comparison.
+    refused = dict.fromkeys((thing, span) for thing, span in things_of(rules) if not support.runs(thing))
     if refused:
         refusals = [support.refusal(thing, span) for thing, span in refused]
         raise UnsupportedError([finding for refusal in refusals for finding in refusal.diagnostics])

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from processes import NodeProcess
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import LongType, StructField, StructType
 
 from cepheus import Event
@@ -40,15 +43,14 @@ def test_a_stream_goes_on_where_it_was(spark: SparkSession, node: NodeProcess, t
         client.deploy("define Fire(n: int) from Smoke() where n=Smoke.n")
         source = client.source("s", ["Smoke"])
         query = writer.start()
-        _wait(lambda: bool(client.status()["clients"][-1]["sinks"]))
+        query = _going(writer, query, lambda: bool(client.status()["clients"][-1]["sinks"]))
         _publish(source, range(1, 6))
-        _wait(lambda: _found(spark, tmp_path) == 5 or query.exception() is not None)
-        assert query.exception() is None
+        query = _going(writer, query, lambda: _found(spark, tmp_path) == 5)
         query.stop()
         _publish(source, range(6, 11))
         query = writer.start()
         _publish(source, range(11, 16))
-        _wait(lambda: _found(spark, tmp_path) >= 15 or query.exception() is not None)
+        query = _going(writer, query, lambda: _found(spark, tmp_path) >= 15)
         query.processAllAvailable()
         query.stop()
         source.close()
@@ -74,14 +76,12 @@ def test_a_stream_that_failed_inside_its_first_batch_goes_on(
     writer = events.writeStream.foreachBatch(write).option("checkpointLocation", str(tmp_path / "checkpoint"))
     with Client(Access(node.address, patience=240.0)) as client:
         source = client.source("s", ["Smoke"])
-        query = writer.start()
-        _wait(lambda: any(each["sinks"] for each in client.status()["clients"]))
+        query = _going(writer, writer.start(), lambda: any(each["sinks"] for each in client.status()["clients"]))
         _publish(source, range(1, 6))
         _wait(lambda: query.exception() is not None)
         query = writer.start()
         _publish(source, range(6, 11))
-        _wait(lambda: _found(spark, tmp_path) >= 10 or query.exception() is not None)
-        assert query.exception() is None
+        query = _going(writer, query, lambda: _found(spark, tmp_path) >= 10)
         query.stop()
         source.close()
     rows = spark.read.schema(SCHEMA).parquet(str(out)).orderBy("n").collect()
@@ -149,8 +149,22 @@ def _found(spark: SparkSession, folder: Path) -> int:
     return spark.read.schema(SCHEMA).parquet(str(folder / "out")).count() if (folder / "out").exists() else 0
 
 
-def _wait(holds: object, seconds: float = 240.0) -> None:
-    assert callable(holds)
+def _going(writer: DataStreamWriter, query: StreamingQuery, holds: Callable[[], bool]) -> StreamingQuery:
+    """Wait for something while a query runs, and give the query; its error is raised at once if it fails.
+
+    Spark gives the process of a source ten seconds to start; a query that failed by that is started again.
+    """
+    while True:
+        _wait(lambda: holds() or query.exception() is not None)  # noqa: B023 - it is called at once
+        error = query.exception()
+        if error is None or holds():
+            return query
+        if "worker failed to connect back" not in str(error):
+            raise error
+        query = writer.start()
+
+
+def _wait(holds: Callable[[], bool], seconds: float = 240.0) -> None:
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end

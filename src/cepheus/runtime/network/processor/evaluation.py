@@ -107,7 +107,7 @@ class Evaluation:
         return [hosted.ordered for hosted in self._rules.values()]
 
     def hosted(self) -> list[Ordered]:
-        """Give the rules that are evaluated here, and those that are leaving."""
+        """Return the rules that are evaluated here, and those that are leaving."""
         return [hosted.ordered for hosted in (*self._rules.values(), *self._leaving)]
 
     @property
@@ -215,7 +215,7 @@ class Evaluation:
             self._index()
 
     def state(self) -> State:
-        """Give what a snapshot keeps besides remembered events."""
+        """What a snapshot keeps besides remembered events."""
         return State(
             numbers={name: getattr(self, name) for name in _NUMBERS},
             contents=self.contents,
@@ -244,11 +244,11 @@ class Evaluation:
         return evaluation
 
     def wants(self, event_type: str) -> bool:
-        """Tell whether events of a type matter here."""
+        """Whether events of a type matter here."""
         return event_type in self.contents
 
     def is_waiting(self, through: int) -> bool:
-        """Tell whether events up to a time have not been evaluated."""
+        """Whether events up to a time have not been evaluated."""
         return self._waiting.any_until(through)
 
     def arrive(self, at: int, records: list[Record]) -> None:
@@ -331,21 +331,21 @@ class Evaluation:
         self._pulls = any(each.pull for each in self.filters.values())
 
     def take_counts(self) -> tuple[tuple[str, int], ...]:
-        """Give how many events matched the root of each partial rule since the last time."""
+        """How many events matched the root of each partial rule since the last time."""
         counts = tuple((name, each.count) for name, each in self.filters.items())
         for each in self.filters.values():
             each.count = 0
         return counts
 
     def remembered(self, event_type: str, since: int) -> list[Record]:
-        """Give the remembered events of a type from a time on, and those that wait to be evaluated."""
+        """Return the remembered events of a type from a time on, and those that wait to be evaluated."""
         column = self.store.columns.get(event_type)
         known = [] if column is None else column.records[bisect_left(column.times, since) :]
         waiting = [record for _, _, records in self._waiting.in_order() for record in records]
         return [*known, *(record for record in waiting if record.type == event_type)]
 
     def all_records(self) -> Iterator[Record]:
-        """Give all remembered events and those that wait to be evaluated."""
+        """Return all remembered events and those that wait to be evaluated."""
         yield from self.store
         for _, _, records in self._waiting.in_order():
             yield from records

@@ -27,7 +27,7 @@ class Opening:
     values: tuple[tuple[str, Value], ...] = ()
 
     def admits(self, record: Record) -> bool:
-        """Tell whether the awakening asked for this event."""
+        """Whether the awakening asked for this event."""
         if not self.first <= record.time <= self.last:
             return False
         attributes = record.event.attributes
@@ -76,11 +76,11 @@ class PartialFilter:
             self.pull, self.will_pull, self.live = True, False, now
 
     def waiting(self, record: Record) -> bool:
-        """Tell whether an event that matches the root must wait to be asked for."""
+        """Whether an event that matches the root must wait to be asked for."""
         return self.pull and not any(opening.admits(record) for opening in self.openings)
 
     def root(self, record: Record, store: Store, at: int) -> list[Record]:
-        """Give what must be sent because of an event at the root, which is accepted; the event itself comes first.
+        """What must be sent because of an event at the root, which is accepted; the event itself comes first.
 
         What was sent up to the moment ``at`` may be left out, here and below.
         """
@@ -99,7 +99,7 @@ class PartialFilter:
         return found if self._marks(record) else []
 
     def _marks(self, record: Record) -> bool:
-        """Tell whether a dead event must be sent because it hides a live one before it."""
+        """Whether a dead event must be sent because it hides a live one before it."""
         if self._hides is not Hides.EARLIER or self.live is None or record.time - self.live > self._window:
             return False
         if not self._joined:
@@ -107,7 +107,7 @@ class PartialFilter:
         return True
 
     def _dead_before(self, record: Record, store: Store, at: int) -> list[Record]:
-        """Give the dead events that hide a live one: the latest before it, or all if others decide on candidates."""
+        """The dead events that hide a live one: the latest before it, or all if others decide on candidates."""
         column = store.column(record.type)
         _, place = column.within(record.time, record.time)
         while place < len(column.records) and column.records[place] is not record:
@@ -127,7 +127,7 @@ class PartialFilter:
         return found
 
     def looked_at(self, record: Record, store: Store, at: int) -> list[Record]:
-        """Give what an event at the root looks at, for one that is sent for another reason."""
+        """What an event at the root looks at, for one that is sent for another reason."""
         if self.matcher.is_leaf or self.pull or not self.exact or not self.matcher.accepts(record):
             return []
         looked: list[Record] = []

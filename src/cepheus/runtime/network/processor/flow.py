@@ -85,7 +85,7 @@ class Flow:
             self._progress(self.trees.by_name[name])
 
     def _limit(self, tree: Tree) -> int:
-        """Give the time up to which nothing more will come; MAX_TIME if nobody has anything to send.
+        """Return the time up to which nothing more will come; MAX_TIME if nobody has anything to send.
 
         If that has been evaluated, sources are not asked: they can only make it earlier.
         """
@@ -110,13 +110,17 @@ class Flow:
     def on_events(self, message: Events, sender: str) -> None:
         """Take in events of a child, and how far it is."""
         names = self._take_in(message.entries) if message.entries else set()
+        trees = self.trees.by_name
         for name, through in message.through:
-            tree = self.trees.by_name[name]
-            tree.children[sender].through = through
+            tree = trees.get(name)
+            child = None if tree is None else tree.children.get(sender)
+            if tree is None or child is None:
+                continue  # somebody has another idea of the trees: see Trees.is_meant
+            child.through = through
             names.discard(name)
             self._look_at(tree)
         for name in names:
-            self._look_at(self.trees.by_name[name])
+            self._look_at(trees[name])
 
     def _look_at(self, tree: Tree) -> None:
         """Have a tree evaluated, unless it still waits for children."""
@@ -127,14 +131,16 @@ class Flow:
         """Take in events of a child, moment by moment; give the trees that they were sent for."""
         together: dict[tuple[str, int], list[Record]] = {}
         names: set[str] = set()
+        known = self.trees.by_name
         for at, source, counter, event, trees in entries:
             names.update(trees)
             for name in trees:
-                if self.trees.by_name[name].evaluation.wants(event.type):
+                tree = known.get(name)
+                if tree is not None and tree.evaluation.wants(event.type):
                     together.setdefault((name, at), []).append(Record(event, source, counter))
         for (name, at), records in together.items():
-            self._arrive(self.trees.by_name[name], at, records)
-        return names
+            self._arrive(known[name], at, records)
+        return names & known.keys()
 
     def _progress(self, tree: Tree) -> None:
         """Evaluate as far as it is safe, and tell the father."""
@@ -166,7 +172,7 @@ class Flow:
             tree.evaluation.retained_from = max(MIN_TIME, then - 2 * self.rulebook.reach())
 
     def _is_idle(self, tree: Tree, limit: int) -> bool:
-        """Tell whether a tree has nothing to evaluate, to send or to promise up to a time, as after most messages."""
+        """Whether a tree has nothing to evaluate, to send or to promise up to a time, as after most messages."""
         evaluation = tree.evaluation
         done = evaluation.done
         if limit > done or not self.common.in_order or self.common.pulls or tree.wave is not None:
@@ -235,7 +241,7 @@ class Flow:
             self.common.send(tree.father, Events(entries, promises))
 
     def _promises(self, tree: Tree) -> tuple[tuple[str, int | None], ...]:
-        """Give what the father may be promised that it does not know yet."""
+        """What the father may be promised that it does not know yet."""
         if not tree.was_active or tree.wave is not None or not self.common.in_order:
             return ()
         promise = tree.evaluation.done if self.has_inputs(tree) else None

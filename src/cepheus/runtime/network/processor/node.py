@@ -45,7 +45,7 @@ class Journal(Protocol):
         """Start anew from a snapshot; lines before it are no longer needed."""
 
     def read(self) -> tuple[bytes | None, list[Told]]:
-        """Give the last snapshot, if there is one, and the lines after it."""
+        """Return the last snapshot, if there is one, and the lines after it."""
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ class MemoryJournal:
         self.snapshot, self.lines = snapshot, []
 
     def read(self) -> tuple[bytes | None, list[Told]]:
-        """Give the last snapshot and the lines after it."""
+        """Return the last snapshot and the lines after it."""
         return self.snapshot, list(self.lines)
 
 
@@ -124,7 +124,7 @@ class Node:
         self._journal.replace(self.snapshot())
 
     def snapshot(self) -> bytes:
-        """Give all that the node knows."""
+        """All that the node knows."""
         return snapshot_node(self.processor, self.links)
 
     def _link(self, peer: str) -> LinkEnd:

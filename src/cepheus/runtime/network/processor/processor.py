@@ -19,7 +19,7 @@ It is made of parts, each of which owns some of the state and knows the parts be
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import assert_never
+from typing import assert_never, cast, get_args
 
 from cepheus.core.schema import EventType
 from cepheus.core.time import MIN_TIME
@@ -34,7 +34,7 @@ from cepheus.runtime.network.processor.rulebook import Rulebook
 from cepheus.runtime.network.processor.sinks import Sinks
 from cepheus.runtime.network.processor.sources import Sources
 from cepheus.runtime.network.processor.tree import Tree
-from cepheus.runtime.network.processor.trees import Trees
+from cepheus.runtime.network.processor.trees import AboutTree, Trees
 from cepheus.runtime.network.protocol.messages import (
     Activate,
     Admitted,
@@ -74,6 +74,8 @@ from cepheus.runtime.network.protocol.messages import (
     WithdrawRules,
 )
 from cepheus.runtime.network.protocol.strategy import Options
+
+_ABOUT_TREES = frozenset(get_args(AboutTree))
 
 
 class Processor:
@@ -120,6 +122,8 @@ class Processor:
         return outgoing
 
     def _dispatch(self, message: Message, sender: str) -> None:
+        if type(message) in _ABOUT_TREES and not self.trees.is_meant(cast(AboutTree, message), sender):
+            return
         match message:
             case Events():
                 self.flow.on_events(message, sender)

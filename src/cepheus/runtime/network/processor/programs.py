@@ -91,12 +91,12 @@ def smoothed(before: float | None, rate: float) -> float:
 
 
 def part_rate(origin: Origin, label: str, rates: Mapping[str, float]) -> float | None:
-    """Give the rate of the partial rule at a root, if it has been observed."""
+    """The rate of the partial rule at a root, if it has been observed."""
     return rates.get(origin.parts[label].name)
 
 
 def _measured(origin: Origin, label: str, rates: Mapping[str, float]) -> bool:
-    """Tell whether it is known how many events waiting would save; a pattern of several events filters them itself."""
+    """Whether it is known how many events waiting would save; a pattern of several events filters them itself."""
     return not origin.parts[label].pattern.items and part_rate(origin, label, rates) is not None
 
 
@@ -105,7 +105,7 @@ def _kind(origin: Origin, label: str) -> str:
 
 
 def _by_rate(origins: Sequence[Origin], rates: Mapping[str, float]) -> list[str]:
-    """Give the types at the roots of partial rules that children have, the most frequent first."""
+    """Return the types at the roots of partial rules that children have, the most frequent first."""
     found: dict[str, float] = {}
     for origin in origins:
         for label, children in origin.labels.items():
@@ -136,7 +136,7 @@ def _master(
 
 
 def _cost(origin: Origin, master: str, label: str, rates: Mapping[str, float]) -> float:
-    """Give the messages per second that waking one partial rule takes: awakenings, and the events in open windows."""
+    """Return the messages per second that waking one partial rule takes: awakenings, and the events in open windows."""
     wakes = part_rate(origin, master, rates) or 0.0
     span = span_around(origin.rule, master, label)
     share_open = 1.0 - math.exp(-wakes * (span.past + span.future) / 1_000_000)

@@ -25,7 +25,7 @@ class Slave:
     covered: list[tuple[int, int]] = field(default_factory=list)
 
     def uncovered(self, first: int, last: int) -> list[tuple[int, int]]:
-        """Give the parts of a span that have not been asked for, and count them as asked for."""
+        """Return the parts of a span that have not been asked for, and count them as asked for."""
         gaps = []
         start = first
         for low, high in self.covered:
@@ -103,7 +103,7 @@ class Pulling:
         return min([request.holds for request in self.requests.values()]) if self.requests else MAX_TIME
 
     def wake(self, tree: str, record: Record) -> list[tuple[str, Awaken]]:
-        """Give the awakenings that an event of a master calls for."""
+        """Return the awakenings that an event of a master calls for."""
         found: list[tuple[str, Awaken]] = []
         for master in self.masters.get(record.type, ()):
             if not master.matcher.accepts(record):
@@ -123,7 +123,7 @@ class Pulling:
         return found
 
     def forward(self, tree: str, awaken: Awaken) -> list[tuple[str, Awaken]]:
-        """Give the awakenings with which one is passed on; if nothing is open then, it can be answered at once."""
+        """The awakenings with which one is passed on; if nothing is open then, it can be answered at once."""
         found: list[tuple[str, Awaken]] = []
         for slave in self.forwards.get(awaken.part, ()):
             top = slave.span == Span(0, 0)
@@ -147,7 +147,7 @@ class Pulling:
         return complete
 
     def slaves(self) -> list[Slave]:
-        """Give all partial rules that wait to be asked."""
+        """All partial rules that wait to be asked."""
         waked = [slave for masters in self.masters.values() for master in masters for slave in master.slaves]
         return [*waked, *(slave for group in self.forwards.values() for slave in group)]
 
@@ -177,7 +177,7 @@ class Pulling:
 
 
 def _below(origin: Origin, label: str) -> Span:
-    """Give how far before the events at an origin's root those of one of its parts can lie."""
+    """How far before the events at an origin's root those of one of its parts can lie."""
     if label == origin.root:
         return Span(0, 0)
     return Span(span_around(origin.rule, origin.root, label).past, 0)

@@ -101,7 +101,7 @@ def _origins_of_group(group: Sequence[Ordered], producers: Producers, *, central
 
 
 def order_of(ordered: Ordered) -> tuple[int, str, int]:
-    """Give a rule's place in the order of deployment."""
+    """Return a rule's place in the order of deployment."""
     return ordered.moment, ordered.origin, ordered.place
 
 
@@ -153,7 +153,7 @@ def _origin(
 
 
 def _possible(origin: Origin, composites: frozenset[str]) -> tuple[str, ...]:
-    """Give the roots that can be master: the rule needs an event there, and all of them are seen coming."""
+    """Return the roots that can be master: the rule needs an event there, and all of them are seen coming."""
     return tuple(
         label
         for label, part in origin.parts.items()
@@ -162,7 +162,7 @@ def _possible(origin: Origin, composites: frozenset[str]) -> tuple[str, ...]:
 
 
 def _give(origins: Sequence[Origin]) -> dict[str, dict[str, Assigned]]:
-    """Give each child its partial rules."""
+    """Hand each child its partial rules."""
     given: dict[str, dict[str, Assigned]] = {}
     for origin in origins:
         for label, children in origin.labels.items():

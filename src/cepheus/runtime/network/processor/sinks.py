@@ -27,7 +27,7 @@ class Sink:
     types: set[str] = field(default_factory=set)
 
     def wanted(self, events: Sequence[Event]) -> tuple[Event, ...]:
-        """Give the events that the sink has subscribed to."""
+        """The events that the sink has subscribed to."""
         return tuple([event for event in events if event.type in self.types and any_matches(self.patterns, event)])
 
 

@@ -63,7 +63,7 @@ _APART = ("evaluation", "pulling")
 
 
 def snapshot_node(processor: Processor, links: dict[str, LinkEnd]) -> bytes:
-    """Give the state of a processor and of its links."""
+    """Return the state of a processor and of its links."""
     processor.sources.apply_ticks()
     header = {
         "name": processor.name,
@@ -81,7 +81,7 @@ def snapshot_node(processor: Processor, links: dict[str, LinkEnd]) -> bytes:
 
 
 def restore_node(data: bytes) -> tuple[Processor, dict[str, LinkEnd]]:
-    """Give back a processor and its links; SnapshotError if this is no node's snapshot."""
+    """Return a processor and its links; SnapshotError if this is no node's snapshot."""
     with restoring():
         header, blobs = unpack(_KIND, data)
         form.only_blobs(blobs, ())

@@ -34,11 +34,11 @@ class Source:
     gone: bool = False
 
     def is_settled(self, tree: str, ticked: int) -> bool:
-        """Tell whether all that the source publishes counts in a tree, until the tree or the source changes."""
+        """Whether all that the source publishes counts in a tree, until the tree or the source changes."""
         return self.since[tree] <= max(self.through, ticked) and tree not in self.holding
 
     def bound(self, tree: str, ticked: int) -> int:
-        """Give the time up to which everything that the source has for a tree is known, ticks included."""
+        """The time up to which everything that the source has for a tree is known, ticks included."""
         since = self.since[tree]
         if tree in self.holding:
             return since

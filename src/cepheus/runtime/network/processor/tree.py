@@ -38,7 +38,7 @@ class Child:
         self._by_type = None
 
     def wanted(self, events: Sequence[Event]) -> tuple[Event, ...]:
-        """Give the events that a sink at or below the child has subscribed to."""
+        """The events that a sink at or below the child has subscribed to."""
         if self._by_type is None:
             self._by_type = {}
             for pattern in self.interests:
@@ -110,7 +110,7 @@ class Tree:
         return not self.unanswered and all(child.types is not None for child in self.children.values())
 
     def since_of(self, rule: Rule) -> int | None:
-        """Give the time from which a rule sees events, if it has been activated."""
+        """Return the time from which a rule sees events, if it has been activated."""
         known = self.active.get(str(rule.name))
         return known[1] if known is not None and known[0] == rule else None
 
@@ -130,11 +130,11 @@ class Tree:
         return {kind: frozenset(names) for kind, names in found.items()}
 
     def types(self, local: frozenset[str]) -> frozenset[str]:
-        """Give all types produced at or below this processor."""
+        """All types produced at or below this processor."""
         return local.union(*(child.types or () for child in self.children.values()))
 
     def rates(self, local: Mapping[str, float]) -> dict[str, float]:
-        """Give the observed rates of partial rules, in events per second: the children's and those of local types."""
+        """Return the observed rates of partial rules, in events per second: the children's and those of local types."""
         found: dict[str, float] = {}
         for child in self.children.values():
             for name, rate in child.rates.items():
@@ -147,7 +147,7 @@ class Tree:
         return found
 
     def children_through(self) -> int:
-        """Give the time up to which all children have sent what they have; MAX_TIME if none has anything to send."""
+        """Return the time up to which all children have sent what they have; MAX_TIME if none has anything to send."""
         bound = MAX_TIME
         for child in self.children.values():
             through = child.through
@@ -156,7 +156,7 @@ class Tree:
         return bound
 
     def waits_for_children(self) -> bool:
-        """Tell whether a child has not sent what it has beyond the time up to which events have been evaluated."""
+        """Whether a child has not sent what it has beyond the time up to which events have been evaluated."""
         done = self.evaluation.done
         for child in self.children.values():
             through = child.through
@@ -165,5 +165,5 @@ class Tree:
         return False
 
     def _lingers(self, child: Child) -> bool:
-        """Tell whether a child without partial rules still has to send what earlier ones let through."""
+        """Whether a child without partial rules still has to send what earlier ones let through."""
         return child.lingers and (child.lingers_until is None or self.evaluation.done + 1 < child.lingers_until)

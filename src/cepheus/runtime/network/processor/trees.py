@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, assert_never
 
 from cepheus.core.time import MIN_TIME
 from cepheus.runtime.network.processor.common import Common
@@ -11,8 +11,27 @@ from cepheus.runtime.network.processor.evaluation import Evaluation
 from cepheus.runtime.network.processor.retained import Retained
 from cepheus.runtime.network.processor.sources import Sources
 from cepheus.runtime.network.processor.tree import Basis, Child, Tree
-from cepheus.runtime.network.protocol.messages import Advertise, CreateTree, Settled, TreeAnswer
+from cepheus.runtime.network.protocol.messages import (
+    Activate,
+    Advertise,
+    Awaken,
+    CreateTree,
+    Deliver,
+    Install,
+    Installed,
+    Interests,
+    Pulled,
+    Rates,
+    Release,
+    Settled,
+    TreeAnswer,
+)
 from cepheus.runtime.network.protocol.strategy import Filter
+
+AboutTree = (
+    TreeAnswer | Advertise | Interests | Install | Installed | Activate | Deliver | Awaken | Pulled | Rates | Release
+)
+"""Messages about one tree, which processors that are part of it send one another."""
 
 
 class Reactions(Protocol):
@@ -44,6 +63,25 @@ class Trees:
     reactions: Reactions
     by_name: dict[str, Tree] = field(default_factory=dict)
     leader: str | None = None
+
+    def is_meant(self, message: AboutTree, sender: str) -> bool:
+        """Whether a message is about a tree that this processor is part of, from whoever sends such messages there.
+
+        A processor that goes on from a state which somebody has tampered with may have another idea of the trees. Its
+        messages are passed over: one that made this processor fail would do so again after every restart.
+        """
+        tree = self.by_name.get(message.tree)
+        if tree is None:
+            return False
+        match message:
+            case TreeAnswer() | Deliver():
+                return True
+            case Advertise() | Interests() | Installed() | Rates() | Pulled():
+                return sender in tree.children
+            case Install() | Activate() | Awaken() | Release():
+                return tree.father is not None and sender == tree.father
+            case _:
+                assert_never(message)
 
     @property
     def own(self) -> Tree | None:

@@ -223,7 +223,7 @@ def decode(data: bytes) -> Message:
 
 
 def to_plain(value: Any) -> Json:
-    """Give the JSON form of a value of the protocol; ``from_plain`` with its declared type reads it."""
+    """The JSON form of a value of the protocol; ``from_plain`` with its declared type reads it."""
     return _to_json(value)
 
 

@@ -115,7 +115,7 @@ class EventColumns(Sequence[Event]):
         return [next(remaining[code]) for code in self.codes]
 
     def _places(self) -> Sequence[int]:
-        """Give the place of each row among those of its shape."""
+        """The place of each row among those of its shape."""
         if len(self.shapes) == 1:
             return range(len(self))
         counts = [0] * len(self.shapes)
@@ -144,7 +144,7 @@ def _admitted(columns: Mapping[str, list[Value | None]], alternatives: Iterable[
 
 
 def rest_of(event: Event) -> dict[str, Any]:
-    """Give what few events have, as JSON."""
+    """What few events have, as JSON."""
     rest: dict[str, Any] = {}
     if event.sequence is not None:
         rest["sequence"] = event.sequence
@@ -162,7 +162,7 @@ def rest_of(event: Event) -> dict[str, Any]:
 
 
 def read_rest(rest: Mapping[str, Any]) -> dict[str, Any]:
-    """Give what few events have, from JSON, as arguments of an event."""
+    """What few events have, from JSON, as arguments of an event."""
     found = dict(rest)
     if "errors" in found:
         found["errors"] = {name: parse_distribution(text) for name, text in found["errors"].items()}

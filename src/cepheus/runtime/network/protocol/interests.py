@@ -24,7 +24,7 @@ Contents = Mapping[str, tuple[Content, ...]]
 
 
 def contents_of(patterns: Iterable[Pattern]) -> dict[str, tuple[Content, ...]]:
-    """Give the contents that patterns look for.
+    """The contents that patterns look for.
 
     >>> from cepheus.language.tesla import parse
     >>> rules = parse("define F() from A(x > 3, y = $p) and last B(y = $p, z < 2) within 1 s from A").rules
@@ -39,7 +39,7 @@ def contents_of(patterns: Iterable[Pattern]) -> dict[str, tuple[Content, ...]]:
 
 
 def either(one: Contents, other: Contents) -> dict[str, tuple[Content, ...]]:
-    """Give what one or the other asks for."""
+    """What one or the other asks for."""
     kinds = dict.fromkeys([*one, *other])
     return {kind: _simplest(dict.fromkeys((*one.get(kind, ()), *other.get(kind, ())))) for kind in kinds}
 
@@ -64,7 +64,7 @@ class _Content:
         self.event = event
 
     def attribute(self, event: str | None, name: str) -> Value | None:
-        """Give an attribute of the one event there is."""
+        """Return an attribute of the one event there is."""
         del event
         return self.event.time if name == TIME_ATTRIBUTE else self.event.attributes.get(name)
 
@@ -79,7 +79,7 @@ def _tests(pattern: EventPattern) -> tuple[Test, ...]:
 
 
 def matches(pattern: EventPattern, event: Event) -> bool:
-    """Tell whether a subscription asks for an event.
+    """Whether a subscription asks for an event.
 
     >>> matches(EventPattern("Temp"), Event("Temp", 10))
     True
@@ -93,7 +93,7 @@ def matches(pattern: EventPattern, event: Event) -> bool:
 
 
 def any_matches(patterns: Iterable[EventPattern], event: Event) -> bool:
-    """Tell whether one of several subscriptions asks for an event."""
+    """Whether one of several subscriptions asks for an event."""
     for pattern in patterns:  # a loop, as most have no more to be looked at than the type
         if pattern.type == event.type and (not pattern.constraints or matches(pattern, event)):
             return True
@@ -101,7 +101,7 @@ def any_matches(patterns: Iterable[EventPattern], event: Event) -> bool:
 
 
 def covers(wide: EventPattern, narrow: EventPattern) -> bool:
-    """Tell whether one subscription surely asks for all that another asks for.
+    """Whether one subscription surely asks for all that another asks for.
 
     >>> from cepheus.language.tesla import parse_event_pattern as read
     >>> covers(read("Temp(value > 10)"), read("Temp(value > 12, area = 'A1')"))
@@ -123,7 +123,7 @@ def without_covered(patterns: Iterable[EventPattern]) -> tuple[EventPattern, ...
 
 
 def simple_comparison(constraint: Constraint, own: str | None = None) -> tuple[str, str, Value] | None:
-    """Give a comparison of an event's attribute with a constant as (attribute, operator, value), if it is one."""
+    """Return a comparison of an event's attribute with a constant as (attribute, operator, value), if it is one."""
     match constraint:
         case Comparison(operands=(AttributeRef(event, name), Constant(value=value)), operators=(operator,)):
             found = name, operator, value
@@ -135,7 +135,7 @@ def simple_comparison(constraint: Constraint, own: str | None = None) -> tuple[s
 
 
 def _implies(given: Constraint, wanted: Constraint) -> bool:
-    """Tell whether a comparison with a constant surely implies another."""
+    """Whether a comparison with a constant surely implies another."""
     one, other = simple_comparison(given), simple_comparison(wanted)
     if one is None or other is None or one[0] != other[0]:
         return False

@@ -96,9 +96,9 @@ class LinkEnd:
         return frame.message
 
     def acknowledge(self) -> Frame:
-        """Give a frame that only tells what was received."""
+        """Return a frame that only tells what was received."""
         return Frame(0, self.received)
 
     def resend(self) -> list[Frame]:
-        """Give all messages again that are not acknowledged."""
+        """All messages that are not acknowledged, to be sent again."""
         return [Frame(number, self.received, decode(body), body) for number, body in self.log]

@@ -39,7 +39,7 @@ class Faults:
     checkpoint_every: int = 0
 
     def later(self, begin: int, until: int) -> Faults:
-        """Give faults whose times count from a moment, and that heal at another."""
+        """Return faults whose times count from a moment, and that heal at another."""
         crashes = tuple((name, begin + start, begin + end) for name, start, end in self.crashes)
         cuts = tuple((link, begin + start, begin + end) for link, start, end in self.cuts)
         return replace(self, crashes=crashes, cuts=cuts, until=until)
@@ -120,7 +120,7 @@ class FaultyNetwork:
         self.now = max(self.now, until)
 
     def settled(self) -> bool:
-        """Tell whether everything that was sent has been acknowledged."""
+        """Whether everything that was sent has been acknowledged."""
         given_up = {name for name, _, _, back in self.faults.losses if back is None}
         nodes = [node for name, node in self.nodes.items() if name not in given_up]
         quiet = all(node is not None and not any(end.log for end in node.links.values()) for node in nodes)

@@ -132,7 +132,7 @@ def _rate(scenario: Scenario, random: Random) -> float:
 
 
 def _class_of(scenario: Scenario, number: int, types: list[str]) -> list[str]:
-    """Give the types that the rules of one class share."""
+    """Return the types that the rules of one class share."""
     if not scenario.classes:
         return types
     classes = max(1, scenario.rules // scenario.classes)
@@ -157,7 +157,7 @@ def _places(
 
 
 def _nearest(home: str, links: Links) -> list[str]:
-    """Give the neighbours of a processor, the nearest first."""
+    """The neighbours of a processor, the nearest first."""
     near = [(delay, one if other == home else other) for (one, other), delay in links.items() if home in (one, other)]
     return [name for _, name in sorted(near)]
 

@@ -34,7 +34,7 @@ _SHORT = _HEADER + 8
 
 
 def _size(events: Sequence[Event]) -> int:
-    """Give the size of a message of events in bytes, as a compact binary encoding would have it."""
+    """The size of a message of events in bytes, as a compact binary encoding would have it."""
     size = _HEADER + _EVENT * len(events)
     for event in events:
         size += _VALUE * len(event.attributes)

@@ -31,7 +31,7 @@ class Access:
     patience: float = 60.0
 
     def dialler(self) -> Dialler:
-        """Give what opens connections."""
+        """What opens connections."""
         require("grpc", "a network")
         return Dialler(self.address, channel_credentials(self.tls), self.token, self.server_name)
 

@@ -23,7 +23,7 @@ _loops: dict[int, asyncio.AbstractEventLoop] = {}
 
 
 def background_loop() -> asyncio.AbstractEventLoop:
-    """Give the loop of this process, running."""
+    """The loop of this process, running."""
     with _lock:
         found = _loops.get(os.getpid())
         if found is None:
@@ -74,7 +74,7 @@ class Client:
         return wait(self._client.withdraw(names))
 
     def status(self) -> dict[str, Any]:
-        """Give how the node is: trees, rules, clients, traffic."""
+        """How the node is: trees, rules, clients, traffic."""
         return wait(self._client.status())
 
     def close(self) -> None:

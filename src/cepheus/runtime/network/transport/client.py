@@ -150,7 +150,7 @@ class AsyncClient:
         return subscription
 
     def taken_up(self, sink: str, buffer: int = 1000) -> Subscription:
-        """Give a subscription of the session that was taken up."""
+        """Return a subscription of the session that was taken up."""
         return self._subscriptions.setdefault(sink, Subscription(self, sink, asyncio.Queue(buffer)))
 
     @property
@@ -183,11 +183,11 @@ class AsyncClient:
         return await self._request(lambda request: WithdrawRules(request, given))
 
     async def status(self) -> dict[str, Any]:
-        """Give how the node is: trees, rules, clients, traffic."""
+        """How the node is: trees, rules, clients, traffic."""
         return await status(self.access, self._dialler)
 
     async def known_types(self, before: KnownTypes | None = None) -> KnownTypes:
-        """Give the types of events that the node knows at present; what was known ``before`` if it is away."""
+        """The types of events that the node knows at present; what was known ``before`` if it is away."""
         try:
             return KnownTypes.from_json((await self.status())["types"])
         except (CepheusError, KeyError):

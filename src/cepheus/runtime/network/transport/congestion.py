@@ -118,10 +118,10 @@ class Congestion:
         return True
 
     def holds(self, now: float) -> bool:
-        """Tell whether sources have to wait."""
+        """Whether sources have to wait."""
         return self._long or any(note.long and now - since < _VALID for note, since in self._heard.values())
 
     def origins(self, now: float) -> Collection[str]:
-        """Give the names of those whose queues are long."""
+        """Return the names of those whose queues are long."""
         others = [name for name, (note, since) in self._heard.items() if note.long and now - since < _VALID]
         return sorted([self.name, *others] if self._long else others)

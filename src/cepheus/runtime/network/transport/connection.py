@@ -58,7 +58,7 @@ class FrameReader:
         self._missing = 0
 
     def take(self, data: bytes) -> Iterator[Frame]:
-        """Give the frames that end in these bytes, one after the other."""
+        """The frames that end in these bytes, one after the other."""
         if self._parts:
             self._parts.append(data)
             self._missing -= len(data)
@@ -99,7 +99,7 @@ class Stream(Protocol):
     """A stream of bytes messages in both directions."""
 
     async def read(self) -> bytes | None:
-        """Give the next message; None at the end."""
+        """The next message; None at the end."""
 
     async def write(self, data: bytes) -> None:
         """Send a message; waits while the other side takes no more."""
@@ -170,7 +170,7 @@ class Connection:
                     await self.stream.write(piece)
 
     def _take(self) -> bytes | None:
-        """Give the next messages of the log, or an acknowledgement, or None if there is nothing to say."""
+        """Return the next messages of the log, or an acknowledgement, or None if there is nothing to say."""
         acknowledged = self.acknowledges()
         frames = [encode_frame(Frame(0, acknowledged, None, body)) for body in self._notes]
         self._notes.clear()

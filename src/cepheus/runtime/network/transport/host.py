@@ -52,7 +52,7 @@ _DOUBT = 0.3
 
 
 def client_peer(principal: Principal, session: str) -> str:
-    """Give the name under which a node knows one run of a client."""
+    """The name under which a node knows one run of a client."""
     return f"{CLIENT_PREFIX}{principal.name}:{session}"
 
 
@@ -130,11 +130,11 @@ class NodeHost:
             ) from None
 
     def link(self, peer: str) -> LinkEnd:
-        """Give the link to a peer."""
+        """The link to a peer."""
         return self.node.links.setdefault(peer, LinkEnd())
 
     def messages(self, peer: str) -> tuple[int, int]:
-        """Give how many messages were sent to a peer and received from it since the node was started."""
+        """Return how many messages were sent to a peer and received from it since the node was started."""
         link = self.link(peer)
         sent, received = self._before.get(peer, (0, 0))
         return link.sent - sent, link.received - received

@@ -64,7 +64,7 @@ class ForkedWork:
             os._exit(code)
 
     def ended(self) -> bool | None:
-        """Tell whether the work was done: None while it is under way."""
+        """Whether the work was done: None while it is under way."""
         process, status = os.waitpid(self.process, os.WNOHANG)
         return status == 0 if process else None
 
@@ -220,7 +220,7 @@ class DiskJournal:
         self.snapshot_bytes = self._snapshot(generation).stat().st_size
 
     def read(self) -> tuple[bytes | None, list[Told]]:
-        """Give the last snapshot and the lines after it; a line cut off at the end is removed."""
+        """Return the last snapshot and the lines after it; a line cut off at the end is removed."""
         path = self._snapshot(self._base)
         snapshot = path.read_bytes() if path.exists() else None
         if snapshot is None and min(self._generations("journal"), default=0):
@@ -310,7 +310,7 @@ class DiskJournal:
             os.close(handle)
 
     def _not_told(self, path: Path, at: int, error: Exception) -> SnapshotError:
-        """Give the error for a line that is whole but says nothing, or nothing in this version's words."""
+        """The error for a line that is whole but says nothing, or nothing in this version's words."""
         told = error.diagnostics[0] if isinstance(error, MessageError) else None
         if told is not None and told.code == "message-version":
             return SnapshotError.of("snapshot-version", told.message, place=Place(str(path)), hint=told.hint)

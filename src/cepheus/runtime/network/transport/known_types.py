@@ -60,7 +60,7 @@ class KnownTypes:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Give it as JSON."""
+        """Return it as JSON."""
         types = {name: dict(attributes) for name, attributes in self.attributes.items()}
         return {"attributes": types, "declared": sorted(self.declared), "rules_known": self.rules_known}
 
@@ -86,7 +86,7 @@ class TypeBook:
         self._said = KnownTypes()
 
     def known(self, processor: Processor) -> KnownTypes:
-        """Give the types that a processor knows now."""
+        """The types that a processor knows now."""
         declarations, rules = processor.declared, tuple(ordered.rule for ordered in processor.rules.values())
         seen: tuple[EventType | Rule, ...] = (*declarations, *rules)
         if len(seen) != len(self._seen) or not all(map(is_, seen, self._seen)):
@@ -98,7 +98,7 @@ class TypeBook:
 
 
 def _said(declarations: tuple[EventType, ...], rules: tuple[Rule, ...]) -> KnownTypes:
-    """Give the types that rules and declarations speak of."""
+    """Return the types that rules and declarations speak of."""
     found: dict[str, dict[str, str | None]] = {}
     try:
         checked = check(RuleSet(declarations, rules), closed=False)

@@ -23,7 +23,7 @@ class NodeMetrics:
         self._server = server
 
     def collect(self) -> Iterator[Metric]:
-        """Give all figures as they are now."""
+        """All figures as they are now."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         host = self._server.host

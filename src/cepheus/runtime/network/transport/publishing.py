@@ -18,7 +18,7 @@ from cepheus.runtime.network.transport.validity import no_lists
 
 
 def columns_of(batch: EventBatch) -> EventColumns:
-    """Give the events of a batch in columns; attributes that no event of a type has are left out.
+    """The events of a batch in columns; attributes that no event of a type has are left out.
 
     >>> from cepheus.core.event import Event
     >>> events = [Event("Smoke", 1, {"area": "A1"}), Event("Temp", 2, {"area": "A1", "value": 51.5})]
@@ -140,5 +140,5 @@ async def _keep_promising(source: AsyncSource) -> None:
 
 
 def present() -> int:
-    """Give the time, in microseconds since the epoch."""
+    """The time, in microseconds since the epoch."""
     return time.time_ns() // 1000

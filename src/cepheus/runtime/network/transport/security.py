@@ -152,7 +152,7 @@ def read_token(path: Path) -> str:
 
 
 def server_credentials(tls: TlsConfig) -> grpc.ServerCredentials | None:
-    """Give the credentials of a server, or None without TLS."""
+    """Return the credentials of a server, or None without TLS."""
     import grpc
 
     if tls.certificate is None or tls.key is None:
@@ -163,7 +163,7 @@ def server_credentials(tls: TlsConfig) -> grpc.ServerCredentials | None:
 
 
 def channel_credentials(tls: TlsConfig) -> grpc.ChannelCredentials | None:
-    """Give the credentials of whoever connects, or None without TLS."""
+    """The credentials of whoever connects, or None without TLS."""
     import grpc
 
     if tls.roots is None and tls.certificate is None:
@@ -175,6 +175,6 @@ def channel_credentials(tls: TlsConfig) -> grpc.ChannelCredentials | None:
 
 
 def shown_names(context: Mapping[str, Iterable[bytes]]) -> frozenset[str]:
-    """Give the names on the certificate that the other side has shown; none without one."""
+    """The names on the certificate that the other side has shown; none without one."""
     keys = ("x509_common_name", "x509_subject_alternative_name")
     return frozenset(name.decode("utf-8", "replace") for key in keys for name in context.get(key, ()))

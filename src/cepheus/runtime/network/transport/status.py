@@ -12,7 +12,7 @@ from cepheus.runtime.network.transport.host import CLIENT_PREFIX, NodeHost
 
 
 def status_of(host: NodeHost, port: int) -> dict[str, Any]:
-    """Give what ``cepheus status`` shows of a node; all that is counted, since the node was started."""
+    """What ``cepheus status`` shows of a node; all that is counted, since the node was started."""
     processor = host.node.processor
     return {
         "version": VERSION,

@@ -23,7 +23,7 @@ _COMMON: tuple[Setting, ...] = (
 
 
 def server_settings() -> list[Setting]:
-    """Give the settings of a server: nobody sends it more than a piece at a time."""
+    """The settings of a server: nobody sends it more than a piece at a time."""
     return [
         *_COMMON,
         ("grpc.http2.max_ping_strikes", 0),
@@ -39,7 +39,7 @@ class ServerStream:
         self._context = context
 
     async def read(self) -> bytes | None:
-        """Give the next message; None at the end."""
+        """The next message; None at the end."""
         import grpc
 
         data = await self._context.read()
@@ -57,7 +57,7 @@ class ClientStream:
         self._call = call
 
     async def read(self) -> bytes | None:
-        """Give the next message; None at the end."""
+        """Return the next message; None at the end."""
         import grpc
 
         data = await self._call.read()

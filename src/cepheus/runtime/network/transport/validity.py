@@ -25,7 +25,7 @@ SCALARS: dict[type, str] = {bool: "a bool", int: "an int", float: "a double", st
 
 
 def scalar_type(kind: type) -> type | None:
-    """Give the type of values that a Python type holds, such as float for NumPy's double; None if there is none.
+    """The type of values that a Python type holds, such as float for NumPy's double; None if there is none.
 
     >>> import numpy as np
     >>> scalar_type(bool), scalar_type(np.float64), scalar_type(tuple)
@@ -60,7 +60,7 @@ def check_carried(event: str, attribute: str, values: Sequence[Any]) -> set[type
 
 
 def uncertain(events: EventColumns) -> int | None:
-    """Give the row of the first event that may not have happened or has errors; None if all are certain.
+    """The row of the first event that may not have happened or has errors; None if all are certain.
 
     >>> from cepheus.core.event import Event
     >>> uncertain(EventColumns.of([Event("Temp", 1), Event("Temp", 2, probability=0.9)]))
