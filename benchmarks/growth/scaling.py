@@ -24,6 +24,7 @@ from benchmarks.workloads.streams import Coding, chapter, type_column
 from benchmarks.workloads.subject import Subject
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import CepheusError
+from cepheus.core.options import RunOptions
 from cepheus.engine.base.interface import Engine
 from cepheus.runtime.embedded.catalog import Catalog
 from cepheus.runtime.embedded.session import Session
@@ -212,7 +213,7 @@ def _deployment(repeat: int, scale: Scale) -> Deployment:
             engine.feed_event(later)
 
         by_engine.append(timed(deploy)[0])
-        session = Session(Catalog.of(subject.checked, None), engine=ENGINE)
+        session = Session(Catalog.of(subject.checked, None), RunOptions(engine=ENGINE))
         session.feed(before)
 
         def deploy_text(session: Session = session) -> None:

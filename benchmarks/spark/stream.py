@@ -99,7 +99,7 @@ def _measure(spark: SparkSession, folder: Path, say: Say, scale: StreamScale) ->
         f"last Temp(area=$a and value>45) within {scale.window} s from Smoke "
         "where area = Smoke.area and temp = Temp.value"
     )
-    found = detect(rule, events, watermark="1 second", shards=scale.cores, name=METRICS)
+    found = detect(rule, events, lateness="1 second", shards=scale.cores, name=METRICS)
     seconds = _seconds(scale)
     _arrive(seconds, arriving, 0)  # a first file, so that compiling and starting workers is not part of the load
     query = found.dataframe.writeStream.format("noop").option("checkpointLocation", str(folder / "checkpoint")).start()

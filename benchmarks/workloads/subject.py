@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import UnsupportedError
+from cepheus.core.options import RunOptions
 from cepheus.core.schema import EventType, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.engine.assembly.registry import create, names
@@ -36,7 +37,7 @@ class Subject:
 
     def engine(self, name: str, threads: int = 1) -> Engine:
         """Give an engine, with the rules deployed, that has got ready for events."""
-        engine = create(name, self.checked.rules.rules, self.schema, threads=threads)
+        engine = create(RunOptions(engine=name, threads=threads), self.checked.rules.rules, self.schema)
         engine.feed(EventBatch.empty())  # an engine may leave the end of the deployment to the first feeding
         return engine
 

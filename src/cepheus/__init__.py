@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from cepheus.api import Program, compile
     from cepheus.core.batch import EventBatch
+    from cepheus.core.calculus import Calculus
     from cepheus.core.errors import (
         CepheusError,
         CepheusWarning,
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
         UnsupportedError,
     )
     from cepheus.core.event import Event
+    from cepheus.core.options import RunKeywords, RunOptions
     from cepheus.core.schema import Attribute, EventType, Schema
     from cepheus.core.values import ValueType
     from cepheus.engine.base.ties import TieCounts
-    from cepheus.runtime.embedded.detect import Detected
+    from cepheus.runtime.embedded.detect import Detected, FileDetection
     from cepheus.runtime.embedded.session import Counts, Session
     from cepheus.runtime.embedded.subscriptions import Subscription
     from cepheus.uncertainty.belief.belief import RuleBelief
@@ -36,6 +38,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Attribute",
+    "Calculus",
     "CepheusError",
     "CepheusWarning",
     "Counts",
@@ -45,11 +48,14 @@ __all__ = [
     "EventBatch",
     "EventError",
     "EventType",
+    "FileDetection",
     "LimitError",
     "OptionError",
     "Program",
     "RuleBelief",
     "RuleError",
+    "RunKeywords",
+    "RunOptions",
     "Schema",
     "Session",
     "SnapshotError",
@@ -75,11 +81,13 @@ _HOMES = {
         "SnapshotError",
         "UnsupportedError",
     ),
+    "cepheus.core.calculus": ("Calculus",),
     "cepheus.core.event": ("Event",),
+    "cepheus.core.options": ("RunKeywords", "RunOptions"),
     "cepheus.core.schema": ("Attribute", "EventType", "Schema"),
     "cepheus.core.values": ("ValueType",),
     "cepheus.engine.base.ties": ("TieCounts",),
-    "cepheus.runtime.embedded.detect": ("Detected",),
+    "cepheus.runtime.embedded.detect": ("Detected", "FileDetection"),
     "cepheus.runtime.embedded.session": ("Counts", "Session"),
     "cepheus.runtime.embedded.subscriptions": ("Subscription",),
     "cepheus.uncertainty.belief.belief": ("RuleBelief",),

@@ -1,7 +1,8 @@
 """Complex event processing in a PySpark job: ``cepheus.spark.detect(rules, events)``."""
 
 from cepheus.runtime.spark.detect import Detection, detect
+from cepheus.runtime.spark.files import detect_files
 from cepheus.runtime.spark.node_source import register_source
 from cepheus.runtime.spark.session import spark_session
 
-__all__ = ["Detection", "detect", "register_source", "spark_session"]
+__all__ = ["Detection", "detect", "detect_files", "register_source", "spark_session"]

@@ -80,7 +80,7 @@ def test_several_files_are_merged_by_time(cepheus: Command) -> None:
 def test_a_file_of_one_type(cepheus: Command) -> None:
     pq.write_table(pa.table({"time": [10], "area": ["A1"], "value": [50.5]}), "temps.parquet")
     Path("s.jsonl").write_text(SMOKE)
-    arguments = ("detect", "fire.tesla", "--events", "s.jsonl", "--type", "Temp=temps.parquet", "-o", "out.jsonl")
+    arguments = ("detect", "fire.tesla", "--events", "s.jsonl", "--events", "Temp=temps.parquet", "-o", "out.jsonl")
     assert cepheus(*arguments).code == 0
     assert written("out.jsonl")[0]["from"] == ["s.jsonl:0", "temps.parquet:0"]
 
@@ -194,8 +194,8 @@ def test_a_type_that_never_occurs_is_told(cepheus: Command) -> None:
         (("--events", "e.txt"), "no extension of an event file"),
         (("--events", "e.jsonl", "--engine", "referense"), "did you mean 'reference'"),
         (("--events", "e.jsonl", "--lateness", "soon"), "'soon' is not a duration"),
-        (("--events", "e.jsonl", "--type", "Temp"), "is not a type and its file"),
-        (("--events", "e.jsonl", "--type", "Temp=e.jsonl"), "given twice"),
+        (("--events", "e.jsonl", "--events", "Temp="), "is not a type and its file"),
+        (("--events", "e.jsonl", "--events", "Temp=e.jsonl"), "given twice"),
         (("--events", "e.jsonl", "-o", "nowhere/out.jsonl"), "cannot be written"),
         (("--events", "e.jsonl", "-o", "out.xyz"), "no extension of an event file"),
         ((), "there are no events to look at"),

@@ -19,7 +19,7 @@ TAKEN_APART = ("engine", "language", "plan", "runtime")
 SHARED = "(shared)"
 """What the picture calls the modules of such a layer that are in none of its packages."""
 
-_FRONT = {"__init__": "api", "companions": "api", "network": "api", "spark": "api", "__main__": "cli"}
+_FRONT = {"__init__": "api", "error_columns": "api", "network": "api", "spark": "api", "__main__": "cli"}
 """Modules at the root of the tree that only hand on what is below, and the package they belong to in the picture."""
 
 

@@ -18,6 +18,7 @@ from random_cases import Case, make_case
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import LimitError, OptionError, RuleError, UnsupportedError
 from cepheus.core.event import Event
+from cepheus.core.options import RunOptions
 from cepheus.core.schema import Schema
 from cepheus.core.values import Value, ValueType, type_of
 from cepheus.engine.assembly.registry import create
@@ -40,7 +41,7 @@ def run(case: Case, name: str, mode: str, threads: int = 1) -> tuple[list[Event]
     """Run a case, and give also what was counted of simultaneous events, by all engines that took their turn."""
     random = Random(case.seed)
     schema = Schema([*case.checked.inputs.values(), *case.checked.composites.values()])
-    engine = create(name, limit=LIMIT, threads=threads)
+    engine = create(RunOptions(engine=name, limit=LIMIT, threads=threads))
     rules = case.checked.rules.rules
     withdrawn = -1 if case.withdrawn_at is None else case.withdrawn_at
     found: list[Event] = []
@@ -80,7 +81,7 @@ def _feed(
         if mode == "snapshot":
             saved = engine.snapshot()
             ties += engine.ties
-            engine = create(engine.name, limit=LIMIT, threads=random.choice((1, threads)))
+            engine = create(RunOptions(engine=engine.name, limit=LIMIT, threads=random.choice((1, threads))))
             engine.restore(saved)
         elif random.random() < 0.3 and events:
             engine.advance(events[min(begin + size, len(events)) - 1].time)

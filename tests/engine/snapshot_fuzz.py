@@ -22,6 +22,7 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import Normal, Uniform, parse_distribution
 from cepheus.core.errors import CepheusError, SnapshotError
 from cepheus.core.event import Event
+from cepheus.core.options import RunOptions
 from cepheus.core.schema import Schema
 from cepheus.core.time import SECOND
 from cepheus.engine.assembly.registry import create
@@ -99,10 +100,10 @@ def _types(checked: Checked) -> Schema:
 
 def _tesla(name: str, *, uncertain: bool = False, threads: int = 1) -> Subject:
     program = cepheus.compile(RULES)
-    engine = create(name, program.rules.rules, _types(program.checked), threads=threads)
+    engine = create(RunOptions(engine=name, threads=threads), program.rules.rules, _types(program.checked))
     events = instants(120, 1, uncertain=uncertain)
     _run(engine, events[:60])
-    return Subject(lambda: create(name, threads=threads), engine.snapshot(), events[60:])
+    return Subject(lambda: create(RunOptions(engine=name, threads=threads)), engine.snapshot(), events[60:])
 
 
 def _intervals(name: str) -> Subject:

@@ -12,6 +12,7 @@ import pytest
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import EventError, LimitError, SnapshotError, UnsupportedError
 from cepheus.core.event import Event, EventId
+from cepheus.core.options import RunOptions
 from cepheus.core.schema import Schema
 from cepheus.engine.assembly.registry import create
 from cepheus.engine.base.interface import Engine
@@ -25,7 +26,7 @@ DECLARED = "event A(x: int, y: double, s: string) event B(x: int, y: double, s: 
 def engine(text: str, name: str = "columns", limit: int = 10_000) -> Engine:
     checked = check(parse(text), closed=False)
     schema = Schema([*checked.inputs.values(), *checked.composites.values()])
-    return create(name, checked.rules.rules, schema, limit=limit)
+    return create(RunOptions(engine=name, limit=limit), checked.rules.rules, schema)
 
 
 def stream(random: Random, count: int) -> list[Event]:

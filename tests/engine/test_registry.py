@@ -5,6 +5,7 @@ from typing import cast
 import pytest
 
 from cepheus.core.errors import OptionError, UnsupportedError
+from cepheus.core.options import RunOptions
 from cepheus.core.schema import Schema
 from cepheus.engine.assembly import registry
 from cepheus.engine.reference.engine import ReferenceEngine
@@ -45,10 +46,10 @@ def test_auto_takes_the_fastest_that_can_run_the_rules(monkeypatch: pytest.Monke
 @pytest.mark.parametrize("limit", [0, -1, True, 2**63, "10", None, 1.5])
 def test_a_limit_that_is_none_is_refused(limit: object) -> None:
     with pytest.raises(OptionError, match="is not a number of composite events"):
-        registry.create("reference", limit=cast(int, limit))
+        registry.create(RunOptions(engine="reference", limit=cast(int, limit)))
 
 
 @pytest.mark.parametrize("threads", [0, -1, True, 5000, "2", None, 1.5])
 def test_a_number_of_threads_that_is_none_is_refused(threads: object) -> None:
     with pytest.raises(OptionError, match="is not a number of threads"):
-        registry.create("columns", threads=cast(int, threads))
+        registry.create(RunOptions(engine="columns", threads=cast(int, threads)))

@@ -8,6 +8,7 @@ from random_cases import Case, make_case
 
 from cepheus import Event, Session, UnsupportedError
 from cepheus.core.errors import EventError, LimitError, OptionError, RuleError
+from cepheus.core.options import RunOptions
 from cepheus.rules.check import check
 from cepheus.rules.model import RuleSet
 from cepheus.runtime.embedded.catalog import Catalog
@@ -20,7 +21,8 @@ def run(case: Case, engine: str, threads: int = 1) -> list[Event]:
     """Run a case: rules are deployed, and one of them withdrawn, where the case says."""
     rules = case.checked.rules
     session = Session(
-        Catalog.of(check(RuleSet(rules.declarations), closed=False)), engine=engine, limit=LIMIT, threads=threads
+        Catalog.of(check(RuleSet(rules.declarations), closed=False)),
+        RunOptions(engine=engine, limit=LIMIT, threads=threads),
     )
     found: list[Event] = []
     for number, event in enumerate([*case.events, None]):

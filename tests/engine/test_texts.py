@@ -12,6 +12,7 @@ import pytest
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.event import Event
+from cepheus.core.options import RunOptions
 from cepheus.core.schema import Schema
 from cepheus.core.values import ValueType
 from cepheus.engine.assembly.registry import create
@@ -32,7 +33,7 @@ RULES = (
 def engine(name: str = "columns", threads: int = 1) -> Engine:
     checked = check(parse(RULES))
     schema = Schema([*checked.inputs.values(), *checked.composites.values()])
-    return create(name, checked.rules.rules, schema, threads=threads)
+    return create(RunOptions(engine=name, threads=threads), checked.rules.rules, schema)
 
 
 def stream(count: int) -> list[Event]:
@@ -61,7 +62,7 @@ def test_forgetting_changes_no_answer(monkeypatch: pytest.MonkeyPatch, name: str
             batches.append(running.feed(EventBatch.from_events(piece)))
         if begin == 450:
             saved = running.snapshot()
-            running = create(name, threads=threads)
+            running = create(RunOptions(engine=name, threads=threads))
             running.restore(saved)
     for batch in batches:  # read only now: what was given away does not change when texts are forgotten
         found += batch.to_events()

@@ -12,6 +12,7 @@ from random_cases import make_case
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import LimitError, OptionError, UnsupportedError
 from cepheus.core.event import Event
+from cepheus.core.options import RunOptions
 from cepheus.core.schema import Schema
 from cepheus.engine.assembly.registry import create
 from cepheus.engine.base.interface import Engine
@@ -33,7 +34,7 @@ FED_BY_P = "define R(x: int) from P(x=$k) and each P(x=$k) as Before within 300 
 def engine(text: str, threads: int = 1, limit: int = 10_000) -> Engine:
     checked = check(parse(DECLARED + text))
     schema = Schema([*checked.inputs.values(), *checked.composites.values()])
-    return create("columns", checked.rules.rules, schema, limit=limit, threads=threads)
+    return create(RunOptions(engine="columns", limit=limit, threads=threads), checked.rules.rules, schema)
 
 
 def deploy(running: Engine, text: str, known: str) -> None:
@@ -156,7 +157,7 @@ def test_a_snapshot_goes_on_with_any_number_of_threads(saved_by: int, restored_b
     batch = stream(900)
     running = engine(rules, saved_by)
     running.feed(batch.slice(0, 500))
-    restored = create("columns", limit=10_000, threads=restored_by)
+    restored = create(RunOptions(engine="columns", limit=10_000, threads=restored_by))
     restored.restore(running.snapshot())
     expected = _after(engine(rules), batch.slice(0, 500), batch.slice(500, 900))
     assert same(restored.feed(batch.slice(500, 900)), expected)
@@ -194,9 +195,9 @@ def test_one_event_and_a_batch_go_to_the_same_shard(monkeypatch: pytest.MonkeyPa
 
 def test_threads_are_refused_where_there_is_but_one() -> None:
     with pytest.raises(OptionError, match="the engine reference runs on one thread"):
-        create("reference", threads=2)
+        create(RunOptions(engine="reference", threads=2))
     with pytest.raises(OptionError, match="0 is not a number of threads"):
-        create("columns", threads=0)
+        create(RunOptions(engine="columns", threads=0))
 
 
 def test_what_threads_remember_does_not_move_to_an_engine_for_uncertain_events() -> None:

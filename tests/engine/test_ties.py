@@ -9,6 +9,7 @@ from tied_cases import TiedCase, make_tied_case
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.event import Event
+from cepheus.core.options import RunOptions
 from cepheus.core.schema import Schema
 from cepheus.engine.assembly.certain_first import CertainFirstEngine
 from cepheus.engine.assembly.registry import create
@@ -24,7 +25,7 @@ CASES = 60
 def run(case: TiedCase, name: str, mode: str = "whole", threads: int = 1) -> tuple[list[Event], TieCounts, Engine]:
     """Run a case; give what was found, what was counted, and the engine that did it."""
     random = Random(case.seed)
-    engine = create(name, case.checked.rules.rules, case.schema, threads=threads)
+    engine = create(RunOptions(engine=name, threads=threads), case.checked.rules.rules, case.schema)
     found: list[Event] = []
     ties = TieCounts.none()
     size = len(case.events) if mode == "whole" else random.randint(1, 9)
@@ -36,7 +37,7 @@ def run(case: TiedCase, name: str, mode: str = "whole", threads: int = 1) -> tup
             found += engine.feed(EventBatch.from_events(piece)).to_events()
         if mode == "snapshot":
             saved, ties = engine.snapshot(), ties + engine.ties
-            engine = create(name, threads=threads)
+            engine = create(RunOptions(engine=name, threads=threads))
             engine.restore(saved)
     return found, ties + engine.ties, engine
 

@@ -11,8 +11,10 @@ import pytest
 from uncertain_cases import DECLARATIONS, UncertainCase, at_work, make_uncertain_case
 
 from cepheus.core.batch import EventBatch
+from cepheus.core.calculus import Calculus
 from cepheus.core.distribution import Discrete, Distribution, Mixture, Normal, Uniform
 from cepheus.core.event import Event
+from cepheus.core.options import RunOptions
 from cepheus.core.schema import Schema
 from cepheus.core.values import Value
 from cepheus.engine.assembly.registry import create
@@ -25,7 +27,6 @@ from cepheus.engine.uncertain import kernel as probable
 from cepheus.engine.uncertain.engine import UncertainEngine
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
-from cepheus.uncertainty.calculus import Calculus
 
 CALCULUS = Calculus(draws=200)
 
@@ -33,7 +34,7 @@ CALCULUS = Calculus(draws=200)
 def find(case: UncertainCase, name: str, mode: str, calculus: Calculus = CALCULUS) -> tuple[list[Event], Engine]:
     random = Random(case.seed)
     schema = Schema([*case.checked.inputs.values(), *case.checked.composites.values()])
-    engine = create(name, case.checked.rules.rules, schema, calculus=calculus)
+    engine = create(RunOptions(engine=name, calculus=calculus), case.checked.rules.rules, schema)
     found: list[Event] = []
     events = list(case.events)
     size = len(events) if mode == "whole" else random.randint(1, 9)
@@ -45,7 +46,7 @@ def find(case: UncertainCase, name: str, mode: str, calculus: Calculus = CALCULU
             found += engine.feed(EventBatch.from_events(events[begin : begin + size])).to_events()
         if mode == "snapshot":
             data = engine.snapshot()
-            engine = create(name, calculus=calculus)
+            engine = create(RunOptions(engine=name, calculus=calculus))
             engine.restore(data)
     return found, engine
 

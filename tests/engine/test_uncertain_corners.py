@@ -10,12 +10,12 @@ import pytest
 from test_uncertain_agreement import CALCULUS, aggregating, find
 from uncertain_cases import DECLARATIONS, UncertainCase, at_work
 
+from cepheus.core.calculus import Calculus
 from cepheus.core.event import Event
 from cepheus.core.values import INT_MAX, INT_MIN, Value
 from cepheus.engine.uncertain.engine import UncertainEngine
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
-from cepheus.uncertainty.calculus import Calculus
 from strategies.corners import DOUBLES, INTEGERS
 
 FUNCTIONS = ("Count", "Sum", "Avg", "Min", "Max", "First", "Last")

@@ -9,6 +9,7 @@ from agreement import compare, normal, to_batch
 
 import cepheus
 from cepheus.core.event import Event
+from cepheus.core.options import RunOptions
 from cepheus.core.schema import Schema
 from cepheus.core.values import Value, ValueType
 from cepheus.engine.assembly.registry import create
@@ -26,7 +27,7 @@ def answers(text: str, events: list[Event], name: str, threads: int = 1, *, sing
     """Give what an engine makes of events, in a form in which two answers compare."""
     checked = check(parse(text))
     schema = Schema([*checked.inputs.values(), *checked.composites.values()])
-    engine = create(name, checked.rules.rules, schema, threads=threads)
+    engine = create(RunOptions(engine=name, threads=threads), checked.rules.rules, schema)
     if singly:
         return [*normal([made for event in events for made in engine.feed_event(event)])]
     return [*normal(engine.feed(to_batch(events)).to_events())]

@@ -12,9 +12,10 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import Normal
 from cepheus.core.errors import EventError, OptionError
 from cepheus.core.event import Event
+from cepheus.core.options import ColumnNames, OnBadEvent
 from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.values import ValueType
-from cepheus.formats import BadEvents, EventFile, EventWriter, Format, IntakeOptions, OnBadEvent
+from cepheus.formats import BadEvents, EventFile, EventWriter, Format, IntakeOptions
 
 EXTENSIONS = [known.value for known in Format]
 EVENTS = [
@@ -44,7 +45,7 @@ def try_to_read(extension: str, content: bytes) -> None:
         for options in (
             IntakeOptions(keep_all=True),
             IntakeOptions(schema=SCHEMA),
-            IntakeOptions(schema=SCHEMA, sequence="n"),
+            IntakeOptions(schema=SCHEMA, columns=ColumnNames(sequence="n")),
         ):
             for policy in OnBadEvent:
                 file = EventFile(path, options, BadEvents(policy), chunk_rows=2, max_line=200)

@@ -10,10 +10,11 @@ import pytest
 from cepheus.core.distribution import Normal, Uniform
 from cepheus.core.errors import EventError, OptionError, Place
 from cepheus.core.event import Event
+from cepheus.core.options import ColumnNames, OnBadEvent
 from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import ValueType
-from cepheus.formats import BadEvents, EventFile, IntakeOptions, OnBadEvent, open_files, read_files
+from cepheus.formats import BadEvents, EventFile, IntakeOptions, open_files, read_files
 from cepheus.formats.cells import kind_of_text
 
 TEMP = EventType("Temp", (Attribute("area", ValueType.STRING), Attribute("value", ValueType.FLOAT)))
@@ -449,7 +450,9 @@ def test_a_file_of_one_type(tmp_path: Path) -> None:
 def test_a_sequence_column(tmp_path: Path) -> None:
     path = written(tmp_path, "a.csv", "type,time,offset\nA,1,5\nA,1,4\nA,1,x\n")
     bad = BadEvents(OnBadEvent.SKIP)
-    (chunk,) = EventFile(path, IntakeOptions(schema=Schema([EventType("A")]), sequence="offset"), bad)
+    (chunk,) = EventFile(
+        path, IntakeOptions(schema=Schema([EventType("A")]), columns=ColumnNames(sequence="offset")), bad
+    )
     assert chunk.batch.sequences is not None
     assert chunk.batch.sequences.tolist() == [5, 4]
     assert bad.diagnostics[0].message == "offset: 'x' is not an integer"

@@ -14,8 +14,9 @@ import pytest
 import cepheus
 from cepheus.cli import app
 from cepheus.core.errors import CepheusError, EventError
+from cepheus.core.options import OnBadEvent
 from cepheus.formats.intake import IntakeOptions
-from cepheus.formats.problems import BadEvents, OnBadEvent
+from cepheus.formats.problems import BadEvents
 from cepheus.formats.read import EventFile
 
 TYPED = ["jsonl", "events", "parquet", "arrow", "dicts", "events in Python", "table", "pandas", "polars"]

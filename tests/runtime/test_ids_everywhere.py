@@ -169,7 +169,7 @@ def arrived(spark: SparkSession, given: Sequence[dict[str, Any]], folder: Path) 
 def streamed(spark: SparkSession, folder: Path, **options: Any) -> DataFrame:
     schema = SCHEMA + (", id string" if options else "")
     events = spark.readStream.schema(schema).parquet(str(folder / "in"))
-    stream = cepheus.spark.detect(RULES, events, sequence="n", watermark="3 seconds", shards=2, **options)
+    stream = cepheus.spark.detect(RULES, events, sequence="n", lateness="3 seconds", shards=2, **options)
     query = (
         stream.dataframe.writeStream.format("parquet")
         .option("checkpointLocation", str(folder / "checkpoint"))

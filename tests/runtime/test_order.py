@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import EventError, OptionError
 from cepheus.core.event import Event
+from cepheus.core.options import RunOptions
 from cepheus.core.time import MAX_TIME, MIN_TIME
-from cepheus.runtime.embedded.merge import merge
+from cepheus.runtime.embedded.detect import merge
 from cepheus.runtime.embedded.order import ReorderBuffer
 
 
@@ -87,7 +88,7 @@ def test_extreme_times_do_not_overflow() -> None:
 
 def test_a_negative_lateness_is_refused() -> None:
     with pytest.raises(OptionError, match="negative"):
-        ReorderBuffer(-1)
+        RunOptions(lateness=-1)
 
 
 TIMES = st.lists(st.integers(0, 30), max_size=40)

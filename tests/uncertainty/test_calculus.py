@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cepheus.core.calculus import Calculus
 from cepheus.core.distribution import Discrete, Distribution, Frozen, Mixture, Normal, Samples, Sum, Uniform
 from cepheus.core.errors import EventError, OptionError
 from cepheus.core.values import Value, as_float
 from cepheus.language.tesla import parse_event_pattern
 from cepheus.rules.expressions import AttributeRef, Constraint, Parameter
 from cepheus.uncertainty.aggregates import Member, compute_aggregate
-from cepheus.uncertainty.calculus import Calculus
 from cepheus.uncertainty.closed_forms import spread_cdf
 from cepheus.uncertainty.estimate import Method, conjunction
 from cepheus.uncertainty.judge import judge

@@ -10,10 +10,10 @@ from __future__ import annotations
 import pytest
 
 import cepheus
+from cepheus.core.calculus import Calculus
 from cepheus.core.distribution import Distribution, Normal, Uniform
 from cepheus.core.event import Event
 from cepheus.engine.reference.engine import ReferenceEngine
-from cepheus.uncertainty.calculus import Calculus
 from cepheus.uncertainty.verdict import Reason, Verdict
 
 SECOND = 1_000_000

@@ -12,7 +12,7 @@ import typer
 from cepheus.cli.check import Rules, read_all
 from cepheus.cli.console import note, report
 from cepheus.cli.files import check_writable, replace_file, write_file
-from cepheus.core.errors import Diagnostic, OptionError, RuleError, did_you_mean
+from cepheus.core.errors import OptionError, did_you_mean
 
 if TYPE_CHECKING:
     from cepheus.rules.model import RuleSet
@@ -164,10 +164,7 @@ def _checked(paths: list[Path]) -> RuleSet:
     """Read and check rules; what is strange about them goes to stderr."""
     from cepheus.rules.check import check
 
-    errors: list[Diagnostic] = []
-    found = read_all(paths, errors)
-    if errors:
-        raise RuleError(errors)
+    found = read_all(paths)
     checked = check(found, closed=False)
     report(checked.warnings)
     return checked.rules

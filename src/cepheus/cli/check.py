@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cepheus.cli.console import report
+from cepheus.cli.run_options import Unit
 from cepheus.core.errors import CepheusError, Diagnostic, OptionError
 
 if TYPE_CHECKING:
@@ -20,14 +20,6 @@ Facts = Annotated[
     list[str] | None,
     typer.Option("--facts", metavar="NAME=FILE", help="A CSV file of background knowledge. May be repeated."),
 ]
-
-
-class Unit(Enum):
-    """The unit of integer times, and of numbers without one in rules of ETALIS."""
-
-    US = "us"
-    MS = "ms"
-    S = "s"
 
 
 def check(
@@ -53,27 +45,18 @@ def check(
 
 def _findings(paths: list[Path], facts: list[str] | None, unit: Unit) -> tuple[list[Diagnostic], list[Diagnostic], str]:
     """Give errors, warnings and, if there are no errors, what was checked."""
-    from cepheus.rules.check import check as check_rules
-    from cepheus.uncertainty.belief.beliefs import beliefs_of
+    from cepheus.api import compile
 
-    errors: list[Diagnostic] = []
-    rules = read_all(paths, errors, facts, unit.value)
-    if errors:
-        return errors, [], ""
     try:
-        checked = check_rules(rules)
-        beliefs_of(checked.rules)  # what a match observes must be possible
+        program = compile(read_all(paths, facts, unit.value))
     except CepheusError as error:
         return list(error.diagnostics), [], ""
-    return (
-        [],
-        list(checked.warnings),
-        f"{_count(len(rules.all_rules), 'rule')} in {_count(len(paths), 'file')}: no errors",
-    )
+    checked = f"{_count(len(program.rules.all_rules), 'rule')} in {_count(len(paths), 'file')}"
+    return [], list(program.warnings), f"{checked}: no errors"
 
 
-def read_all(paths: list[Path], errors: list[Diagnostic], facts: list[str] | None = None, unit: str = "us") -> RuleSet:
-    """Read rule files and facts; what is wrong with any of them is added to ``errors``, so that all is told at once.
+def read_all(paths: list[Path], facts: list[str] | None = None, unit: str = "us") -> RuleSet:
+    """Read rule files and facts.
 
     ``unit`` is that of numbers without one in rules of the ETALIS language.
     """
@@ -82,12 +65,7 @@ def read_all(paths: list[Path], errors: list[Diagnostic], facts: list[str] | Non
     from cepheus.runtime.embedded.background import read_knowledge
     from cepheus.runtime.embedded.sources import read_rules
 
-    rules = RuleSet()
-    for path in paths:
-        try:
-            rules += read_rules(path, TimeUnit(unit))
-        except CepheusError as error:
-            errors += error.diagnostics
+    rules = read_rules(paths, TimeUnit(unit))
     for given in facts or ():
         name, _, file = given.partition("=")
         if not (name and file):

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, TextIO
 
 from cepheus.core.errors import CepheusWarning, Diagnostic, Severity, render
@@ -26,10 +27,28 @@ def report(findings: Iterable[Diagnostic]) -> None:
     """Print findings to stderr; a warning that many rules deserve is printed once, with the places of the others."""
     coloured = is_coloured(sys.stderr)
     for finding, *others in _together(findings):
-        text = render([finding]) + _of_others(finding, others)
+        text = render([_in_flags(finding)]) + _of_others(finding, others)
         if coloured:
             text = _HEAD.sub(rf"{_COLOURS[finding.severity]}\g<0>{_PLAIN}", text, count=1)
         note(text)
+
+
+_KEYWORD = re.compile(r"\b([a-z_]+)='([^']*)'")
+
+
+def _in_flags(finding: Diagnostic) -> Diagnostic:
+    """Spell the options that a hint names as flags: lateness='10 seconds' is --lateness '10 seconds' here."""
+    if finding.hint is None or not _KEYWORD.search(finding.hint):
+        return finding
+    from cepheus.core.options import KEYWORDS
+
+    def flag(match: re.Match[str]) -> str:
+        name, value = match.groups()
+        if name not in KEYWORDS:
+            return match.group()
+        return f"--{name.replace('_', '-')} {value if value.isalnum() else repr(value)}"
+
+    return replace(finding, hint=_KEYWORD.sub(flag, finding.hint))
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from cepheus.cli.access import Reach, To, reaching
 from cepheus.cli.check import Rules, read_all
 from cepheus.cli.console import note, report
 from cepheus.cli.waiting import announced, connected
-from cepheus.core.errors import Diagnostic, RuleError
+from cepheus.core.errors import RuleError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -34,10 +34,7 @@ def deploy(
     from cepheus.rules.check import check
 
     given = reach(to)
-    errors: list[Diagnostic] = []
-    found = read_all(rules, errors)
-    if errors:
-        raise RuleError(errors)
+    found = read_all(rules)
     if not found.rules and not found.interval_rules:
         raise RuleError.of("no-rules", "there is no rule to deploy", hint="a rule begins with 'define'")
     checked = check(found, closed=False)

@@ -8,10 +8,11 @@ from typing import Annotated
 
 import typer
 
-from cepheus.cli.check import Facts, Rules, Unit, read_all
+from cepheus.cli.check import Facts, Rules, read_all
 from cepheus.cli.console import note, report
 from cepheus.cli.files import write_file
-from cepheus.core.errors import Diagnostic, OptionError, RuleError
+from cepheus.cli.run_options import Unit
+from cepheus.core.errors import OptionError
 
 _PIPE_WIDTH = 400  # wide enough that no line is broken where no terminal sets the width
 
@@ -48,11 +49,7 @@ def explain(
     from cepheus.explain.interval import interval_tree
     from cepheus.rules.check import check
 
-    errors: list[Diagnostic] = []
-    found = read_all(rules, errors, facts, time_unit.value)
-    if errors:
-        raise RuleError(errors)
-    checked = check(found, closed=False)
+    checked = check(read_all(rules, facts, time_unit.value), closed=False)
     report(checked.warnings)
     parts = [rule_parts(rule) for rule in checked.rules.rules]
     console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=_PIPE_WIDTH)

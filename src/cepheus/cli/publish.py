@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cepheus.cli.access import Reach, To, reaching
-from cepheus.cli.check import Unit
 from cepheus.cli.console import note, warnings_reported
+from cepheus.cli.run_options import Unit
 from cepheus.cli.waiting import announced, connected
 from cepheus.core.errors import OptionError
 
@@ -63,7 +63,7 @@ def publish(
         raise OptionError.of("pace", "events that get the present time have no speed of their own", hint="give --rate")
     pacing = Pacing(rate, speed, now)
     name = name or f"publish-{uuid.uuid4().hex[:8]}"
-    check = TimeCheck.of(time_unit and TimeUnit(time_unit.value), strict=strict, option="--time-unit {}")
+    check = TimeCheck.of(time_unit and TimeUnit(time_unit.value), strict=strict)
     options = IntakeOptions(unit=check.unit, keep_all=True, numbered=False, check=None if now else check)
     if files != [_STDIN]:
         open_files(files)  # what is missing is told before anybody is asked to wait

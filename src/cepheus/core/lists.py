@@ -177,3 +177,13 @@ def distinct(values: Iterable[Value]) -> list[Value]:
     for value in values:
         found.setdefault(value_key(value), value)
     return list(found.values())
+
+
+LISTS_HINT = "let a rule of ETALIS take the list apart, and read what that makes"
+"""What to do about a list where rules of TESLA read."""
+
+
+def list_refused(event_type: str, attribute: str) -> EventError:
+    """The error for a list where rules of TESLA read."""
+    message = f"{event_type}.{attribute} is a list, which rules of TESLA cannot read"
+    return EventError.of("list", message, hint=LISTS_HINT)

@@ -27,9 +27,8 @@ _PACKAGE = str(Path(__file__).parents[1])
 class TimeCheck:
     """Looks at the first times of a run that are mere numbers, and says once if they make no sense in their unit.
 
-    ``given`` says that the unit was asked for: then times at the beginning of 1970 are believed. ``option`` is how the
-    unit is asked for, with braces in the place of its name. It is said as a CepheusWarning or, if ``strict``, as an
-    OptionError. ``looked`` tells whether there were any such times yet.
+    ``given`` says that the unit was asked for: then times at the beginning of 1970 are believed. It is said as a
+    CepheusWarning or, if ``strict``, as an OptionError. ``looked`` tells whether there were any such times yet.
 
     >>> check = TimeCheck(TimeUnit.US, given=False, strict=True)
     >>> check.look(np.array([1_767_225_600, 1_767_312_000]))
@@ -42,14 +41,13 @@ class TimeCheck:
     unit: TimeUnit
     given: bool
     strict: bool = False
-    option: str = "time_unit='{}'"
     looked: bool = False
     told: bool = field(default=False, repr=False)
 
     @classmethod
-    def of(cls, unit: TimeUnit | None, *, strict: bool = False, option: str = "time_unit='{}'") -> TimeCheck:
+    def of(cls, unit: TimeUnit | None, *, strict: bool = False) -> TimeCheck:
         """Make the check of a run; without a unit times are in microseconds."""
-        return cls(unit or TimeUnit.US, unit is not None, strict, option)
+        return cls(unit or TimeUnit.US, unit is not None, strict)
 
     def look(self, times: NDArray[np.int64], place: Place | None = None) -> None:
         """Look at times, in microseconds, that were numbers in the unit."""
@@ -80,10 +78,10 @@ class TimeCheck:
         scale = self.unit.microseconds
         for unit in TimeUnit:
             if all(EARLY <= time // scale * unit.microseconds <= LAST for time in (first, last)):
-                return f"they look like {_WORDS[unit]} since 1970: {self.option.format(unit.value)}"
+                return f"they look like {_WORDS[unit]} since 1970: time_unit='{unit.value}'"
         if all(EARLY <= time // scale // 1000 <= LAST for time in (first, last)):
             return "they look like nanoseconds since 1970, which is no unit here: divide them by 1000"
-        return f"say which unit they are in: {self.option.format('s')}, or ms or us"
+        return "say which unit they are in: time_unit='s', or ms or us"
 
 
 def warn(finding: Diagnostic) -> None:

@@ -102,7 +102,7 @@ def find_on_spark(spark: SparkSession, scenario: Scenario, stream: Stream, told:
             .option("maxFilesPerTrigger", 1)
             .parquet(str(arriving))
         )
-        composites = detect(scenario.rules, events, id="n", sequence="n", watermark=_WATERMARK)
+        composites = detect(scenario.rules, events, id="n", sequence="n", lateness=_WATERMARK)
         query = (
             composites.dataframe.withColumn("time", unix_micros("time"))
             .writeStream.foreachBatch(tell)

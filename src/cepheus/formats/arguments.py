@@ -11,11 +11,12 @@ import pyarrow.compute as pc
 
 from cepheus.core.batch import ColumnKey, EventBatch
 from cepheus.core.errors import EventError
+from cepheus.core.options import ColumnNames
 from cepheus.core.schema import ID_FIELD, RESERVED, SPARE_ID_FIELD, EventType, Schema
 from cepheus.formats.attributes import TypedRows
 from cepheus.formats.intervals import END, START, argument_name
 
-_OWN = RESERVED | {SPARE_ID_FIELD, START, END}
+_USUAL = ColumnNames()
 
 
 def is_unnamed(event_type: EventType) -> bool:
@@ -24,7 +25,7 @@ def is_unnamed(event_type: EventType) -> bool:
     return bool(names) and names == [argument_name(place) for place in range(1, len(names) + 1)]
 
 
-def data_names(event_type: EventType, names: Iterable[str], sequence: str | None = None) -> tuple[str, ...]:
+def data_names(event_type: EventType, names: Iterable[str], columns: ColumnNames = _USUAL) -> tuple[str, ...]:
     """The names under which data has the arguments of a type, from all the names that an event of it has.
 
     An ``id`` is the event's own, unless the rules want one argument more than there are other attributes.
@@ -38,7 +39,8 @@ def data_names(event_type: EventType, names: Iterable[str], sequence: str | None
     arity = len(event_type.attributes)
     if argument_name(1) in names:
         return tuple(attribute.name for attribute in event_type.attributes)
-    found = [name for name in names if name not in _OWN and name != sequence]
+    own = _own(columns)
+    found = [name for name in names if name not in own]
     if len(found) == arity - 1 and ID_FIELD in names:
         found = [name for name in names if name in found or name == ID_FIELD]
     if len(found) != arity:
@@ -51,12 +53,17 @@ def data_names(event_type: EventType, names: Iterable[str], sequence: str | None
     return tuple(found)
 
 
+def _own(columns: ColumnNames) -> frozenset[str]:
+    """The names of columns that are no arguments."""
+    return RESERVED | {SPARE_ID_FIELD, START, END} | columns.given
+
+
 class ArgumentNames:
     """Settles, at the first rows of each type without names, which columns are its arguments."""
 
-    def __init__(self, schema: Schema, sequence: str | None) -> None:
+    def __init__(self, schema: Schema, columns: ColumnNames) -> None:
         self._schema = schema
-        self._sequence = sequence
+        self._columns = columns
         self._unnamed = {name for name, event_type in schema.items() if is_unnamed(event_type)}
         self._found: dict[str, tuple[str, ...]] = {}
 
@@ -76,9 +83,9 @@ class ArgumentNames:
         """The names of a type's arguments; those of ``args`` are there even if all their values are null."""
         present = _present(events, rows)
         own = tuple(attribute.name for attribute in event_type.attributes)
-        if set(own) <= set(events.rows.names()) and not set(present) - _OWN - {*own, self._sequence}:
+        if set(own) <= set(events.rows.names()) and not set(present) - _own(self._columns) - {*own}:
             return own
-        return data_names(event_type, present, self._sequence)
+        return data_names(event_type, present, self._columns)
 
     def reading(self) -> Schema:
         """The schema with the names that the data has, and the types that rules declare."""

@@ -39,10 +39,10 @@ Wanted = Callable[[Sequence[str]], Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class ColumnarOptions:
-    """How a columnar file is read: rows a chunk, whether it has a type column, and who is told of the progress."""
+    """How a columnar file is read: rows a chunk, the columns it must have, and who is told of the progress."""
 
     chunk_rows: int
-    typed: bool
+    needed: Sequence[str]
     progress: Progress
 
 
@@ -52,7 +52,7 @@ def read_parquet(path: Path, intake: Intake, wanted: Wanted, options: ColumnarOp
     file = guarded(lambda: pq.ParquetFile(path), name, "Parquet")
     try:
         names = guarded(lambda: file.schema_arrow.names, name, "Parquet")
-        columns = _checked_columns(names, name, wanted, options.typed)
+        columns = _checked_columns(names, name, wanted, options.needed)
         total = file.metadata.num_rows
         batches = guarded(lambda: file.iter_batches(batch_size=options.chunk_rows, columns=columns), name, "Parquet")
         done = 0
@@ -71,7 +71,7 @@ def read_arrow(path: Path, intake: Intake, wanted: Wanted, options: ColumnarOpti
     with source:
         schema, batches = guarded(lambda: _arrow_batches(source), name, "Arrow")
         names = guarded(lambda: schema.names, name, "Arrow")
-        columns = _checked_columns(names, name, wanted, options.typed)
+        columns = _checked_columns(names, name, wanted, options.needed)
         done = 0
         while (batch := guarded(lambda: next(batches, None), name, "Arrow")) is not None:
             for start in range(0, batch[1].num_rows, options.chunk_rows):
@@ -86,21 +86,21 @@ def array_rows(arrays: Mapping[str, pa.Array], length: int) -> ArrayRows:
     return ArrayRows({name: _as_text(array) for name, array in arrays.items()}, length)
 
 
-def check_columns(names: Sequence[str], place: Place | None, typed: bool) -> None:
-    """Make sure that there are columns for the time and, in ``typed`` data, the type, and that no name is twice."""
+def check_columns(names: Sequence[str], place: Place | None, needed: Sequence[str]) -> None:
+    """Make sure that there are the columns that events need, and that no name is twice."""
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise EventError.of("column", f"there are two columns '{twice}'", place=place)
-    for needed in ("type", "time") if typed else ("time",):
-        if needed not in names:
-            hint = did_you_mean(needed, names) or f"events have a column '{needed}'"
-            raise EventError.of("column", f"there is no column '{needed}'", place=place, hint=hint)
+    for wanted in needed:
+        if wanted not in names:
+            hint = did_you_mean(wanted, names) or f"events have a column '{wanted}'"
+            raise EventError.of("column", f"there is no column '{wanted}'", place=place, hint=hint)
 
 
-def check_type_column(array: pa.Array | pa.ChunkedArray, place: Place | None) -> None:
+def check_type_column(array: pa.Array | pa.ChunkedArray, place: Place | None, name: str = "type") -> None:
     """Make sure that the type column holds strings."""
     if from_arrow(array.type) is not ValueType.STRING and not pa.types.is_null(array.type):
-        raise EventError.of("column", f"the column 'type' holds {array.type}, not strings", place=place)
+        raise EventError.of("column", f"the column '{name}' holds {array.type}, not strings", place=place)
 
 
 def guarded(work: Callable[[], T], name: str, kind: str, failures: tuple[type[Exception], ...] = LIBRARY_FAILURES) -> T:
@@ -114,8 +114,8 @@ def guarded(work: Callable[[], T], name: str, kind: str, failures: tuple[type[Ex
         ) from None
 
 
-def _checked_columns(names: Sequence[str], name: str, wanted: Wanted, typed: bool) -> list[str]:
-    check_columns(names, Place(name), typed)
+def _checked_columns(names: Sequence[str], name: str, wanted: Wanted, needed: Sequence[str]) -> list[str]:
+    check_columns(names, Place(name), needed)
     chosen = set(wanted(names))
     return [column for column in names if column in chosen]
 
@@ -123,8 +123,8 @@ def _checked_columns(names: Sequence[str], name: str, wanted: Wanted, typed: boo
 def _chunk(batch: pa.RecordBatch, intake: Intake, done: int, name: str, kind: str) -> Chunk:
     guarded(lambda: batch.validate(full=True), name, kind)  # a damaged file must not become a wild pointer
     rows = guarded(lambda: _rows(batch), name, kind)
-    if "type" in rows.arrays:
-        check_type_column(rows.arrays["type"], Place(name))
+    if intake.type_column in rows.arrays:
+        check_type_column(rows.arrays[intake.type_column], Place(name), intake.type_column)
     end = done + batch.num_rows
     # what the library still finds wrong in there, such as names that are not UTF-8, is the file's fault
     failures = (pa.lib.ArrowException, UnicodeError)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cepheus.core.batch import ColumnKey, EventBatch, IntArray, python_values
 from cepheus.core.error_column import ErrorColumn, ErrorKind
-from cepheus.core.errors import EventError, Place, did_you_mean
+from cepheus.core.errors import Diagnostic, EventError, Place, did_you_mean
 from cepheus.core.schema import Schema
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import ValueType, as_int
@@ -19,15 +19,15 @@ from cepheus.formats.arrays import rows_with, validity
 from cepheus.formats.attributes import AttributeReader, Faults, TypedRows
 from cepheus.formats.cells import Moment
 from cepheus.formats.columns import Column, ObjectColumn, TypedColumn
-from cepheus.formats.problems import placed, shown
+from cepheus.formats.problems import BadEvents, placed, shown
 
 
-def conform(batch: EventBatch, schema: Schema) -> EventBatch:
+def conform(batch: EventBatch, schema: Schema, bad: BadEvents | None = None) -> EventBatch:
     """The events of a batch that a schema names, with the attributes it names, in the types it names.
 
     An attribute that is missing or does not fit is an error that names the row, counted from 1, and so is an event
     of another type if the schema is closed; under an open schema such events are left out. Integers that stand for
-    timestamps are microseconds.
+    timestamps are microseconds. With ``bad`` events that are to be skipped, they are left out and reported there.
 
     >>> from cepheus.core.event import Event
     >>> from cepheus.core.schema import Attribute, EventType
@@ -35,7 +35,8 @@ def conform(batch: EventBatch, schema: Schema) -> EventBatch:
     >>> conform(EventBatch.from_events([Event("Temp", 1, {"value": 3, "km": 7}), Event("Rain", 2)]), schema).to_dicts()
     [{'type': 'Temp', 'time': 1, 'value': 3.0}]
     """
-    foreign = _foreign(batch, schema)
+    bad = bad or BadEvents()
+    foreign = _foreign(batch, schema, bad)
     rows: IntArray | range = range(len(batch))
     if foreign is not None:
         rows = np.flatnonzero(~foreign)
@@ -45,15 +46,17 @@ def conform(batch: EventBatch, schema: Schema) -> EventBatch:
     columns, errors = AttributeReader(schema, TimeUnit.US).read(events, faults)
     own = _own_errors(batch, columns, faults)
     _check_probabilities(batch, faults)
-    if faults:
-        row = min(faults)
-        number = int(rows[row]) + 1
-        raise EventError([placed(faults[row], Place("events", number), f"row {number}: ")])
-    return replace(batch, columns=columns, errors={**errors, **own})
+    _check_starts(batch, faults)
+    found = replace(batch, columns=columns, errors={**errors, **own})
+    if not faults:
+        return found
+    numbers = {row: int(rows[row]) + 1 for row in sorted(faults)}
+    bad.report(placed(faults[row], Place("events", number), f"row {number}: ") for row, number in numbers.items())
+    return found.take(np.setdiff1d(np.arange(len(found)), np.fromiter(faults, np.int64)))
 
 
-def _foreign(batch: EventBatch, schema: Schema) -> NDArray[np.bool_] | None:
-    """Mark the rows of types that the schema does not name; None marks none."""
+def _foreign(batch: EventBatch, schema: Schema, bad: BadEvents) -> NDArray[np.bool_] | None:
+    """Mark the rows of types that the schema does not name, which are bad if it is closed; None marks none."""
     unknown = [code for code, name in enumerate(batch.types) if name not in schema]
     if not unknown:
         return None
@@ -61,15 +64,15 @@ def _foreign(batch: EventBatch, schema: Schema) -> NDArray[np.bool_] | None:
     if not foreign.any():
         return None
     if schema.closed:
-        row = int(np.flatnonzero(foreign)[0])
-        name = batch.types[batch.codes[row]]
-        raise EventError.of(
-            "event",
-            f"row {row + 1}: there is no event type {shown(name)}",
-            hint=did_you_mean(name, schema),
-            place=Place("events", row + 1),
+        bad.report(
+            _of_no_type(batch.types[batch.codes[row]], row + 1, schema) for row in np.flatnonzero(foreign).tolist()
         )
     return foreign
+
+
+def _of_no_type(name: str, row: int, schema: Schema) -> Diagnostic:
+    message = f"row {row}: there is no event type {shown(name)}"
+    return Diagnostic("event", message, hint=did_you_mean(name, schema), place=Place("events", row))
 
 
 def _without(batch: EventBatch, schema: Schema) -> EventBatch:
@@ -139,6 +142,11 @@ def _own_errors(batch: EventBatch, columns: dict[ColumnKey, pa.Array], faults: F
         if errors.any:
             own[name] = errors
     return own
+
+
+def _check_starts(batch: EventBatch, faults: Faults) -> None:
+    for row in [] if batch.starts is None else np.flatnonzero(batch.starts > batch.times).tolist():
+        faults.setdefault(row, EventError.of("start", "an event starts after its end"))
 
 
 def _check_probabilities(batch: EventBatch, faults: Faults) -> None:

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import EventError, Place
+from cepheus.core.options import ColumnNames
 from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import ValueType
@@ -63,7 +64,7 @@ def from_arrow(
     >>> from_arrow(pa.table({"type": ["Smoke"], "time": [7], "area": ["A1"]}), TimeUnit.S).to_dicts()
     [{'type': 'Smoke', 'time': 7000000, 'area': 'A1'}]
     """
-    check_columns(table.schema.names, None, type_name is None)
+    check_columns(table.schema.names, None, ("type", "time") if type_name is None else ("time",))
     arrays = {name: _one_array(table.column(name)) for name in table.schema.names}
     if "type" in arrays:
         check_type_column(arrays["type"], None)
@@ -127,7 +128,9 @@ def schema_of(batch: EventBatch) -> Schema:
 
 
 def _options(unit: TimeUnit, type_name: str | None, sequence: str | None) -> IntakeOptions:
-    return IntakeOptions(unit=unit, type_name=type_name, sequence=sequence, keep_all=True, numbered=False)
+    return IntakeOptions(
+        unit=unit, type_name=type_name, columns=ColumnNames(sequence=sequence), keep_all=True, numbered=False
+    )
 
 
 def _taken(rows: Rows, options: IntakeOptions) -> EventBatch:

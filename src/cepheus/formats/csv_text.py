@@ -29,11 +29,11 @@ _CELL = re.compile(r'(?:"([^"]*(?:""[^"]*)*)"|([^",]*))(,|\Z)')
 
 
 def read_csv(
-    file: BinaryIO, intake: Intake, *, name: str, chunk_rows: int, max_line: int, typed: bool
+    file: BinaryIO, intake: Intake, *, name: str, chunk_rows: int, max_line: int, needed: Sequence[str]
 ) -> Iterator[Chunk]:
-    """The events of a CSV file chunk by chunk; ``typed`` files have a type column."""
+    """The events of a CSV file chunk by chunk; ``needed`` are the columns that it must have."""
     blocks = line_blocks(file, max_line)
-    header, rest = _read_header(blocks, name, max_line, typed)
+    header, rest = _read_header(blocks, name, max_line, needed)
     position = 0
     for block in chain(rest, blocks):
         if block.too_long:
@@ -78,7 +78,7 @@ def split_line(text: str) -> list[str | None]:
 
 
 def _read_header(
-    blocks: Iterator[LineBlock], name: str, max_line: int, typed: bool
+    blocks: Iterator[LineBlock], name: str, max_line: int, needed: Sequence[str]
 ) -> tuple[list[str], list[LineBlock]]:
     """The names of the columns and what follows them in the block that holds them."""
     for block in blocks:
@@ -88,13 +88,13 @@ def _read_header(
             if text is None:
                 raise EventError([placed(not_utf8(), Place(name, line))])
             if text.strip():
-                return _header(text, Place(name, line), typed), _after(block, line)
+                return _header(text, Place(name, line), needed), _after(block, line)
     raise EventError.of(
         "csv", "the file has no header", place=Place(name), hint="the first line names the columns: type,time,.."
     )
 
 
-def _header(text: str, place: Place, typed: bool) -> list[str]:
+def _header(text: str, place: Place, needed: Sequence[str]) -> list[str]:
     try:
         names = [(cell or "").strip() for cell in split_line(text.rstrip("\r"))]
     except EventError as error:
@@ -102,13 +102,13 @@ def _header(text: str, place: Place, typed: bool) -> list[str]:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise EventError.of("csv", f"the header names the column '{twice}' twice", place=place)
-    for needed in ("type", "time") if typed else ("time",):
-        if needed not in names:
+    for wanted in needed:
+        if wanted not in names:
             raise EventError.of(
                 "csv",
-                f"the header has no column '{needed}'",
+                f"the header has no column '{wanted}'",
                 place=place,
-                hint=did_you_mean(needed, names) or "the first line names the columns, as in type,time,area,value",
+                hint=did_you_mean(wanted, names) or "the first line names the columns, as in type,time,area,value",
             )
     return names
 

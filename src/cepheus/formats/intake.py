@@ -11,10 +11,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cepheus.core.batch import ColumnKey, EventBatch, Ids, IntArray, Provenance
-from cepheus.core.companions import NO_PARAMETERS, Companions, Parameter
 from cepheus.core.error_column import ErrorColumn
+from cepheus.core.error_columns import NO_PARAMETERS, ErrorSources, Parameter
 from cepheus.core.errors import Diagnostic, EventError, OptionError, Place, did_you_mean
 from cepheus.core.event import EventId
+from cepheus.core.options import ColumnNames
 from cepheus.core.schema import ID_FIELD, SPARE_ID_FIELD, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.core.time_check import TimeCheck
@@ -51,8 +52,8 @@ class Chunk:
 class IntakeOptions:
     """How rows become events.
 
-    ``type_name`` is the type of every event of a file without a type column. ``sequence`` names the column that
-    breaks ties between events of equal time. ``keep_all`` keeps attributes and types that the schema does not
+    ``type_name`` is the type of every event of a file without a type column. ``columns`` names the columns that are
+    not attributes. ``keep_all`` keeps attributes and types that the schema does not
     name. ``id_prefix`` goes before the position of an event without an id, to tell files apart; ``numbered`` False
     leaves such events without an id. ``uncertain`` names, by attribute, the columns that have its error. With
     ``intervals`` events may have a ``start`` (unless that is an attribute of their type), and in JSON lines ``args``.
@@ -62,13 +63,16 @@ class IntakeOptions:
     schema: Schema = field(default_factory=Schema)
     unit: TimeUnit = TimeUnit.US
     type_name: str | None = None
-    sequence: str | None = None
+    columns: ColumnNames = field(default_factory=ColumnNames)
     keep_all: bool = False
     id_prefix: str | None = None
     numbered: bool = True
-    uncertain: Companions = field(default_factory=dict)
+    uncertain: ErrorSources = field(default_factory=dict)
     intervals: bool = False
     check: TimeCheck | None = None
+
+
+_FILE_OF_ONE_TYPE = "give the type of all its events together with the file"
 
 
 class Intake:
@@ -88,8 +92,15 @@ class Intake:
             raise OptionError.of("type", f"there is no event type {shown(options.type_name)}", hint=hint)
         self._schema = options.schema
         self._attributes = AttributeReader(options.schema, options.unit, options.keep_all)
-        self._arguments = ArgumentNames(options.schema, options.sequence) if options.intervals else None
+        self._columns = options.columns
+        self._starts_in = options.columns.start or (START if options.intervals else None)
+        self._arguments = ArgumentNames(options.schema, options.columns) if options.intervals else None
         self._check = options.check
+
+    @property
+    def type_column(self) -> str:
+        """The column of the event types."""
+        return self._columns.type
 
     def chunk(self, rows: Rows, lines: Numbers, positions: Numbers, findings: Iterable[Diagnostic] = ()) -> Chunk:
         """The good events of some rows; report the bad ones, together with what the parser found among them."""
@@ -135,7 +146,7 @@ class Intake:
     def _types(self, rows: Rows, faults: Faults) -> tuple[list[str], NDArray[np.int32]]:
         """The types of interest and each row's code into them, -1 for rows that are bad or concern no one."""
         given = self._options.type_name
-        cells, raw_codes = rows.type_codes("type")
+        cells, raw_codes = rows.type_codes(self._columns.type)
         types: dict[str, int] = {}
         recode = np.full(len(cells) + 1, -1, np.int32)  # the last entry is for rows without a type
         if given is not None and self._known(given) is not None:
@@ -151,7 +162,7 @@ class Intake:
                 recode[index] = types.setdefault(name, len(types))
         untyped_rows = raw_codes.min(initial=0) < 0
         if given is None and untyped_rows:
-            untyped = lacking("type", rows.names(), "give the type of all its events with the type option")
+            untyped = lacking(self._columns.type, rows.names(), _FILE_OF_ONE_TYPE)
             faults |= dict.fromkeys(np.flatnonzero(raw_codes < 0).tolist(), untyped)
         if np.array_equal(recode[:-1], np.arange(len(cells))) and not untyped_rows:
             return list(types), raw_codes
@@ -166,7 +177,7 @@ class Intake:
             raise EventError.of(
                 "event",
                 f"an event of type {shown(cell)} in a file of {options.type_name}",
-                hint="leave the type option away for a file that has types of its own",
+                hint="give a file that has types of its own without one",
             )
         if cell in options.schema:
             return cell
@@ -177,13 +188,13 @@ class Intake:
 
     def _batch(self, events: TypedRows, positions: Numbers, faults: Faults) -> EventBatch:
         rows = events.rows
-        times = self._integers(rows, "time", ValueType.TIMESTAMP, faults)
+        times = self._integers(rows, self._columns.time, ValueType.TIMESTAMP, faults)
         if self._check is not None:
             self._check_times(rows, times, faults)
-        sequence = self._options.sequence
+        sequence = self._columns.sequence
         columns, errors = self._attributes.read(events, faults)
         if self._options.uncertain:
-            errors = {**errors, **self._companions(rows, columns, errors, faults)}
+            errors = {**errors, **self._given_errors(rows, columns, errors, faults)}
         return EventBatch(
             types=tuple(events.types),
             codes=events.codes,
@@ -191,17 +202,18 @@ class Intake:
             columns=columns,
             sequences=None if sequence is None else self._integers(rows, sequence, ValueType.INT, faults),
             ids=self._own_ids(events, positions, faults),
-            probabilities=_probabilities(rows.column("probability"), faults),
+            probabilities=_probabilities(rows.column(self._columns.probability), faults),
             errors=errors,
-            starts=self._starts(events, times, faults) if self._options.intervals else None,
+            starts=None if self._starts_in is None else self._starts(events, times, self._starts_in, faults),
             provenance=_provenance(rows.column("from"), len(rows), faults),
         )
 
-    def _starts(self, events: TypedRows, times: IntArray, faults: Faults) -> IntArray | None:
+    def _starts(self, events: TypedRows, times: IntArray, name: str, faults: Faults) -> IntArray | None:
         """Read where events start; one without a start is an instant, and none starts after its end."""
-        column = events.rows.column(START)
+        column = events.rows.column(name)
         schema = self._schema
-        own = [name not in schema or schema[name].attribute(START) is None for name in events.types]
+        named = self._columns.start is not None
+        own = [named or each not in schema or schema[each].attribute(START) is None for each in events.types]
         if column is None or not any(own):
             return None
         found: Faults = {}
@@ -210,7 +222,7 @@ class Intake:
         starts = np.where(has, int_array(array.cast(pa.timestamp("us")).cast(pa.int64()).fill_null(0)), times)
         for row, error in found.items():
             if own[events.codes[row]]:
-                faults.setdefault(row, EventError([placed(error, None, f"{START}: ")]))
+                faults.setdefault(row, EventError([placed(error, None, f"{name}: ")]))
         for row in np.flatnonzero(starts > times).tolist():
             faults.setdefault(row, EventError.of("start", "an event starts after its end"))
         return starts
@@ -234,14 +246,14 @@ class Intake:
 
     def _check_times(self, rows: Rows, times: IntArray, faults: Faults) -> None:
         """Let the first times that are mere numbers be looked at."""
-        column = rows.column("time")
+        column = rows.column(self._columns.time)
         numbers = np.zeros(len(rows), np.bool_) if column is None else column.numbers()
         numbers[list(faults)] = False
         if numbers.any() and self._check is not None:
             check, self._check = self._check, None
             check.look(times[numbers], None if self._counts_rows else Place(self._name))
 
-    def _companions(
+    def _given_errors(
         self, rows: Rows, columns: Mapping[ColumnKey, pa.Array], errors: Errors, faults: Faults
     ) -> dict[str, ErrorColumn]:
         """The errors that stand in columns of their own; an error in the cell itself goes before them."""
@@ -260,11 +272,11 @@ class Intake:
             return float_array(array.fill_null(NO_PARAMETERS))
 
         made = {}
-        for name, companion in self._options.uncertain.items():
+        for name, source in self._options.uncertain.items():
             arrays = [array for (attribute, kind), array in columns.items() if attribute == name and kind.is_numeric]
             if not arrays:
                 continue
-            column, bad = companion.errors(read)
+            column, bad = source.errors(read)
             for row, error in bad.items():
                 faults.setdefault(row, EventError([placed(error, None, f"{name}: ")]))
             own = ErrorColumn.of(errors[name]) if name in errors else None
@@ -276,6 +288,8 @@ class Intake:
     def _own_ids(self, events: TypedRows, positions: Numbers, faults: Faults) -> Ids | None:
         """Read the ids of events, which types with an attribute ``id`` have under another name."""
         schema = self._schema
+        if self._columns.id is not None:
+            return self._ids(events.rows.column(self._columns.id), positions, faults)
         spare = [name in schema and schema[name].id_field == SPARE_ID_FIELD for name in events.types]
         rows = events.rows
         if not any(spare):

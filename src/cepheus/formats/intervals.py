@@ -40,7 +40,7 @@ def argument_place(name: str) -> int | None:
     return None if found is None else int(found[1])
 
 
-def named(record: Mapping[str, object], event_type: EventType | None) -> dict[str, object]:
+def named(record: Mapping[str, object], event_type: EventType | None, time_key: str = "time") -> dict[str, object]:
     """Return a record with its ``args`` under the names of the type's attributes, and its ``end`` as its time.
 
     An attribute of the type that is called so is just that.
@@ -68,7 +68,7 @@ def named(record: Mapping[str, object], event_type: EventType | None) -> dict[st
                 raise EventError.of("args", message, hint='leave one of them out, or "args" altogether')
             made[name] = value
     if END in own & record.keys():
-        time = made.setdefault("time", record[END])
+        time = made.setdefault(time_key, record[END])
         if type(record[END]) is type(time) and record[END] != time:
             message = f"the time is {shown(time)} and the end {shown(record[END])}, but these are the same"
             raise EventError.of("time", message, hint='leave one of them out; the other end of an interval is "start"')

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from enum import Enum
 
 from cepheus.core.errors import Diagnostic, EventError, Place, did_you_mean
+from cepheus.core.options import OnBadEvent
 
 KEPT = 5
 """How many findings are kept for the summary when bad events are skipped."""
-
-
-class OnBadEvent(Enum):
-    """What to do with an event that is not as it should be."""
-
-    STOP = "stop"
-    SKIP = "skip"
 
 
 class BadEvents:

@@ -120,8 +120,7 @@ class EventFile:
     def _text_chunks(self, file: BinaryIO) -> Iterator[Chunk]:
         name, rows, limit = str(self.path), self._chunk_rows, self._max_line
         if self.format is Format.CSV:
-            typed = self.options.type_name is None
-            return read_csv(file, self._intake, name=name, chunk_rows=rows, max_line=limit, typed=typed)
+            return read_csv(file, self._intake, name=name, chunk_rows=rows, max_line=limit, needed=self._needed())
         parse = self._parse_json if self.format is Format.JSON_LINES else parse_notation_line
         return read_records(file, self._intake, parse, name=name, chunk_rows=rows, max_line=limit)
 
@@ -130,9 +129,15 @@ class EventFile:
         record = parse_json_line(line)
         if record is None or not self.options.intervals or record.keys().isdisjoint((ARGUMENTS, END)):
             return record
-        name = record.get("type", self.options.type_name)
+        columns = self.options.columns
+        name = record.get(columns.type, self.options.type_name)
         schema = self.options.schema
-        return named(record, schema[name] if isinstance(name, str) and name in schema else None)
+        return named(record, schema[name] if isinstance(name, str) and name in schema else None, columns.time)
+
+    def _needed(self) -> tuple[str, ...]:
+        """The columns that there must be."""
+        columns = self.options.columns
+        return (columns.type, columns.time) if self.options.type_name is None else (columns.time,)
 
     def _parquet(self) -> Iterator[Chunk]:
         return read_parquet(self.path, self._intake, self._wanted, self._columnar_options())
@@ -141,16 +146,17 @@ class EventFile:
         return read_arrow(self.path, self._intake, self._wanted, self._columnar_options())
 
     def _columnar_options(self) -> ColumnarOptions:
-        return ColumnarOptions(self._chunk_rows, self.options.type_name is None, self._progress)
+        return ColumnarOptions(self._chunk_rows, self._needed(), self._progress)
 
     def _wanted(self, names: Sequence[str]) -> Sequence[str]:
         """Columns that no rule names stay on the disk."""
         types = self.options.schema.values()
         if self.options.keep_all or (self.options.intervals and any(map(is_unnamed, types))):
             return names
-        wanted = {attribute.name for event_type in types for attribute in event_type.attributes} | RESERVED
-        wanted |= {SPARE_ID_FIELD, START} if self.options.intervals else {SPARE_ID_FIELD}
-        return [name for name in names if name in wanted or name == self.options.sequence]
+        wanted = {attribute.name for event_type in types for attribute in event_type.attributes}
+        wanted |= RESERVED | self.options.columns.given | {SPARE_ID_FIELD, START}
+        wanted |= {name for error in self.options.uncertain.values() for name in error.columns}
+        return [name for name in names if name in wanted]
 
     def _progress(self, done: float) -> None:
         self.done = done

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self, assert_never
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import EventError, OptionError
 from cepheus.core.time import TimeUnit
-from cepheus.formats.csv_out import csv_header, csv_lines
-from cepheus.formats.flatten import flatten
+from cepheus.core.values import ValueType
+from cepheus.formats.arrays import int_array
+from cepheus.formats.flatten import flatten, is_whole, written_time, written_times
 from cepheus.formats.intervals import attributes_in, is_positional, positional, with_intervals
 from cepheus.formats.notation import format_notation_line
 from cepheus.formats.read import Format, format_of
 from cepheus.formats.records import Record
-from cepheus.formats.spool import Spool
-from cepheus.formats.table import in_unit
+from cepheus.formats.table import cast_table, in_unit, merge_schemas, to_table
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
@@ -162,3 +163,119 @@ class EventWriter:
         reason = (error.strerror or "the file cannot be opened").lower()
         hint = "create the folder first" if isinstance(error, FileNotFoundError) else None
         return OptionError.of("file", f"'{self.path}' cannot be written: {reason}", hint=hint)
+
+
+# Written out, because making a table here would import pandas wherever it is installed.
+_NOTHING = pa.schema({"type": pa.string(), "time": ValueType.TIMESTAMP.arrow})
+
+
+class Spool:
+    """Tables of events on the disk, in as many files as the schema grew, all beginning with one path."""
+
+    def __init__(self, path: Path, unit: TimeUnit) -> None:
+        self._path = path
+        self._unit = unit
+        self._files: list[Path] = []
+        self._writer: pa.ipc.RecordBatchStreamWriter | None = None
+        self.schema: pa.Schema = _NOTHING
+        self.whole = True
+
+    def write(self, batch: EventBatch) -> None:
+        """Put the events of a batch at the end."""
+        table = to_table(batch)
+        schema = merge_schemas(self.schema, table.schema)
+        if self._writer is None or schema != self.schema:
+            self._end_file()
+            self.schema = schema
+            self._files.append(self._path.with_name(f"{self._path.name}.{len(self._files)}"))
+            self._writer = pa.ipc.new_stream(str(self._files[-1]), schema)
+        self.whole = self.whole and is_whole(batch.times, self._unit)
+        self._writer.write_table(cast_table(table, self.schema))
+
+    def tables(self) -> Iterator[pa.Table]:
+        """Give all tables, in the schema that holds them all."""
+        self._end_file()
+        for path in self._files:
+            with pa.memory_map(str(path)) as source, pa.ipc.open_stream(source) as stream:
+                for batch in stream:
+                    yield cast_table(pa.Table.from_batches([batch]), self.schema)
+
+    def remove(self) -> None:
+        """Delete the files."""
+        self._end_file()
+        for path in self._files:
+            path.unlink(missing_ok=True)
+        self._files.clear()
+
+    def _end_file(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+
+_BREAKS = "[\r\n]"
+
+
+def csv_header(names: Sequence[str]) -> bytes:
+    """Give the line that names the columns."""
+    return ",".join(_quoted(pa.array(names, pa.string())).to_pylist()).encode() + b"\n"
+
+
+def csv_lines(table: pa.Table, unit: TimeUnit) -> bytes:
+    """Give the lines of a table of events; a table without rows has none."""
+    if not table.num_rows:
+        return b""
+    columns = [_cells(name, table.column(name).combine_chunks(), unit) for name in table.column_names]
+    lines = pc.binary_join_element_wise(*(pc.fill_null(column, "") for column in columns), ",")
+    return "\n".join(lines.to_pylist()).encode() + b"\n"
+
+
+def _cells(name: str, array: pa.Array, unit: TimeUnit) -> pa.Array:
+    if pa.types.is_timestamp(array.type):
+        return _times(array, unit)
+    if pa.types.is_struct(array.type):
+        value = _cells(name, array.field("value"), unit)
+        error = array.field("error")
+        uncertain = pc.binary_join_element_wise('"<', value, ", ", error, '>"', "")
+        cells = pc.if_else(error.is_valid(), uncertain, value)
+        return pc.if_else(array.is_valid(), cells, pa.scalar(None, pa.string()))
+    if pa.types.is_list(array.type):
+        return _lists(array)
+    if pa.types.is_floating(array.type):
+        texts = array.cast(pa.string())
+        plain = pc.match_substring_regex(texts, r"^-?[0-9]+$")
+        return pc.if_else(plain, pc.binary_join_element_wise(texts, ".0", ""), texts)
+    if pa.types.is_string(array.type):
+        return _quoted(array)
+    return array.cast(pa.string())
+
+
+def _times(array: pa.Array, unit: TimeUnit) -> pa.Array:
+    numbers = array.cast(pa.timestamp("us")).cast(pa.int64())
+    if numbers.null_count == 0:
+        return pa.array([str(time) for time in written_times(int_array(numbers), unit)], pa.string())
+    values = numbers.to_pylist()
+    return pa.array([None if time is None else str(written_time(time, unit)) for time in values], pa.string())
+
+
+def _lists(array: pa.Array) -> pa.Array:
+    """Ids are separated by spaces, so none may hold one."""
+    ids = array.flatten()
+    for bad in ids.filter(pc.match_substring_regex(ids, r"^$|\s")).to_pylist():
+        raise EventError.of(
+            "csv", f"the id {json.dumps(bad)} is empty or has a space: CSV separates ids by spaces", hint=_ELSE
+        )
+    return _quoted(pc.binary_join(array, " "))
+
+
+def _quoted(array: pa.Array) -> pa.Array:
+    if pc.any(pc.match_substring_regex(array, _BREAKS)).as_py():
+        raise EventError.of("csv", "a text holds a line break, which CSV cells may not", hint=_ELSE)
+    special = pc.or_(pc.match_substring_regex(array, '[",]'), pc.equal(array, ""))
+    if not pc.any(special).as_py():
+        return array
+    doubled = pc.replace_substring(array, '"', '""')
+    return pc.if_else(special, pc.binary_join_element_wise('"', doubled, '"', ""), array)
+
+
+_ELSE = "write .jsonl, .parquet or .arrow instead"

@@ -15,9 +15,9 @@ from typing import assert_never
 
 import numpy as np
 
+from cepheus.core.calculus import Calculus
 from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType, as_float
 from cepheus.rules.aggregates import AggregateFunction, Form, aggregate_named
-from cepheus.uncertainty.calculus import Calculus
 from cepheus.uncertainty.closed_forms import settled
 from cepheus.uncertainty.laws import Component, Floats, Law, Spreads, added, bounded, bounded_sum, point, samples
 

@@ -16,11 +16,11 @@ from typing import TypeVar
 
 import numpy as np
 
+from cepheus.core.calculus import DEFAULT_CALCULUS, Calculus
 from cepheus.rules.evaluate import Test, tester
 from cepheus.rules.expressions import FLIPPED, AttributeRef, Call, Comparison, Constraint, Parameter
 from cepheus.rules.functions import takes_undefined
 from cepheus.rules.walk import walk
-from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 from cepheus.uncertainty.closed_forms import settled
 from cepheus.uncertainty.estimate import CERTAIN, IMPOSSIBLE, Estimate, Method, conjunction
 from cepheus.uncertainty.intervals import Interval

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from cepheus.core.calculus import Calculus
 from cepheus.core.distribution import Distribution
 from cepheus.core.values import Value, as_float
 from cepheus.rules.evaluate import evaluator
 from cepheus.rules.expressions import Expression
 from cepheus.uncertainty.aggregates import described
-from cepheus.uncertainty.calculus import Calculus
 from cepheus.uncertainty.laws import Foreign, Law, Spreads, added, distribution_of, samples
 from cepheus.uncertainty.quantities import Drawn, Key, Quantity, UncertainSituation, linear, quantities
 

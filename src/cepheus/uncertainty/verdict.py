@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from cepheus.core.calculus import NegationFormula
 from cepheus.core.event import Event
-from cepheus.uncertainty.calculus import NegationFormula
 from cepheus.uncertainty.closed_forms import settled
 from cepheus.uncertainty.estimate import Estimate, Method, conjunction
 

@@ -7,7 +7,9 @@ from dataclasses import replace
 from random import Random
 
 from cepheus.core.batch import EventBatch
+from cepheus.core.calculus import DEFAULT_CALCULUS, Calculus
 from cepheus.core.event import Event
+from cepheus.core.options import RunOptions
 from cepheus.core.schema import HOME_ATTRIBUTE, TIME_ATTRIBUTE, Schema
 from cepheus.core.time import MAX_TIME
 from cepheus.core.values import Value
@@ -16,7 +18,6 @@ from cepheus.engine.base.interface import Engine
 from cepheus.engine.base.ties import TieCounts
 from cepheus.plan.split import ByBand, ByKey, BySlice, RuleGroup, Split, WayName, Whole, split
 from cepheus.runtime.spark.shard import GroupJob
-from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 from strategies.split_cases import SplitCase
 
 LIMIT = 3000
@@ -25,14 +26,14 @@ LIMIT = 3000
 def whole_answer(case: SplitCase) -> list[tuple[object, ...]]:
     """Give the composite events that one engine finds in all events."""
     schema = Schema([*case.checked.inputs.values(), *case.checked.composites.values()])
-    engine = create("reference", case.checked.rules.all_rules, schema, limit=LIMIT)
+    engine = create(RunOptions(engine="reference", limit=LIMIT), case.checked.rules.all_rules, schema)
     return _comparable(_all(engine, case.events), case)
 
 
 def whole_ties(case: SplitCase) -> TieCounts:
     """Give what one engine counts of simultaneous events."""
     schema = Schema([*case.checked.inputs.values(), *case.checked.composites.values()])
-    engine = create("reference", case.checked.rules.all_rules, schema, limit=LIMIT)
+    engine = create(RunOptions(engine="reference", limit=LIMIT), case.checked.rules.all_rules, schema)
     _all(engine, case.events)
     return engine.ties
 
@@ -85,7 +86,14 @@ def owned(
     edges = _edges(Random(seed), group, events, shards)
     times = tuple(int(edge) for edge in edges) if isinstance(group.way, BySlice) else ()
     homes = isinstance(group.way, ByBand)
-    job = GroupJob(group.rules, schema, engine, LIMIT, range(shards), times, homes, calculus=calculus)
+    job = GroupJob(
+        group.rules,
+        schema,
+        RunOptions(engine=engine, limit=LIMIT, calculus=calculus),
+        range(shards),
+        times,
+        homes,
+    )
     for shard in range(shards):
         mine = [_marked(e, homes, owns) for e in events if (owns := _owner(group, e, edges, shards)(shard)) is not None]
         if mine:

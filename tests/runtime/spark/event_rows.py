@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cepheus.core.event import Event
+from cepheus.core.options import RunOptions
 from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.values import ValueType, type_of
 from cepheus.rules.check import Checked
@@ -26,7 +27,7 @@ def whole_job(checked: Checked, *, sequenced: bool, ids: IdKind = IdKind.NUMBER,
         CompositeLayout.of(
             checked.composites, provenance=True, heads=[rule.head.name for rule in checked.rules.interval_rules]
         ),
-        (GroupJob(checked.rules.all_rules, schema, engine, 10_000_000, range(1)),),
+        (GroupJob(checked.rules.all_rules, schema, RunOptions(engine=engine), range(1)),),
     )
 
 

@@ -13,7 +13,7 @@ import cepheus.spark
 def main(folder: Path) -> None:
     spark = cepheus.spark.spark_session("local[2]", name="killable")
     events = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder / "in"))
-    found = cepheus.spark.detect(RULES, events, sequence="n", id="n", watermark="3 seconds", shards=2)
+    found = cepheus.spark.detect(RULES, events, sequence="n", id="n", lateness="3 seconds", shards=2)
     query = (
         found.dataframe.writeStream.format("parquet")
         .option("path", str(folder / "out"))

@@ -6,7 +6,7 @@ from __future__ import annotations
 class MemoryStore:
     """A store in memory.
 
-    >>> from cepheus.runtime.spark.state_store import read_blob, write_blob
+    >>> from cepheus.runtime.spark.state_machine import read_blob, write_blob
     >>> store = MemoryStore()
     >>> write_blob(store, 3, b"abc"), read_blob(store, 3, 1)
     (1, b'abc')

@@ -12,7 +12,9 @@ import pyarrow as pa
 from memory_store import MemoryStore
 
 from cepheus.core.batch import EventBatch
+from cepheus.core.calculus import DEFAULT_CALCULUS, Calculus
 from cepheus.core.event import Event
+from cepheus.core.options import RunOptions
 from cepheus.core.schema import Schema
 from cepheus.core.time import MIN_TIME
 from cepheus.core.values import INT_MAX
@@ -24,7 +26,6 @@ from cepheus.rules.interval.reach import points
 from cepheus.runtime.spark.state_live import LiveShards, ShardWork
 from cepheus.runtime.spark.state_machine import ShardMachine
 from cepheus.runtime.spark.state_memory import memory
-from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,11 @@ class ListedWork:
 
     def engine(self) -> Engine:
         schema = Schema([*self.checked.inputs.values(), *self.checked.composites.values()])
-        return create(self.engine_name, self.checked.rules.all_rules, schema, limit=self.limit, calculus=self.calculus)
+        return create(
+            RunOptions(engine=self.engine_name, limit=self.limit, calculus=self.calculus),
+            self.checked.rules.all_rules,
+            schema,
+        )
 
     def times(self, events: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         found: np.ndarray[tuple[int], np.dtype[np.int64]] = self.events.times[events.column("place").to_numpy()]

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from random import Random
 
-from cepheus.runtime.spark.chatter import Sieve
+from cepheus.runtime.spark.session import Sieve
 
 CHATTER = """Starting Streaming TransformWithStateInPandas Python worker.
 
@@ -44,7 +44,7 @@ def test_what_does_not_end_in_a_line_is_not_held_back() -> None:
 
 PROGRAM = """
 import subprocess, sys, threading
-from cepheus.runtime.spark.chatter import without_chatter
+from cepheus.runtime.spark.session import without_chatter
 with without_chatter():
     child = subprocess.Popen([sys.executable, "-c", sys.argv[1]], stdin=subprocess.PIPE)
 print("from the program itself", file=sys.stderr, flush=True)

@@ -16,6 +16,7 @@ from cepheus.core.distribution import Normal
 from cepheus.core.errors import CepheusError, EventError, OptionError
 from cepheus.core.event import Event
 from cepheus.core.lists import list_text
+from cepheus.core.options import RunOptions
 from cepheus.core.time import SECOND
 from cepheus.core.values import ValueType
 from cepheus.language.etalis import parse
@@ -220,8 +221,8 @@ def test_files_of_events(spark: SparkSession) -> None:
         Event("goes", 9 * SECOND, {"who": "ann"}, id=2),
     ]
     expected = cepheus.compile(rules).detect(events, engine="reference").to_events()
-    gathered = [EventBatch.from_events(events)]
-    detection = detect_gathered(spark, checked, gathered, {}, engine="auto", limit=1000)
+    gathered = EventBatch.from_events(events)
+    detection = detect_gathered(spark, checked, gathered, {}, RunOptions(limit=1000))
     found = composites_of(detection, gathered, checked.rules).to_events()
     assert told(found) == told(expected)
     assert sorted((e.type, e.probability, *map(str, e.errors.values())) for e in found) == sorted(
@@ -257,8 +258,8 @@ def test_lists_in_files_of_events(spark: SparkSession) -> None:
     events = [Event("path", t * SECOND, {"arg1": tuple(hops), "arg2": n}, id=t) for t, hops, n in LISTS]
     batch = EventBatch.from_events(events)
     settled = {("path", "arg1"): ValueType.LIST, ("path", "arg2"): ValueType.INT}
-    detection = detect_gathered(spark, checked, [batch], settled, engine="auto", limit=1000)
-    found = composites_of(detection, [batch], checked.rules).to_events()
+    detection = detect_gathered(spark, checked, batch, settled, RunOptions(limit=1000))
+    found = composites_of(detection, batch, checked.rules).to_events()
     assert told(found) == told(cepheus.compile(LIST_RULES).detect(events).to_events())
     assert isinstance(found[0]["arg1"], tuple)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cepheus.core.companions import Normal, Uniform
+from cepheus.core.error_columns import Normal, Uniform
 from cepheus.core.errors import OptionError, RuleError
 from cepheus.runtime.spark.pipeline.check import check_pipeline
 from cepheus.runtime.spark.pipeline.read import read_pipeline
@@ -54,7 +54,7 @@ def test_all_that_is_wrong_is_told_with_its_line(tmp_path: Path) -> None:
         "12: 'overwrit' is not a choice for mode",
         "13: this sink has no key 'composit'",
         "16: 'shards' must be an integer, not 'two'",
-        "17: 'h' is not a choice for time_unit",
+        "17: 'h' is not a choice for time unit",
     ]
 
 

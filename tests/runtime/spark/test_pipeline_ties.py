@@ -46,7 +46,7 @@ def test_counts_of_a_pipeline(spark: SparkSession, tmp_path: Path, stream: bool)
     """
     if stream:
         text = text.replace("[detect]", 'checkpoint = "checkpoint"\ntrigger = "available now"\n[detect]')
-        text += 'watermark = "1 second"\n'
+        text += 'lateness = "1 second"\n'
     (tmp_path / "pipeline.toml").write_text(text)
     pipeline = read_pipeline(tmp_path / "pipeline.toml")
     ties = run_pipeline(pipeline, detection_of(spark, pipeline))

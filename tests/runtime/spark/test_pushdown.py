@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from cepheus.core.options import RunOptions
 from cepheus.core.values import INT_MAX, INT_MIN, Value
 from cepheus.language.tesla import parse
 from cepheus.rules import evaluate
 from cepheus.rules.check import check
 from cepheus.rules.resolve import resolve
-from cepheus.runtime.spark.planning import Options, plan
+from cepheus.runtime.spark.planning import SparkOptions, plan
 from cepheus.runtime.spark.pushdown import Pushdown, looks, settled_inputs
 from cepheus.runtime.spark.sources import Naming, schema_of, sources_of
 from strategies.scratch_functions import DECLARED, RULES, register
@@ -134,7 +135,7 @@ def test_a_regular_expression_is_left_to_the_engine(spark: SparkSession) -> None
     naming = Naming()
     rules = parse("define P() from A(matches(s, '(a+)+$') and x > 3 and matches(s, 'b') = false)")
     sources = sources_of(frame, rules, naming)
-    planned = plan(rules, sources, sources, Options(naming, 2), ())
+    planned = plan(rules, sources, sources, SparkOptions(RunOptions(), naming, 2), ())
     assert {name: c.words for name, c in planned.pushed.items() if c} == {"A": "x > 3 and s is there and x is there"}
     (prepared,) = planned.sources
     text = prepared.frame._jdf.queryExecution().executedPlan().toString()
@@ -149,7 +150,7 @@ def test_plain_comparisons_reach_the_files(spark: SparkSession, tmp_path: Any) -
     naming = Naming()
     rules = parse("define P() from A(value > 45) and last B(value < 3) within 5 s from A")
     sources = sources_of(frame, rules, naming)
-    planned = plan(rules, sources, sources, Options(naming, 2), ())
+    planned = plan(rules, sources, sources, SparkOptions(RunOptions(), naming, 2), ())
     (prepared,) = planned.sources
     text = prepared.frame._jdf.queryExecution().executedPlan().toString()
     assert "PushedFilters" in text

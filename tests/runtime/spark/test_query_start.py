@@ -102,7 +102,7 @@ checkpoint = "checkpoint"
 trigger = "available now"
 
 [detect]
-watermark = "2 seconds"
+lateness = "2 seconds"
 shards = 2
 """
 

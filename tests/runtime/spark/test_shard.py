@@ -10,6 +10,7 @@ import pytest
 
 import cepheus
 from cepheus.core.errors import EventError
+from cepheus.core.options import RunOptions
 from cepheus.core.schema import Schema
 from cepheus.core.values import ValueType
 from cepheus.runtime.spark import shard as module
@@ -23,7 +24,7 @@ def job(text: str = RULE) -> Job:
     checked = cepheus.compile(text).checked
     schema = Schema([*checked.composites.values(), *checked.inputs.values()])
     events = EventLayout.of(tuple(checked.inputs.values()), ids=IdKind.NONE, sequenced=False, homes=False)
-    group = GroupJob(checked.rules.rules, schema, "reference", 1000, range(2))
+    group = GroupJob(checked.rules.rules, schema, RunOptions(engine="reference", limit=1000), range(2))
     return Job(events, CompositeLayout.of(checked.composites, provenance=False), (group,))
 
 
@@ -79,7 +80,7 @@ def test_a_task_holds_little_of_what_passes_through(monkeypatch: pytest.MonkeyPa
 
 def test_slices_keep_what_is_theirs() -> None:
     checked = cepheus.compile(RULE).checked
-    group = GroupJob(checked.rules.rules, Schema(), "reference", 1000, range(4, 7), (10, 20))
+    group = GroupJob(checked.rules.rules, Schema(), RunOptions(engine="reference", limit=1000), range(4, 7), (10, 20))
     times = np.array([5, 10, 19, 20, 99], np.int64)
     batch = cepheus.EventBatch(("P",), np.zeros(5, np.int32), times)
     assert [group.kept(shard, batch).times.tolist() for shard in (4, 5, 6)] == [[5], [10, 19], [20, 99]]

@@ -10,6 +10,7 @@ import pytest
 import cepheus
 import cepheus.spark
 from cepheus.core.event import Event
+from cepheus.core.options import RunOptions
 from cepheus.core.schema import Schema
 from cepheus.core.time import HOUR
 from cepheus.engine.base.interface import Engine
@@ -64,7 +65,13 @@ def test_what_a_shard_remembers_goes_on_with_another_network() -> None:
     def engine(belief: str) -> Engine:
         checked = check(parse(RULES.split("network", maxsplit=1)[0] + belief))
         types = Schema({**checked.composites, **checked.inputs}.values())
-        return GroupJob(checked.rules.rules, types, "reference", 100, range(1), beliefs=checked.rules.beliefs).start()
+        return GroupJob(
+            checked.rules.rules,
+            types,
+            RunOptions(engine="reference", limit=100),
+            range(1),
+            beliefs=checked.rules.beliefs,
+        ).start()
 
     first = engine("network Fire { node Smoke given Fire { *: {YES: .5, NO: .5} } }")
     first.feed_event(Event("Temp", 0, {"area": "A1", "value": 50.0}))

@@ -34,7 +34,7 @@ def run(spark: SparkSession, folder: Path, rules: str = RULES) -> StreamingQuery
         id="n",
         provenance=True,
         late=True,
-        watermark="3 seconds",
+        lateness="3 seconds",
         shards=2,
         name="cepheus",
     )
@@ -92,10 +92,10 @@ def test_a_stream_needs_a_watermark(spark: SparkSession, tmp_path: Path) -> None
     with pytest.raises(OptionError, match="without a watermark"):
         cepheus.spark.detect(RULES, events)
     with pytest.raises(OptionError, match="watermark already"):
-        cepheus.spark.detect(RULES, events.withWatermark("time", "1 second"), watermark="1 second")
+        cepheus.spark.detect(RULES, events.withWatermark("time", "1 second"), lateness="1 second")
     with pytest.raises(OptionError, match="some events come as a stream"):
         cepheus.spark.detect(
-            RULES, {"Smoke": events, "Temp": spark.read.schema(SCHEMA).parquet(str(tmp_path))}, watermark="1 second"
+            RULES, {"Smoke": events, "Temp": spark.read.schema(SCHEMA).parquet(str(tmp_path))}, lateness="1 second"
         )
     assert cepheus.spark.detect(RULES, events.withWatermark("time", "1 second")).dataframe.isStreaming
 
@@ -109,7 +109,7 @@ def test_without_protobuf_a_stream_is_refused_early(
     monkeypatch.setattr(streaming, "import_module", missing)
     write_file(make_events(3, seed=1), tmp_path, 0)
     with pytest.raises(OptionError, match="need the package protobuf"):
-        cepheus.spark.detect(RULES, stream_of(spark, tmp_path), watermark="1 second")
+        cepheus.spark.detect(RULES, stream_of(spark, tmp_path), lateness="1 second")
 
 
 @pytest.mark.parametrize("shards", [1, 2, 3, 8])

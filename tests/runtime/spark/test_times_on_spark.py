@@ -54,7 +54,7 @@ def test_stream(spark: SparkSession, engine: str, tmp_path: Path) -> None:
     folder = str(tmp_path / "orders")
     orders(spark, TimeUnit.S, "bigint").coalesce(1).write.json(folder)
     frame = spark.readStream.schema("type string, time bigint, due bigint, n int").json(folder)
-    detection = cepheus.spark.detect(RULES, frame, time_unit="s", shards=1, watermark="0 seconds", engine=engine)
+    detection = cepheus.spark.detect(RULES, frame, time_unit="s", shards=1, lateness="0 seconds", engine=engine)
     name = f"late_{engine}"
     query = detection.dataframe.writeStream.format("memory").queryName(name).trigger(availableNow=True).start()
     query.awaitTermination()
@@ -135,7 +135,7 @@ def arriving(spark: SparkSession, folder: Path) -> DataFrame:
 
 
 def test_a_forgotten_unit_is_told_by_a_stream(spark: SparkSession, tmp_path: Path) -> None:
-    detection = cepheus.spark.detect(RULES, arriving(spark, tmp_path / "orders"), shards=1, watermark="0 seconds")
+    detection = cepheus.spark.detect(RULES, arriving(spark, tmp_path / "orders"), shards=1, lateness="0 seconds")
     found: list[Any] = []
     with warnings.catch_warnings():
         warnings.simplefilter("always", CepheusWarning)
@@ -152,7 +152,7 @@ def test_a_forgotten_unit_is_told_by_a_stream(spark: SparkSession, tmp_path: Pat
 @pytest.mark.parametrize(("unit", "words"), [(None, "without a unit"), ("ms", None), ("s", None)])
 def test_a_strict_stream_fails(spark: SparkSession, unit: Any, words: str | None, tmp_path: Path) -> None:
     frame = arriving(spark, tmp_path / "orders")
-    detection = cepheus.spark.detect(RULES, frame, time_unit=unit, shards=1, watermark="0 seconds", strict=True)
+    detection = cepheus.spark.detect(RULES, frame, time_unit=unit, shards=1, lateness="0 seconds", strict=True)
     query = detection.dataframe.writeStream.format("noop").trigger(availableNow=True).start()
     if words is None:
         query.awaitTermination()

@@ -12,18 +12,19 @@ import pytest
 
 import cepheus
 import cepheus.spark
-from cepheus.companions import Normal, Uniform
 from cepheus.core.batch import EventBatch
+from cepheus.core.calculus import Calculus
 from cepheus.core.distribution import parse_distribution
 from cepheus.core.errors import EventError, OptionError
 from cepheus.core.event import Event
+from cepheus.core.options import RunOptions
 from cepheus.core.schema import Schema
 from cepheus.core.time import SECOND
 from cepheus.engine.assembly.registry import create
+from cepheus.error_columns import Normal, Uniform
 from cepheus.plan.split import split
 from cepheus.plan.split.uncertain import uncertain_attributes
 from cepheus.runtime.spark.failures import plain_failures
-from cepheus.uncertainty.calculus import Calculus
 
 sys.path.append(str(Path(__file__).parents[2] / "engine"))
 sys.path.append(str(Path(__file__).parents[2] / "plan" / "split"))
@@ -57,7 +58,7 @@ def agree(made: list[Event], wanted: list[Event], where: str) -> None:
 
 def expected_of(case: UncertainCase) -> list[Event]:
     schema = Schema([*case.checked.inputs.values(), *case.checked.composites.values()])
-    engine = create("reference", case.checked.rules.rules, schema, calculus=CALCULUS)
+    engine = create(RunOptions(engine="reference", calculus=CALCULUS), case.checked.rules.rules, schema)
     return engine.feed(EventBatch.from_events(case.events)).to_events()
 
 
@@ -174,7 +175,7 @@ def smokes(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame([(10, area) for area in "ABCDEFG"], "time long, area string")
 
 
-def test_companions_and_what_is_left_out(spark: SparkSession) -> None:
+def test_error_columns_and_what_is_left_out(spark: SparkSession) -> None:
     events = {"Temp": temps(spark), "Smoke": smokes(spark)}
     found = cepheus.spark.detect(RULES, events, uncertain={"value": Normal(sd="sd")}, time_unit="s", shards=2)
     rows = {row.area: row for row in found.of("Fire").collect()}
@@ -191,7 +192,7 @@ def test_companions_and_what_is_left_out(spark: SparkSession) -> None:
     assert "Temp by area; Smoke by area" in text or "Smoke by area; Temp by area" in text
 
 
-def test_uniform_companions_and_negations(spark: SparkSession) -> None:
+def test_uniform_error_columns_and_negations(spark: SparkSession) -> None:
     rules = """
         event Temp(area: string, value: double); event Smoke(area: string)
         define Cold(area: string) from Smoke(area=$a) and not Temp(area=$a and value > 45) within 5 min from Smoke
@@ -304,7 +305,7 @@ def test_texts_that_are_no_distributions_in_streams(spark: SparkSession, tmp_pat
     given = spark.createDataFrame(rows, f"time long, area string, value {STRUCT}")
     given.selectExpr("timestamp_seconds(time) as time", "area", "value").write.parquet(str(tmp_path / "in"))
     stream = spark.readStream.schema(f"time timestamp, area string, value {STRUCT}").parquet(str(tmp_path / "in"))
-    found = cepheus.spark.detect(HOT, {"Temp": stream}, on_bad_event="skip", watermark="1 second", shards=2)
+    found = cepheus.spark.detect(HOT, {"Temp": stream}, on_bad_event="skip", lateness="1 second", shards=2)
     query = (
         found.dataframe.writeStream.format("parquet")
         .option("path", str(tmp_path / "out"))

@@ -12,14 +12,15 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
 
 from cepheus.core.batch import EventBatch
+from cepheus.core.calculus import DEFAULT_CALCULUS, Calculus
 from cepheus.core.error_column import ErrorColumn
 from cepheus.core.errors import UnsupportedError
 from cepheus.core.event import Event
+from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.core.schema import Schema
 from cepheus.engine.base import snapshot_form as form
 from cepheus.engine.base.factors import no_such_rule, require_factor
 from cepheus.engine.base.interface import Engine
-from cepheus.engine.base.limits import DEFAULT_LIMIT
 from cepheus.engine.base.past import Past
 from cepheus.engine.base.snapshot import pack, restoring, unpack
 from cepheus.engine.base.ties import TieCounts
@@ -31,7 +32,6 @@ from cepheus.engine.uncertain.engine import UncertainEngine
 from cepheus.engine.uncertain.past import past_of
 from cepheus.kernel.strings import StringTable
 from cepheus.rules.model import AnyRule
-from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 
 T = TypeVar("T")
 

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from cepheus.core.errors import OptionError, UnsupportedError, did_you_mean
+from cepheus.core.options import AUTO, RunOptions
 from cepheus.core.schema import Schema
-from cepheus.core.values import INT_MAX
 from cepheus.engine.base.interface import Engine
-from cepheus.engine.base.limits import DEFAULT_LIMIT
 from cepheus.rules.interval.model import IntervalRule
 from cepheus.rules.model import AnyRule
-from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 from cepheus.uncertainty.verdict import Observer
 
 if TYPE_CHECKING:
     from cepheus.uncertainty.belief.belief import RuleBelief
-
-AUTO = "auto"
-"""Asks for the fastest engine that can run all the rules."""
 
 _ENGINES: dict[str, tuple[str, str]] = {
     "columns": ("cepheus.engine.columns.engine", "ColumnsEngine"),
@@ -42,9 +38,6 @@ _ONLY_BY_NAME = ("automata", "matching")
 _IN_THREADS = "columns"
 """The engine that can spread its work over threads."""
 
-_MOST_THREADS = 1024
-"""More than any machine has a use for."""
-
 _FOR_CERTAIN_EVENTS = ("columns", "automata")
 """Engines that give way to another as soon as there is something uncertain."""
 
@@ -59,41 +52,40 @@ def names() -> tuple[str, ...]:
 
 
 def create(
-    name: str = AUTO,
+    options: RunOptions | str = AUTO,
     rules: Sequence[AnyRule] = (),
     schema: Schema | None = None,
     *,
-    limit: int = DEFAULT_LIMIT,
     beliefs: Mapping[str, RuleBelief] | None = None,
-    calculus: Calculus = DEFAULT_CALCULUS,
     observe: Observer | None = None,
-    threads: int = 1,
 ) -> Engine:
     """Make an engine and deploy rules in it, with the attribute types that ``Engine.deploy`` asks for.
 
-    ``auto`` is the fastest engine that can run all of them; ``limit`` is the number of composite events that one event
-    may make; ``networks`` are those of rules that have one; ``calculus`` is how probabilities are worked out. A name
-    that no engine has is an OptionError; rules that the engine cannot run are an UnsupportedError.
-    ``observe`` is told of every composite event and the factors of its probability, which the reference engine alone
-    can give. The columns engine spreads its work over so many ``threads``; the others have but one.
+    ``options`` may be no more than the name of an engine; ``auto`` is the fastest engine that can run all the rules. A
+    name that no engine has is an OptionError; rules that the engine cannot run are an UnsupportedError. ``beliefs`` are
+    the Bayesian networks of rules that have one. ``observe`` is told of every composite event and the factors of its
+    probability, which the reference engine alone can give. The columns engine spreads its work over the threads that
+    the options allow; the others have but one.
 
     >>> create("reference").name
     'reference'
     """
-    _require_limit(limit)
-    _require_threads(name, threads)
+    if isinstance(options, str):
+        options = RunOptions(engine=options)
+    name = options.engine
+    _require_threads(name, options.threads)
     schema = Schema() if schema is None else schema
     if "+" in name or name in _INTERVAL_ENGINES or any(isinstance(rule, IntervalRule) for rule in rules):
-        return weighted(_mixed(name, rules, schema, limit, calculus, observe, threads), beliefs)
+        return weighted(_mixed(options, rules, schema, observe), beliefs)
     if name != AUTO:
-        return weighted(_deployed(_load(name, limit, calculus, observe, threads), rules, schema), beliefs)
+        return weighted(_deployed(_load(name, options, observe), rules, schema), beliefs)
     *faster, last = (engine for engine in _ENGINES if engine not in _ONLY_BY_NAME)
     for candidate in faster:
         try:
-            return weighted(_deployed(_load(candidate, limit, calculus, observe, threads), rules, schema), beliefs)
+            return weighted(_deployed(_load(candidate, options, observe), rules, schema), beliefs)
         except UnsupportedError:
             continue
-    return weighted(_deployed(_load(last, limit, calculus, observe, threads), rules, schema), beliefs)
+    return weighted(_deployed(_load(last, options, observe), rules, schema), beliefs)
 
 
 def interval_names() -> tuple[str, ...]:
@@ -105,23 +97,17 @@ def interval_names() -> tuple[str, ...]:
     return tuple(_INTERVAL_ENGINES)
 
 
-def _mixed(
-    name: str,
-    rules: Sequence[AnyRule],
-    schema: Schema,
-    limit: int,
-    calculus: Calculus,
-    observe: Observer | None,
-    threads: int,
-) -> Engine:
-    """Make an engine for rules of both families; ``name`` is that of either engine, or of both as in columns+goals."""
+def _mixed(options: RunOptions, rules: Sequence[AnyRule], schema: Schema, observe: Observer | None) -> Engine:
+    """Make an engine for rules of both families; its name is that of either engine, or of both as in columns+goals."""
     from cepheus.engine.assembly.mixed import MixedEngine, feed_each_other
 
+    name = options.engine
+
     def make_tesla(tesla: str, rules: Sequence[AnyRule], schema: Schema) -> Engine:
-        return create(tesla, rules, schema, limit=limit, calculus=calculus, observe=observe, threads=threads)
+        return create(replace(options, engine=tesla), rules, schema, observe=observe)
 
     def make_intervals(intervals: str, rules: Sequence[AnyRule], schema: Schema) -> Engine:
-        return _interval_engine(intervals, rules, schema, limit)
+        return _interval_engine(intervals, rules, schema, options.limit)
 
     tesla, plus, intervals = name.partition("+")
     if not plus:
@@ -170,33 +156,20 @@ def threads_for(name: str, threads: int) -> int:
     return threads if name == _IN_THREADS or name.startswith(f"{_IN_THREADS}+") else 1
 
 
-def _require_limit(limit: int) -> None:
-    """Refuse a limit that is not a number of composite events."""
-    if not isinstance(limit, int) or isinstance(limit, bool) or not 1 <= limit <= INT_MAX:
-        raise OptionError.of(
-            "limit",
-            f"{limit!r} is not a number of composite events",
-            hint=f"give a whole number from 1 to {INT_MAX}",
-        )
-
-
 def _require_threads(name: str, threads: int) -> None:
-    """Refuse a number of threads that cannot be, or several for an engine that has but one."""
-    if not isinstance(threads, int) or isinstance(threads, bool) or not 1 <= threads <= _MOST_THREADS:
-        raise OptionError.of(
-            "threads", f"{threads!r} is not a number of threads", hint=f"give a whole number from 1 to {_MOST_THREADS}"
-        )
+    """Refuse several threads for an engine that has but one."""
     if threads > 1 and name in _ENGINES and name != _IN_THREADS:
         raise OptionError.of(
             "threads", f"the engine {name} runs on one thread", hint=f"choose the engine {_IN_THREADS}"
         )
 
 
-def _load(name: str, limit: int, calculus: Calculus, observe: Observer | None, threads: int) -> Engine:
+def _load(name: str, options: RunOptions, observe: Observer | None) -> Engine:
     if name not in _ENGINES:
         raise _no_such_engine(name)
     module, cls = _ENGINES[name]
     make = getattr(import_module(module), cls)
+    limit, calculus = options.limit, options.calculus
     if name == "reference":
         return cast(Engine, make(limit, calculus, observe))
     if name not in _FOR_CERTAIN_EVENTS:
@@ -205,10 +178,10 @@ def _load(name: str, limit: int, calculus: Calculus, observe: Observer | None, t
         CertainFirstEngine,  # it knows the compiled engines, which are imported when asked for
     )
 
-    if threads > 1 and name == _IN_THREADS:
+    if options.threads > 1 and name == _IN_THREADS:
         from cepheus.engine.parallel.engine import ParallelEngine
 
-        return CertainFirstEngine(ParallelEngine(limit, threads), limit, calculus)
+        return CertainFirstEngine(ParallelEngine(limit, options.threads), limit, calculus)
     return CertainFirstEngine(make(limit), limit, calculus)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import LimitError
+from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.core.time import MAX_TIME
 from cepheus.engine.automata.instances import find_again, sweep_instances
 from cepheus.engine.automata.kernel import put_back, run
@@ -21,7 +22,6 @@ from cepheus.engine.automata.snapshot import SavedInstances, fits, read_instance
 from cepheus.engine.automata.state import In, InstanceLane, Instances, InstanceTable, Shortage
 from cepheus.engine.automata.tables import Tables, flatten_automata
 from cepheus.engine.base.capabilities import AUTOMATA
-from cepheus.engine.base.limits import DEFAULT_LIMIT
 from cepheus.engine.base.snapshot import restoring, wrong_content
 from cepheus.engine.base.ties import TieCounts
 from cepheus.engine.lowered.engine import Flattened, Kernel, LoweredEngine

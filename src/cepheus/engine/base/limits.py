@@ -11,9 +11,6 @@ if TYPE_CHECKING:
     from cepheus.rules.interval.model import IntervalRule
     from cepheus.rules.model import AnyRule
 
-DEFAULT_LIMIT = 10_000_000
-"""How many composite events one event may make, and how many may wait in one place, before a LimitError stops it."""
-
 ENDLESS_LIMIT = 100_000
 """How many composite events one event may make in rules that go on from what they make, with nothing to end it.
 

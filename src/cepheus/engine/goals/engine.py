@@ -12,11 +12,12 @@ import numpy as np
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.event import Event, EventId
+from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.core.schema import Schema
 from cepheus.engine.base.certain import Reads, reads_of, refuse_uncertain, refuse_uncertain_event
 from cepheus.engine.base.factors import require_factor
 from cepheus.engine.base.families import interval_rules
-from cepheus.engine.base.limits import DEFAULT_LIMIT, endless_limits
+from cepheus.engine.base.limits import endless_limits
 from cepheus.engine.base.snapshot import restoring, wrong_content
 from cepheus.engine.base.ties import TieCounts
 from cepheus.engine.goals.intake import Intake, Layout, SingleIntake

@@ -8,11 +8,11 @@ import numpy as np
 
 from cepheus.core.errors import EventError
 from cepheus.core.event import Event
+from cepheus.core.lists import list_refused
 from cepheus.core.values import ValueType, type_of
 from cepheus.engine.lowered.intake import id_word
 from cepheus.kernel.context import Input
 from cepheus.kernel.memory import address, words_in
-from cepheus.plan.pattern.columns import list_refused
 from cepheus.plan.pattern.layouts import TypeLayout
 from cepheus.plan.pattern.lower import Lowering
 

@@ -14,13 +14,13 @@ from typing import ClassVar
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import EventError, OptionError
 from cepheus.core.event import Event
+from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.core.schema import Schema
 from cepheus.core.time import MIN_TIME, format_time
 from cepheus.engine.base.capabilities import MATCHING
 from cepheus.engine.base.declared_types import batch_of_made
 from cepheus.engine.base.factors import no_such_rule, require_factor
 from cepheus.engine.base.families import tesla_rules
-from cepheus.engine.base.limits import DEFAULT_LIMIT
 from cepheus.engine.base.snapshot import restoring
 from cepheus.engine.base.ties import TieCounts
 from cepheus.engine.matching.at_work import RuleAtWork, RulesAtWork

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from cepheus.core.event import Event, composite_digest, composite_event, text_digest
+from cepheus.core.lists import list_refused
 from cepheus.core.schema import TIME_ATTRIBUTE, EventType
 from cepheus.core.time import MIN_TIME
 from cepheus.core.values import Value, ValueType, as_float
 from cepheus.engine.base.limits import too_many_composites
 from cepheus.engine.matching.store import Record, Store
-from cepheus.plan.pattern.columns import list_refused
 from cepheus.rules.aggregates import aggregate
 from cepheus.rules.evaluate import Test, evaluator, tester
 from cepheus.rules.expressions import AttributeRef, Between, Comparison, Constraint, Scope, Within

@@ -16,10 +16,11 @@ import numpy as np
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import CepheusError, OptionError, UnsupportedError
 from cepheus.core.event import Event
+from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.core.schema import Schema
 from cepheus.core.time import MIN_TIME
 from cepheus.engine.base.families import tesla_rules
-from cepheus.engine.base.limits import DEFAULT_LIMIT, too_many_composites
+from cepheus.engine.base.limits import too_many_composites
 from cepheus.engine.base.snapshot import restoring
 from cepheus.engine.base.ties import TieCounts
 from cepheus.engine.columns.engine import ColumnsEngine

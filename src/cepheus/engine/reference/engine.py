@@ -12,16 +12,18 @@ from itertools import islice, takewhile
 from typing import ClassVar, assert_never
 
 from cepheus.core.batch import EventBatch
+from cepheus.core.calculus import DEFAULT_CALCULUS, Calculus
 from cepheus.core.distribution import Distribution
 from cepheus.core.errors import OptionError
 from cepheus.core.event import Event, composite_id
+from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.core.schema import HOME_ATTRIBUTE, Schema
 from cepheus.core.time import MIN_TIME
 from cepheus.core.values import Value, ValueType, as_float
 from cepheus.engine.base.declared_types import batch_of_made
 from cepheus.engine.base.factors import no_such_rule, require_factor
 from cepheus.engine.base.families import tesla_rules
-from cepheus.engine.base.limits import DEFAULT_LIMIT, too_many_composites
+from cepheus.engine.base.limits import too_many_composites
 from cepheus.engine.base.past import Past
 from cepheus.engine.base.snapshot import pack, restoring
 from cepheus.engine.base.ties import MOST_COMPARED, TieCounter, TieCounts
@@ -37,7 +39,6 @@ from cepheus.rules.model import AnyRule, RuleSet
 from cepheus.rules.policies import Take
 from cepheus.rules.resolve import Absent, Choose, Compute, Require, scope_events
 from cepheus.uncertainty.aggregates import Computed, Member, compute_aggregate
-from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 from cepheus.uncertainty.estimate import CERTAIN, Estimate, Method
 from cepheus.uncertainty.production import error_of, law_of_value
 from cepheus.uncertainty.verdict import Factor, Observer, Reason, Verdict, absence

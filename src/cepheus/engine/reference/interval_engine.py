@@ -13,6 +13,7 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.event import Event
 from cepheus.core.lists import Key
+from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.time import MIN_TIME
 from cepheus.core.values import Value, ValueType
@@ -20,7 +21,7 @@ from cepheus.engine.base import snapshot_form as form
 from cepheus.engine.base.certain import Reads, reads_of, refuse_uncertain_event
 from cepheus.engine.base.factors import require_factor
 from cepheus.engine.base.families import interval_rules
-from cepheus.engine.base.limits import DEFAULT_LIMIT, endless_limits, too_many_composites, too_much_state
+from cepheus.engine.base.limits import endless_limits, too_many_composites, too_much_state
 from cepheus.engine.base.restored_rules import check_restored_intervals
 from cepheus.engine.base.snapshot import pack, restoring, unpack
 from cepheus.engine.base.ties import TieCounts

@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from cepheus.core.calculus import Calculus
 from cepheus.core.event import Event
+from cepheus.core.lists import list_refused
 from cepheus.core.schema import TIME_ATTRIBUTE
 from cepheus.core.values import Value, as_float
-from cepheus.plan.pattern.columns import list_refused
 from cepheus.rules.evaluate import Test, evaluator, tester
 from cepheus.rules.expressions import AttributeRef, Constraint, Parameter
 from cepheus.rules.model import Rule
 from cepheus.rules.reach import reach
 from cepheus.rules.resolve import Choose, Compute, Require, ResolvedRule, needed_aggregates, resolve
 from cepheus.uncertainty.aggregates import Computed
-from cepheus.uncertainty.calculus import Calculus
 from cepheus.uncertainty.estimate import IMPOSSIBLE, conjunction
 from cepheus.uncertainty.judge import Judgement, judge
 from cepheus.uncertainty.quantities import Quantity

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from cepheus.core.calculus import Calculus
 from cepheus.core.distribution import Distribution
 from cepheus.core.error_column import ErrorColumn, ErrorKind, distribution_of
 from cepheus.core.values import ValueType
@@ -27,7 +28,6 @@ from cepheus.plan.pattern.code import float_bits
 from cepheus.plan.pattern.layouts import ERROR_MARKS
 from cepheus.plan.pattern.lower import Lowering
 from cepheus.uncertainty.aggregates import Member, compute_aggregate
-from cepheus.uncertainty.calculus import Calculus
 from cepheus.uncertainty.laws import law_of, spreads
 from cepheus.uncertainty.production import error_of_computed
 

@@ -9,14 +9,15 @@ from typing import ClassVar
 import numpy as np
 
 from cepheus.core.batch import EventBatch
+from cepheus.core.calculus import DEFAULT_CALCULUS, Calculus
 from cepheus.core.distribution import Distribution, Normal, Uniform
 from cepheus.core.errors import UnsupportedError
 from cepheus.core.event import Event
+from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.core.schema import Schema
 from cepheus.core.values import INT_MAX
 from cepheus.engine.base import snapshot_form as form
 from cepheus.engine.base.factors import no_such_rule, require_factor
-from cepheus.engine.base.limits import DEFAULT_LIMIT
 from cepheus.engine.base.past import Past
 from cepheus.engine.base.snapshot import pack, restoring, unpack
 from cepheus.engine.lowered.engine import Flattened, Kernel, LoweredEngine
@@ -46,7 +47,6 @@ from cepheus.plan.pattern.lower import Lowering
 from cepheus.rules.json_fields import integer_between
 from cepheus.rules.model import AnyRule, Rule
 from cepheus.rules.resolve import resolve
-from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 
 _PROFILE = form.row(
     form.text,

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
 from cepheus.core.errors import EventError
+from cepheus.core.lists import list_refused
 from cepheus.core.values import ValueType
 from cepheus.kernel.program import (
     ValueKind,
@@ -21,7 +22,6 @@ from cepheus.plan.pattern.bands import (
 )
 from cepheus.plan.pattern.code import LoweredConstraint
 from cepheus.plan.pattern.layouts import TypeLayout
-from cepheus.rules.check.names import LISTS_HINT
 from cepheus.rules.expressions import (
     Constraint,
 )
@@ -178,12 +178,6 @@ class SharedColumns:
                 del self.columns[key]
         self._free_columns += dropped
         return dropped
-
-
-def list_refused(event_type: str, attribute: str) -> EventError:
-    """The error for a list where rules of TESLA read."""
-    message = f"{event_type}.{attribute} is a list, which rules of TESLA cannot read"
-    return EventError.of("list", message, hint=LISTS_HINT)
 
 
 def _mismatch(found: tuple[str, str], in_data: ValueType, other: tuple[str, str], known: ValueType) -> EventError:

@@ -6,6 +6,7 @@ import re
 from typing import assert_never
 
 from cepheus.core.errors import did_you_mean
+from cepheus.core.lists import LISTS_HINT
 from cepheus.core.schema import RESERVED, TIME_ATTRIBUTE
 from cepheus.core.source import Span
 from cepheus.core.values import ValueType
@@ -80,9 +81,6 @@ def place_of_name(node: Call | Aggregate) -> Span | None:
 
 _NULLS = ("null", "none", "nil")
 _NULL_HINT = "coalesce(x, -1) = -1 asks whether x is undefined, x = x whether it is not"
-
-LISTS_HINT = "let a rule of ETALIS take the list apart, and read what that makes"
-"""What to do about a list where rules of TESLA read."""
 
 
 def check_attributes(scope: RuleScope, known: KnownTypes, findings: Findings) -> None:

@@ -12,11 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from cepheus.core.batch import ColumnKey, EventBatch
-from cepheus.core.companions import Companions, error_of_record
 from cepheus.core.distribution import Distribution, as_distribution
+from cepheus.core.error_columns import error_of_record
 from cepheus.core.errors import EventError, OptionError, Place, did_you_mean
 from cepheus.core.event import Event
-from cepheus.core.lists import text_column
+from cepheus.core.lists import list_refused, text_column
+from cepheus.core.options import ColumnNames, OnBadEvent, RunOptions
 from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.core.time_check import TimeCheck
@@ -36,7 +37,6 @@ from cepheus.formats.frames import arrow_table
 from cepheus.formats.intake import Intake, IntakeOptions
 from cepheus.formats.intervals import ARGUMENTS, END, START, argument_name, named
 from cepheus.formats.problems import BadEvents, lacking, placed, shown
-from cepheus.plan.pattern.columns import list_refused
 from cepheus.runtime.embedded.own_fields import ids_of, number_of, probability_of, with_own_fields
 from cepheus.runtime.embedded.settle import Key, kinds_in, refuse_conflicts, untold
 
@@ -67,26 +67,24 @@ class _Plan:
 class Admission:
     """Admits events: checks them against the types that rules expect and leaves out what no rule reads.
 
-    Times are in microseconds in an Event or EventBatch, and in ``unit`` in dicts and tables. ``sequence`` names the
-    key or column that breaks ties of time; an Event or EventBatch has a field of its own for it. ``uncertain`` names
-    the keys or columns that have the errors of attributes. ``check`` is told the first times that are mere numbers.
+    ``options`` tell the unit of times in dicts and tables, and the keys or columns that are not attributes; an Event or
+    EventBatch has fields of its own for these, and its times are in microseconds. ``check`` is told the first times
+    that are mere numbers. What becomes of bad events is up to ``bad``.
 
     The type of an attribute that neither rules nor declarations tell is settled by the first value that comes.
     """
 
-    def __init__(
-        self,
-        unit: TimeUnit = TimeUnit.US,
-        sequence: str | None = None,
-        uncertain: Companions | None = None,
-        check: TimeCheck | None = None,
-    ) -> None:
-        self._unit = unit
+    def __init__(self, options: RunOptions, check: TimeCheck | None = None, bad: BadEvents | None = None) -> None:
+        self._unit = options.unit
         self._check = check
+        self.bad = bad or BadEvents(options.on_bad_event)
         self._numbers: list[int] = []
         self._many = False
-        self._sequence = sequence
-        self._uncertain = uncertain or {}
+        self._columns = options.columns
+        self._type_key, self._time_key = options.columns.type, options.columns.time
+        self._sequence, self._probability_key = options.columns.sequence, options.columns.probability
+        self._start_key: str | None = options.columns.start
+        self._uncertain = options.uncertain
         self.settled: dict[Key, ValueType] = {}
         self._found: dict[Key, ValueType] = {}
         self._expected = self._schema = Schema()
@@ -110,6 +108,7 @@ class Admission:
         type, the attributes that may be anything but lists; it is asked when there is a list.
         """
         self._intervals = self._intervals if intervals is None else intervals
+        self._start_key = self._columns.start or (START if self._intervals else None)
         self._plain = self._plain if plain is None else plain
         types = [self._with_settled(event_type) for event_type in expected.values()]
         self._expected = expected
@@ -117,12 +116,24 @@ class Admission:
         self._schema = Schema(types, closed=expected.closed)
         self._plans = {
             event_type.name: _Plan(
-                event_type, [(a.name, a.type, a.optional) for a in event_type.attributes], event_type.id_field
+                event_type,
+                [(a.name, a.type, a.optional) for a in event_type.attributes],
+                self._columns.id or event_type.id_field,
             )
             for event_type in types
         }
 
     def event(self, given: Event | Record, position: int) -> Event | None:
+        """Admit one event; None if no rule concerns its type, or if it is bad and bad events are skipped."""
+        try:
+            return self._event(given, position)
+        except EventError as error:
+            if self.bad.policy is OnBadEvent.STOP:
+                raise
+            self.bad.report(error.diagnostics[:1])
+            return None
+
+    def _event(self, given: Event | Record, position: int) -> Event | None:
         """Admit one event, which gets its position as id if it has none; None if no rule concerns its type."""
         self._found.clear()
         if isinstance(given, Event):
@@ -153,12 +164,13 @@ class Admission:
             return event
         if type(given) is not dict and not isinstance(given, Mapping):  # the first test is the quick one
             raise EventError.of("event", f"{shown(given)} is not an event", hint="feed events, dicts or a table")
-        plan = self._plan(given.get("type"))
+        plan = self._plan(given.get(self._type_key))
         if plan is None:
             return None
         if self._intervals:
             given = self._named(given, plan)
-        raw_time, raw_id, raw_probability = given.get("time"), given.get(plan.id_field), given.get("probability")
+        raw_time, raw_id = given.get(self._time_key), given.get(plan.id_field)
+        raw_probability = given.get(self._probability_key)
         values, errors = self._values(plan, given, self._unit)
         time = self._time(raw_time, given)
         if self._check is not None and kind_of_value(raw_time) in (ValueType.INT, ValueType.FLOAT):
@@ -173,7 +185,7 @@ class Admission:
             None if self._sequence is None else self._number(given, self._sequence),
             1.0 if raw_probability is None else probability_of(raw_probability),
             errors,
-            start=self._start(given, plan, time) if self._intervals else None,
+            start=None if self._start_key is None else self._start(given, plan, time, self._start_key),
             made_of=ids_of(given["from"]) if "from" in given else (),
         )
         self._settle_found()
@@ -188,7 +200,13 @@ class Admission:
         try:
             for item in given:
                 count += 1
-                event = self.event(item, position + count - 1)
+                try:
+                    event = self._event(item, position + count - 1)
+                except EventError as error:
+                    if self.bad.policy is OnBadEvent.STOP:
+                        raise
+                    self.bad.report([placed(error, Place("event", count))])
+                    continue
                 if event is not None:
                     admitted.append(event)
             self._check_times()
@@ -208,18 +226,18 @@ class Admission:
         if isinstance(given, EventBatch):
             count = len(given)
             numbered = given if given.ids is not None else replace(given, ids=range(position, position + count))
-            batch = conform(numbered, self._schema)
+            batch = conform(numbered, self._schema, self.bad)
         else:
-            arrays, count = _arrays(given)
+            arrays, count = _arrays(given, self._columns)
             options = IntakeOptions(
                 self._schema,
                 self._unit,
-                sequence=self._sequence,
+                columns=self._columns,
                 intervals=self._intervals,
                 uncertain=self._uncertain,
                 check=self._check,
             )
-            intake = Intake("events", options, BadEvents(), counts_rows=True)
+            intake = Intake("events", options, self.bad, counts_rows=True)
             batch = intake.chunk(
                 array_rows(arrays, count), range(1, count + 1), range(position, position + count)
             ).batch
@@ -264,12 +282,13 @@ class Admission:
         if plan is not None:
             return plan
         if event_type is None:
-            raise EventError.of("event", "an event has no type", hint='write it as {"type": "Temp", "time": 10, ..}')
+            hint = f'write it as {{"{self._type_key}": "Temp", "{self._time_key}": 10, ..}}'
+            raise EventError.of("event", f"an event has no {self._type_key}", hint=hint)
         if not isinstance(event_type, str) or not event_type:
             raise EventError.of("event", f"{shown(event_type)} is not the name of an event type")
         if self._schema.closed:
-            hint = did_you_mean(event_type, self._schema)
-            raise EventError.of("event", f"there is no event type {shown(event_type)}", hint=hint)
+            known = did_you_mean(event_type, self._schema)
+            raise EventError.of("event", f"there is no event type {shown(event_type)}", hint=known)
         return None
 
     def _values(
@@ -289,10 +308,10 @@ class Admission:
                     values[name] = value
             elif not optional:
                 raise missing_value(plan.event_type.name, name, given)
-        for name, companion in self._uncertain.items():
+        for name, source in self._uncertain.items():
             if name not in errors and isinstance(values.get(name), int | float):
                 try:
-                    error = error_of_record(companion, given)
+                    error = error_of_record(source, given)
                 except EventError as fault:
                     raise _prefixed(fault, f"{plan.event_type.name}.{name}: ") from None
                 if error is not None:
@@ -326,33 +345,33 @@ class Admission:
         if type(raw) is int and self._unit is TimeUnit.US and INT_MIN <= raw <= INT_MAX:
             return raw
         if raw is None:
-            raise lacking("time", given)
+            raise lacking(self._time_key, given)
         if isinstance(raw, datetime):
             return from_datetime(raw)
         try:
             time = coerce_value(raw.item() if isinstance(raw, np.generic) else raw, ValueType.TIMESTAMP, self._unit)
         except EventError as error:
-            raise _prefixed(error, "time: ") from None
+            raise _prefixed(error, f"{self._time_key}: ") from None
         assert isinstance(time, int)
         return time
 
     def _named(self, given: Record, plan: _Plan) -> Record:
         """Give a dict with its attributes under the names that rules have for them."""
         if not given.keys().isdisjoint((ARGUMENTS, END)):
-            given = named(given, plan.event_type)
+            given = named(given, plan.event_type, self._time_key)
         if not is_unnamed(plan.event_type):
             return given
         name = plan.event_type.name
         if name not in self._arguments:
-            self._arguments[name] = data_names(plan.event_type, given, self._sequence)
+            self._arguments[name] = data_names(plan.event_type, given, self._columns)
         if self._arguments[name][0] == argument_name(1):
             return given
         renamed = {own: argument_name(place) for place, own in enumerate(self._arguments[name], 1)}
         return {renamed.get(key, key): value for key, value in given.items()}
 
-    def _start(self, given: Record, plan: _Plan, end: int) -> int | None:
-        raw = given.get(START)
-        if raw is None or plan.event_type.attribute(START) is not None:
+    def _start(self, given: Record, plan: _Plan, end: int, key: str) -> int | None:
+        raw = given.get(key)
+        if raw is None or (self._columns.start is None and plan.event_type.attribute(START) is not None):
             return None
         start = self._time(raw, given)
         if start > end:
@@ -401,12 +420,12 @@ def _is_plain(raw: object, kind: ValueType | None) -> TypeGuard[Value]:
     return kind is ValueType.INT and type(raw) is int and INT_MIN <= raw <= INT_MAX
 
 
-def _arrays(given: ArrowTable) -> tuple[dict[str, pa.Array], int]:
+def _arrays(given: ArrowTable, columns: ColumnNames) -> tuple[dict[str, pa.Array], int]:
     """Give the columns of a table by name, and how many rows it has."""
     table = arrow_table(given)
-    check_columns(table.schema.names, None, True)
+    check_columns(table.schema.names, None, (columns.type, columns.time))
     arrays = {name: _one(table.column(name)) for name in table.schema.names}
-    check_type_column(arrays["type"], None)
+    check_type_column(arrays[columns.type], None, columns.type)
     for name, array in arrays.items():
         if from_arrow(array.type) is ValueType.STRING:
             _check_texts(name, array)

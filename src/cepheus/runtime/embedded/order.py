@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch
-from cepheus.core.errors import EventError, OptionError
+from cepheus.core.errors import EventError
 from cepheus.core.event import Event
 from cepheus.core.time import MAX_TIME, MIN_TIME
 
@@ -57,8 +57,6 @@ class ReorderBuffer:
         sequenced: bool = False,
         to_batch: Callable[[Sequence[Event]], EventBatch] = EventBatch.from_events,
     ) -> None:
-        if lateness < 0:
-            raise OptionError.of("lateness", "the lateness is negative", hint="write a duration such as 10s, or 0")
         self.lateness = min(lateness, MAX_TIME)
         self.sequenced = sequenced
         self._columns_of = to_batch

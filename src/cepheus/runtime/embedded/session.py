@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from itertools import chain
 from types import TracebackType
@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 import numpy as np
 
 from cepheus.core.batch import EventBatch
-from cepheus.core.companions import Companions, companions_to_json
+from cepheus.core.calculus import Calculus
+from cepheus.core.error_columns import error_sources_to_json
 from cepheus.core.errors import CepheusError, OptionError, did_you_mean
 from cepheus.core.event import Event
+from cepheus.core.options import ColumnNames, RunOptions
 from cepheus.core.time import MAX_TIME, TimeUnit
 from cepheus.core.time_check import TimeCheck
 from cepheus.engine.assembly.progress import goals_of
-from cepheus.engine.assembly.registry import AUTO, create, threads_for, weighted
+from cepheus.engine.assembly.registry import create, threads_for, weighted
 from cepheus.engine.assembly.weighted import WeightedEngine
 from cepheus.engine.base import snapshot_form as form
-from cepheus.engine.base.limits import DEFAULT_LIMIT
 from cepheus.engine.base.snapshot import pack, restoring, unpack
 from cepheus.engine.base.ties import TieCounts
 from cepheus.language.tesla import parse_event_pattern
@@ -31,13 +32,11 @@ from cepheus.rules.model import RuleSet
 from cepheus.rules.resolve import resolve
 from cepheus.runtime.embedded.admission import Admission, ArrowTable, Record
 from cepheus.runtime.embedded.catalog import Catalog
-from cepheus.runtime.embedded.frozen import freeze, thaw
 from cepheus.runtime.embedded.order import ReorderBuffer, no_sequence
-from cepheus.runtime.embedded.saved import HEADER
+from cepheus.runtime.embedded.snapshot import HEADER, batch_from_bytes, batch_to_bytes
 from cepheus.runtime.embedded.sources import RuleSource, read_rules
 from cepheus.runtime.embedded.subscriptions import Callback, Subscription, Subscriptions, call_all, in_order_of_time
 from cepheus.uncertainty.belief.belief import RuleBelief
-from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 from cepheus.uncertainty.verdict import Observer
 
 if TYPE_CHECKING:
@@ -51,14 +50,15 @@ _KIND = "embedded session"
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What a session has seen: events fed, events that came too late, composite events by type, and what simultaneous
-    events decided.
+    """What a session has seen: events fed, events that came too late, composite events by type, what simultaneous
+    events decided, and how many bad events this process has skipped.
     """
 
     events: int
     late: int
     composite: Mapping[str, int]
     ties: TieCounts = field(default_factory=TieCounts)
+    skipped: int = 0
 
 
 class Session:
@@ -79,41 +79,19 @@ class Session:
     def __init__(
         self,
         catalog: Catalog,
+        options: RunOptions | None = None,
         *,
-        engine: str = AUTO,
-        lateness: int = 0,
-        sequence: str | None = None,
         on_late: Callback | None = None,
-        unit: TimeUnit = TimeUnit.US,
-        limit: int = DEFAULT_LIMIT,
-        uncertain: Companions | None = None,
-        calculus: Calculus = DEFAULT_CALCULUS,
         observe: Observer | None = None,
-        threads: int = 1,
-        check: TimeCheck | None = None,
     ) -> None:
         self._catalog = catalog
-        self._limit = limit
-        self._threads = threads
-        self._uncertain: Companions = uncertain or {}
-        self._calculus = calculus
-        self._sequence = sequence
+        self._options = options = options or RunOptions()
         self._on_late = on_late
-        self._unit = unit
-        self._check = check
-        self._admission = Admission(unit, sequence, self._uncertain, check)
+        self._check = TimeCheck.of(options.time_unit, strict=options.strict)
+        self._admission = Admission(options, self._check)
         self._expect(catalog)
-        self._buffer = ReorderBuffer(lateness, sequenced=sequence is not None, to_batch=self._admission.batch_of)
-        self._engine = create(
-            engine,
-            catalog.rules,
-            catalog.types,
-            limit=limit,
-            beliefs=catalog.beliefs(),
-            calculus=calculus,
-            observe=observe,
-            threads=threads,
-        )
+        self._buffer = self._new_buffer()
+        self._engine = create(options, catalog.rules, catalog.types, beliefs=catalog.beliefs(), observe=observe)
         self._subscriptions = Subscriptions()
         self._fed = 0
         self._late = 0
@@ -137,7 +115,8 @@ class Session:
         """How many events were fed and came too late, how many composite events of each type were made, and what was
         counted of simultaneous events. A session that was restored goes on from the counts of the snapshot.
         """
-        return Counts(self._fed, self._late, dict(self._composite), self._earlier_ties + self._engine.ties)
+        ties = self._earlier_ties + self._engine.ties
+        return Counts(self._fed, self._late, dict(self._composite), ties, self._admission.bad.skipped)
 
     @property
     def rules(self) -> RuleSet:
@@ -213,7 +192,7 @@ class Session:
         now on, which includes those that wait for stragglers. A network takes the place of the one that its rule has.
         """
         self._require_running()
-        rules = read_rules(source, self._unit)
+        rules = read_rules(source, self._options.unit)
         catalog, added = self._catalog.with_rules(rules)
         beliefs = catalog.beliefs(rules.beliefs)
         self._expect(catalog)
@@ -293,13 +272,14 @@ class Session:
         Subscriptions are functions of this process and are not part of it.
         """
         self._require_running()
-        waiting, blob = freeze(self._buffer.waiting())
+        waiting, blob = batch_to_bytes(self._buffer.waiting())
         header = {
             "engine": self._engine.name,
             "catalog": self._catalog.to_json(),
             "settled": [[*key, kind.value] for key, kind in self._admission.settled.items()],
-            "unit": self._unit.value,
-            "sequence": self._sequence,
+            "unit": self._options.unit.value,
+            "sequence": self._options.columns.sequence,
+            "columns": asdict(self._options.columns),
             "lateness": self._buffer.lateness,
             "floor": self._buffer.floor,
             "waiting": waiting,
@@ -307,8 +287,8 @@ class Session:
             "late": self._late,
             "composite": dict(self._composite),
             "ties": self.counts.ties.to_dict(),
-            "uncertain": companions_to_json(self._uncertain),
-            "calculus": asdict(self._calculus),
+            "uncertain": error_sources_to_json(self._options.uncertain),
+            "calculus": asdict(self._options.calculus),
         }
         return pack(_KIND, header, {"engine": self._engine.snapshot(), "waiting": blob})
 
@@ -324,22 +304,26 @@ class Session:
 
     def _restore(self, header: dict[str, Any], blobs: dict[str, bytes]) -> None:
         catalog = self._catalog.restored(header["catalog"])
-        calculus = Calculus(**header["calculus"])
         name = header["engine"]
-        engine = create(name, limit=self._limit, calculus=calculus, threads=threads_for(name, self._threads))
+        options = replace(
+            self._options,
+            engine=name,
+            calculus=Calculus(**header["calculus"]),
+            lateness=header["lateness"],
+            time_unit=TimeUnit(header["unit"]),
+            columns=ColumnNames(**header.get("columns", {"sequence": header["sequence"]})),
+            uncertain=header["uncertain"],
+        )
+        engine = create(replace(options, threads=threads_for(name, options.threads)))
         engine.restore(blobs["engine"])
-        engine = weighted(engine, catalog.beliefs())
-        self._catalog, self._engine = catalog, engine
-        self._unit, self._sequence = TimeUnit(header["unit"]), header["sequence"]
-        self._uncertain, self._calculus = header["uncertain"], calculus
-        check = self._check if self._check is not None and self._check.unit is self._unit else None
-        self._admission = Admission(self._unit, self._sequence, self._uncertain, check)
+        self._catalog, self._engine = catalog, weighted(engine, catalog.beliefs())
+        self._options = options
+        check = self._check if self._check.unit is options.unit else None
+        self._admission = Admission(options, check, self._admission.bad)
         self._admission.settled = {(event, name): kind for event, name, kind in header["settled"]}
         self._expect(catalog)
-        self._buffer = ReorderBuffer(
-            header["lateness"], sequenced=self._sequence is not None, to_batch=self._admission.batch_of
-        )
-        waiting = thaw(header["waiting"], blobs["waiting"])
+        self._buffer = self._new_buffer()
+        waiting = batch_from_bytes(header["waiting"], blobs["waiting"])
         self._require_sequences(waiting)
         self._buffer.restore(waiting, header["floor"])
         self._fed, self._late = header["fed"], header["late"]
@@ -409,10 +393,14 @@ class Session:
             plain=lambda: reads(resolve(rule) for rule in catalog.checked.rules.rules),
         )
 
+    def _new_buffer(self) -> ReorderBuffer:
+        sequenced = self._options.columns.sequence is not None
+        return ReorderBuffer(self._options.lateness or 0, sequenced=sequenced, to_batch=self._admission.batch_of)
+
     def _require_running(self) -> None:
         if self._stopped is not None:
             raise OptionError.of("session", self._stopped, hint="start a new one, or restore a snapshot")
 
     def _require_sequences(self, batch: EventBatch) -> None:
-        if self._sequence is not None and len(batch) and batch.sequences is None:
+        if self._options.columns.sequence is not None and len(batch) and batch.sequences is None:
             raise no_sequence()

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from cepheus.core.errors import OptionError, Place, RuleError
+from cepheus.core.errors import CepheusError, OptionError, Place, RuleError
 from cepheus.core.similar_file import similar_file
 from cepheus.core.time import TimeUnit
 from cepheus.language import etalis, tesla
@@ -47,10 +47,7 @@ def read_rules(source: RuleSource, unit: TimeUnit = TimeUnit.US) -> RuleSet:
         case os.PathLike():
             return _read_file(Path(source), unit)
         case _:
-            rules = RuleSet()
-            for name in source:
-                rules += _read_file(Path(name), unit)
-            return rules
+            return _read_files([Path(name) for name in source], unit)
 
 
 def is_etalis(text: str) -> bool:
@@ -100,6 +97,22 @@ def read_text(path: Path) -> str:
 def _read_file(path: Path, unit: TimeUnit) -> RuleSet:
     text = read_text(path)
     return etalis.parse(text, str(path), unit) if path.suffix == ETALIS_EXTENSION else tesla.parse(text, str(path))
+
+
+def _read_files(paths: Sequence[Path], unit: TimeUnit) -> RuleSet:
+    """Read files; what is wrong with any of them is told at once."""
+    rules = RuleSet()
+    errors: list[CepheusError] = []
+    for path in paths:
+        try:
+            rules += _read_file(path, unit)
+        except CepheusError as error:
+            errors.append(error)
+    if len(errors) > 1:
+        raise RuleError(finding for error in errors for finding in error.diagnostics)
+    if errors:
+        raise errors[0]
+    return rules
 
 
 def _names_a_file(text: str) -> bool:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, Unpack
 
-from cepheus.core.companions import Companions
 from cepheus.core.errors import OptionError, did_you_mean
+from cepheus.core.options import RunKeywords, RunOptions, require_whole
 from cepheus.core.time import TimeUnit
 from cepheus.core.time_check import TimeCheck
-from cepheus.engine.assembly.registry import AUTO
-from cepheus.engine.base.limits import DEFAULT_LIMIT
+from cepheus.core.values import INT_MAX
 from cepheus.engine.base.ties import TieCounts
 from cepheus.plan.split import ByBand, WayName
 from cepheus.rules.check import Checked
@@ -23,19 +22,21 @@ from cepheus.runtime.spark.explain import explain, skew
 from cepheus.runtime.spark.layout import NO_TYPE, CompositeLayout, quoted
 from cepheus.runtime.spark.metrics import take_name
 from cepheus.runtime.spark.placement import Cells
-from cepheus.runtime.spark.planning import Options, Planned, place_groups, plan
+from cepheus.runtime.spark.planning import Planned, SparkOptions, place_groups, plan
 from cepheus.runtime.spark.routing import route
 from cepheus.runtime.spark.sources import Naming, Source, sources_of, start_column
 from cepheus.runtime.spark.streaming import is_stream, run_stream, watermarked
 from cepheus.runtime.spark.ties import counts_in
-from cepheus.runtime.spark.times import checked
-from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
+from cepheus.runtime.spark.time_check import checked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation, SparkSession
 
 _CELLS_PER_MARGIN = 8
 """How many times as wide as the margin a cell of a stream's bands is: one event in four goes to a neighbour, too."""
+
+
+_ANY_WAY = "auto"
 
 
 class Compiled(Protocol):
@@ -117,92 +118,88 @@ def detect(
     rules: RuleSource | Compiled,
     events: DataFrame | Mapping[str, DataFrame],
     *,
-    time: str = "time",
-    type: str = "type",
-    sequence: str | None = None,
-    id: str | None = None,
-    start: str | None = None,
-    probability: str | None = None,
-    uncertain: Companions | None = None,
-    time_unit: Literal["us", "ms", "s"] | None = None,
     provenance: bool = False,
     shards: int | None = None,
     split: WayName | Literal["auto", "keys", "bands", "slices", "whole"] = "auto",
-    engine: str = AUTO,
-    limit: int = DEFAULT_LIMIT,
-    calculus: Calculus = DEFAULT_CALCULUS,
-    on_bad_event: Literal["stop", "skip"] = "stop",
-    watermark: str | None = None,
     late: bool = False,
-    strict: bool = False,
     name: str | None = None,
+    **options: Unpack[RunKeywords],
 ) -> Detection:
     """Find the composite events that rules define, in DataFrames, finite or streaming.
 
-    ``events`` is one DataFrame with a column of event types, or a dict of event type to DataFrame. ``time``, ``type``,
-    ``sequence``, ``id`` and ``start`` name columns; every other column is an attribute, and null means that it is
-    undefined. Rules over intervals take an event with a start for one that lasted from then to its time; by default the
-    column is ``start``, if there is one. With ``provenance`` each composite event has an id and the ids of the events
-    it was made of.
+    ``events`` is one DataFrame with a column of event types, or a dict of event type to DataFrame. The further keywords
+    are those of ``Program.detect`` (``cepheus.RunKeywords``); ``threads`` is not for Spark, which has cores and shards.
+    Every column that is not named for something else is an attribute, and null means that it is undefined. Rules over
+    intervals take an event with a start for one that lasted from then to its time; by default the column is ``start``,
+    if there is one. With ``provenance`` each composite event has an id and the ids of the events it was made of.
 
-    Integer times, and integers in attributes of type timestamp, are in ``time_unit``, microseconds if none is given,
-    and so are bare numbers in rules over intervals. Times that make no sense in their unit give a CepheusWarning or, if
-    ``strict``, an error: Spark looks at a few rows of a finite input now, at a stream when it runs.
+    Bare numbers in rules over intervals are in ``time_unit``, too. Whether times make sense in their unit Spark finds
+    out by a few rows of a finite input now, of a stream when it runs.
 
-    A column of structs of ``value`` and ``error``, the latter a text such as ``N(0, 1)``, has uncertain numbers;
-    ``uncertain`` names, by attribute, columns that have its error (see ``cepheus.companions``); ``probability`` names
-    that of how probable it is that an event has happened at all. Where anything is uncertain, or rules have networks,
-    composite events have a ``probability``, and attributes that may have an error are such structs. ``calculus`` says
-    how probabilities are worked out.
+    A column of structs of ``value`` and ``error``, the latter a text such as ``N(0, 1)``, has uncertain numbers, too.
+    Where anything is uncertain, or rules have networks, composite events have a ``probability``, and attributes that
+    may have an error are such structs.
 
     ``shards`` is how many parts the work is cut into, by default one per core; ``split`` allows only one way to cut.
-    An event without a time, or without an attribute that its declaration demands, stops the job or, with
-    ``on_bad_event="skip"``, is left out. A rule that would make more than ``limit`` composite events from one event, or
-    a rule over intervals in which more than that wait for a partner in one place, fails the job.
+    An event without a time, or without an attribute that its declaration demands, is bad.
 
-    A stream needs a ``watermark``, how late events may be, unless the DataFrame has one; with ``late`` the events that
-    come later still are given, too. ``name`` is what its metrics are called: by default ``cepheus``, for further ones
-    that may go into one query ``cepheus-2`` and so on.
+    A stream needs a ``lateness`` unless the DataFrame has a watermark; with ``late`` the events that come later still
+    are given, too. A finite input is sorted by time, so no event of it is late. ``name`` is what the metrics of a
+    stream are called: by default ``cepheus``, for further ones that may go into one query ``cepheus-2`` and so on.
     """
-    check = TimeCheck.of(time_unit and TimeUnit(time_unit), strict=strict)
-    unit = check.unit
-    read = _rule_set(rules, unit)
-    begins = start_column(events, read, start)
-    naming = Naming(time, type, sequence, id, unit, begins, probability, uncertain or {})
+    run = on_spark(RunOptions.of(**options))
+    if shards is not None:
+        require_whole(shards, "number of shards", INT_MAX)
+    read = _rule_set(rules, run.unit)
+    naming = Naming.of(run, start_column(events, read, run.columns.start))
+    check = TimeCheck.of(run.time_unit, strict=run.strict)
     sources = checked(sources_of(events, read, naming), naming, check)
-    options = Options(
-        naming=naming,
-        shards=shards or cores(sources[0].frame.sparkSession),
-        provenance=provenance,
-        engine=engine,
-        limit=limit,
-        skip_bad=on_bad_event == "skip",
-        calculus=calculus,
-    )
-    return find(read, sources, options, split=split, watermark=watermark, late=late, name=name)
+    how = SparkOptions(run, naming, shards or cores(sources[0].frame.sparkSession), provenance)
+    return find(read, sources, how, split=split, late=late, name=name)
+
+
+def on_spark(options: RunOptions) -> RunOptions:
+    """Refuse what Spark cannot honour."""
+    if options.threads > 1:
+        raise OptionError.of(
+            "threads",
+            "on Spark the work is spread over tasks, each of which has one thread",
+            hint="leave threads out; shards=8 cuts the work into so many parts",
+        )
+    return options
 
 
 def find(
     rules: RuleSet,
     sources: tuple[Source, ...],
-    options: Options,
+    options: SparkOptions,
     *,
     split: WayName | str = "auto",
-    watermark: str | None = None,
     late: bool = False,
     name: str | None = None,
 ) -> Detection:
     """Find the composite events that rules define in sources whose times have been looked at."""
-    ways = set(WayName) if split == "auto" else {WayName(split), WayName.WHOLE}
+    ways = _ways(split)
     if not is_stream(sources):
         planned = plan(rules, sources, sources, options, ways)
         found, counts = batch(planned)
         return Detection(found, planned, counts)
     options = replace(options, provenance=True)
     metrics = take_name(sources[0].frame.sparkSession, name)
-    flowing = watermarked(sources, options.naming, watermark, metrics)
+    flowing = watermarked(sources, options.naming, options.run.lateness, metrics)
     planned = plan(rules, sources, flowing, options, ways - {WayName.SLICES})
     return Detection(_stream(planned, metrics, late=late), planned, metrics=metrics)
+
+
+def _ways(split: WayName | str) -> set[WayName]:
+    """The ways of cutting the work that are allowed; not to cut it at all always is."""
+    if split == _ANY_WAY:
+        return set(WayName)
+    names = [_ANY_WAY, *(way.value for way in WayName)]
+    if not isinstance(split, WayName) and split not in names:
+        hint = did_you_mean(split, names) or f"choose one of {', '.join(names)}"
+        raise OptionError.of("option", f"'{split}' is not a choice for split", hint=hint)
+    return {WayName(split), WayName.WHOLE}
 
 
 def _stream(planned: Planned, metrics: str, *, late: bool) -> DataFrame:

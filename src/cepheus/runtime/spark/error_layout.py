@@ -1,13 +1,13 @@
-"""How the errors of uncertain attributes travel from Spark to an engine: as texts, or as parameters in companions.
+"""How the errors of uncertain attributes travel from Spark to an engine: as texts, or as columns of parameters.
 
-A text is the second field of a struct column, ``{value: 24.5, error: "N(0, 1)"}``. Companions are columns that the user
-has told of, as in ``uncertain={"value": Normal(sd="value_sd")}``. An error in the value itself goes before a companion.
+A text is the second field of a struct column, ``{value: 24.5, error: "N(0, 1)"}``. Columns of parameters are those that
+the user has told of, as in ``uncertain={"value": Normal(sd="value_sd")}``. An error in the value itself goes first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
 
@@ -16,29 +16,33 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cepheus.core.batch import ColumnKey
-from cepheus.core.companions import NO_PARAMETERS, Companion, Floats, Parameter
 from cepheus.core.distribution import Distribution, parse_distribution
 from cepheus.core.error_column import ErrorColumn
+from cepheus.core.error_columns import NO_PARAMETERS, ErrorSource, Floats, Parameter
 from cepheus.core.errors import EventError
 
 Rows = TypeVar("Rows", pa.RecordBatch, pa.Table)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ErrorLayout:
-    """The columns of errors: attributes that have texts, and attributes that have companions.
+    """The columns of errors: attributes that have texts, and attributes whose errors have columns.
 
     ``skip_bad`` says that events with a text that is no distribution are left out, which Spark itself cannot tell.
     """
 
     texts: tuple[str, ...] = ()
-    companions: tuple[tuple[str, Companion], ...] = ()
-    skip_bad: bool = field(default=False, repr=False)  # may change from one run of a stream to the next
+    error_columns: tuple[tuple[str, ErrorSource], ...] = ()
+    skip_bad: bool = False
+
+    def __repr__(self) -> str:
+        """The text that checkpoints know it by, which must stay as it is; bad events may be skipped or not."""
+        return f"ErrorLayout(texts={self.texts!r}, companions={self.error_columns!r})"
 
     @property
     def parameters(self) -> tuple[str, ...]:
         """The columns of parameters, by the names that the user knows."""
-        return tuple(dict.fromkeys(name for _, companion in self.companions for name in companion.columns))
+        return tuple(dict.fromkeys(name for _, source in self.error_columns for name in source.columns))
 
     def text_column(self, attribute: str) -> str:
         """Give the name in Spark of the texts of an attribute."""
@@ -67,8 +71,8 @@ class ErrorLayout:
     def errors(self, rows: pa.RecordBatch, attributes: Mapping[ColumnKey, pa.Array]) -> dict[str, ErrorColumn]:
         """Give the errors of attributes; EventError if one is none. A value that is undefined has no error."""
         found = {name: _parsed(name, rows.column(self.text_column(name))) for name in self.texts}
-        for name, companion in self.companions:
-            column, faults = companion.errors(lambda parameter: self._read(parameter, rows))
+        for name, source in self.error_columns:
+            column, faults = source.errors(lambda parameter: self._read(parameter, rows))
             if faults:
                 raise _bad_error(name, next(iter(faults.values())))
             found[name] = found[name].or_else(column) if name in found else column

@@ -6,30 +6,37 @@ For data that does not fit there, let Spark read it: ``cepheus run``, or ``cephe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from cepheus.core.batch import EventBatch, Provenance
+from cepheus.core.batch import EventBatch, IntArray, Provenance
 from cepheus.core.distribution import parse_distribution
-from cepheus.core.schema import EventType
+from cepheus.core.event import EventId
+from cepheus.core.options import ColumnNames, RunKeywords, RunOptions
+from cepheus.core.schema import EventType, Schema
 from cepheus.core.values import ValueType
+from cepheus.engine.assembly.registry import create
+from cepheus.engine.base.ties import TieCounts
 from cepheus.formats.cells import id_of_text
 from cepheus.formats.table import as_uncertain
 from cepheus.rules.check import Checked
 from cepheus.rules.model import RuleSet
-from cepheus.runtime.spark.detect import Detection, cores, find
-from cepheus.runtime.spark.making import order_of_making
-from cepheus.runtime.spark.planning import Options
+from cepheus.runtime.embedded.detect import FileDetection, Files, FilesByType, Tally
+from cepheus.runtime.spark.detect import Detection, cores, find, on_spark
+from cepheus.runtime.spark.failures import plain_failures
+from cepheus.runtime.spark.planning import SparkOptions
 from cepheus.runtime.spark.sources import Naming, sources_of, start_column
+from cepheus.uncertainty.belief.beliefs import beliefs_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
 
 _ID, _SEQUENCE, _TIME, _START, _PROBABILITY = (
     f"#{name}" for name in ("id", "sequence", "time", "start", "probability")
@@ -37,38 +44,85 @@ _ID, _SEQUENCE, _TIME, _START, _PROBABILITY = (
 """No attribute is called so."""
 
 
+class Compiled(Protocol):
+    """Rules that have been compiled, as ``cepheus.compile`` gives them."""
+
+    @property
+    def checked(self) -> Checked:
+        """The rules, checked together."""
+
+
+def detect_files(
+    program: Compiled,
+    files: Files = (),
+    of_type: FilesByType | None = None,
+    *,
+    spark: SparkSession | Callable[[], SparkSession],
+    **options: Unpack[RunKeywords],
+) -> FileDetection:
+    """Find the composite events in files as ``Program.detect_files`` does, on Spark; all of them come in one batch.
+
+    ``spark`` is a session, or what starts one when the files have been read. The keywords are those of ``detect``.
+    """
+    run = on_spark(RunOptions.of(**options))
+    checked = program.checked
+    types = Schema({**checked.composites, **checked.inputs}.values())
+    create(run, checked.rules.all_rules, types, beliefs=beliefs_of(checked.rules))  # or say why not
+    return FileDetection(files, of_type or {}, checked, run, lambda tally: _Gathered(checked, tally, run, spark))
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """Stands in the place of an engine: keeps what files give, and has Spark find the composite events at the end."""
+
+    checked: Checked
+    tally: Tally
+    run: RunOptions
+    spark: SparkSession | Callable[[], SparkSession]
+    batches: list[EventBatch] = field(default_factory=list)
+    ties: TieCounts = field(default_factory=TieCounts.none)
+
+    def feed(self, batch: EventBatch) -> EventBatch:
+        """Keep some events."""
+        self.batches.append(batch)
+        return EventBatch.empty()
+
+    def advance(self, time: int) -> EventBatch:  # noqa: ARG002  # it is the end of time: files are finite
+        """Find the composite events of all that was kept."""
+        spark = self.spark() if callable(self.spark) else self.spark
+        with plain_failures():
+            events = EventBatch.concat(self.batches)
+            detection = detect_gathered(spark, self.checked, events, self.tally.settled, self.run)
+            composites = composites_of(detection, events, self.checked.rules)
+            self.ties = detection.ties()
+        return composites
+
+
 def detect_gathered(
     spark: SparkSession,
     checked: Checked,
-    gathered: Sequence[EventBatch],
+    events: EventBatch,
     settled: Mapping[tuple[str, str], ValueType],
-    *,
-    engine: str,
-    limit: int,
+    run: RunOptions,
 ) -> Detection:
     """Find composite events among gathered events; ``settled`` are types that only the data told."""
-    events = EventBatch.concat(gathered)
     kinds = _Kinds(checked, settled)
     frames = {
         name: spark.createDataFrame(_table(events, name, event_type, kinds))
         for name, event_type in checked.inputs.items()
     }
     rules = replace(checked.rules, declarations=(*checked.rules.declarations, *_with_lists(checked, kinds)))
-    naming = Naming(
-        time=_TIME,
-        sequence=_SEQUENCE,
-        id=_ID,
-        start=start_column(frames, rules, None if events.starts is None else _START),
-        probability=None if events.probabilities is None else _PROBABILITY,
-    )
-    options = Options(naming, cores(spark), provenance=True, engine=engine, limit=limit)
+    columns = ColumnNames(time=_TIME, sequence=_SEQUENCE, id=_ID, probability=_PROBABILITY)
+    own = replace(run, columns=columns, time_unit=None, uncertain={})
+    naming = Naming.of(own, start_column(frames, rules, None if events.starts is None else _START))
+    options = SparkOptions(own, naming, cores(spark), provenance=True)
     return find(rules, sources_of(frames, rules, naming), options)
 
 
-def composites_of(detection: Detection, gathered: Sequence[EventBatch], rules: RuleSet) -> EventBatch:
-    """Let a detection run and give its rows as composite events, in the order in which one engine makes them."""
+def composites_of(detection: Detection, events: EventBatch, rules: RuleSet) -> EventBatch:
+    """Let a detection run and return its rows as composite events, in the order in which one engine makes them."""
     found = _composites(detection)
-    return found.take(order_of_making(found, EventBatch.concat(gathered), rules))
+    return found.take(order_of_making(found, events, rules))
 
 
 def _composites(detection: Detection) -> EventBatch:
@@ -158,3 +212,62 @@ def _table(events: EventBatch, name: str, event_type: EventType, kinds: _Kinds) 
 def _values(events: EventBatch, name: str, kind: ValueType) -> pa.Array:
     found = events.column(name, kind)
     return pa.nulls(len(events), kind.arrow) if found is None else found.cast(kind.arrow)
+
+
+Way = tuple[Any, ...]
+"""How an event came about: the place of an event from outside, and then of each composite event on the way to it."""
+
+_BEFORE, _AT, _AFTER = range(3)
+
+
+def order_of_making(made: EventBatch, given: EventBatch, rules: RuleSet) -> IntArray:
+    """Give the rows of composite events in the order in which one engine makes them out of the given events."""
+    ways = _Ways(made, given, rules)
+    keys = [(int(made.times[row]), ways.key(ways.of_row(row))) for row in range(len(made))]
+    return np.array(sorted(range(len(made)), key=keys.__getitem__), np.int64)
+
+
+class _Ways:
+    """Finds out how composite events came about."""
+
+    def __init__(self, made: EventBatch, given: EventBatch, rules: RuleSet) -> None:
+        self._made, self._times = made, given.times
+        self._places = {event_id: place for place, event_id in enumerate(given.id_list() or range(len(given)))}
+        self._rows = {event_id: row for row, event_id in enumerate(made.id_list() or [])}
+        self._parts: Sequence[tuple[EventId, ...]] = () if made.provenance is None else made.provenance.made_of
+        names = [*(rule.composite.name for rule in rules.rules), *(rule.head.name for rule in rules.interval_rules)]
+        self._rules = {name: names.index(name) for name in names}
+        self._strata = {rule.composite.name: rule.decided_late for rule in rules.interval_rules}
+        self._known: dict[int, Way] = {}
+
+    def key(self, way: Way) -> Way:
+        """Give what an event is ordered by that came about in some way."""
+        return way if self._strata else (way[0], len(way), way)
+
+    def of_row(self, row: int) -> Way:
+        """Give how a composite event came about, once that is known of its parts; hierarchies may be deep."""
+        work = [row]
+        while work:
+            parts = [self._rows[part] for part in self._parts[work[-1]] if part in self._rows]
+            unknown = [part for part in parts if part not in self._known]
+            if unknown:
+                work += unknown
+            else:
+                here = work.pop()
+                self._known[here] = self._found(here)
+        return self._known[row]
+
+    def _found(self, row: int) -> Way:
+        name, time = self._made.types[self._made.codes[row]], self._made.times[row]
+        parts = [
+            self._known[self._rows[part]] if part in self._rows else ((self._places.get(part, -1), _AT, 0),)
+            for part in self._parts[row]
+        ]
+        last = parts[0] if parts else ((int(np.searchsorted(self._times, time, "left")), _BEFORE, 0),)
+        completed = last
+        if name in self._strata:
+            last = completed = max(parts, default=last)
+            if self._strata[name]:  # when the instant is over
+                end = int(np.searchsorted(self._times, time, "right")) - 1
+                completed = max(last, ((end, _AFTER, self._strata[name]),))
+        return (*completed, (self._rules.get(name, len(self._rules)), *map(self.key, (last, *parts))))

@@ -20,15 +20,17 @@ from cepheus.core.batch import ColumnKey, EventBatch, Ids
 from cepheus.core.errors import EventError
 from cepheus.core.event import EventId
 from cepheus.core.lists import list_column, text_column
-from cepheus.core.schema import EventType, Schema
+from cepheus.core.schema import HOME_ATTRIBUTE, Attribute, EventType, Schema
 from cepheus.core.values import ValueType
 from cepheus.formats.cells import id_of_text
 from cepheus.plan.split.uncertain import AttributeKey
+from cepheus.rules.expressions import AttributeRef
+from cepheus.rules.model import Assignment, Rule
 from cepheus.runtime.spark.error_layout import NO_ERRORS, ErrorLayout, probabilities
-from cepheus.runtime.spark.homes import HOME_COLUMN
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
+
 
 SHARD, TYPE, TIME, SEQUENCE, ID, HOME, START = "shard", "type", "time", "sequence", "id", "home", "start"
 PROBABILITY = "probability"
@@ -354,3 +356,25 @@ def _as_told(batch: EventBatch, heads: Sequence[EventType]) -> EventBatch:
                     columns[told] = pc.coalesce(moved, present.cast(told[1].arrow))
                     columns[key] = pc.if_else(stray, pa.scalar(None, columns[key].type), columns[key])
     return replace(batch, columns=columns)
+
+
+HOME_COLUMN = (HOME_ATTRIBUTE, ValueType.BOOL)
+
+
+def with_home(rule: Rule) -> Rule:
+    """Give a rule whose composite events are at home where their terminators are."""
+    value = AttributeRef(rule.pattern.terminator.name, HOME_ATTRIBUTE)
+    return replace(
+        rule,
+        composite=_with_attribute(rule.composite),
+        assignments=(*rule.assignments, Assignment(HOME_ATTRIBUTE, value)),
+    )
+
+
+def with_homes(schema: Schema) -> Schema:
+    """Give event types that have the hidden attribute."""
+    return Schema((_with_attribute(event_type) for event_type in schema.values()), closed=schema.closed)
+
+
+def _with_attribute(event_type: EventType) -> EventType:
+    return replace(event_type, attributes=(*event_type.attributes, Attribute(HOME_ATTRIBUTE, ValueType.BOOL)))

@@ -14,9 +14,9 @@ from math import sqrt
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-from cepheus.core import companions
-from cepheus.core.companions import Companion, Parameter
+from cepheus.core import error_columns
 from cepheus.core.distribution import Distribution, Normal, Uniform
+from cepheus.core.error_columns import ErrorSource, Parameter
 from cepheus.runtime.spark.sources import Source, column
 
 if TYPE_CHECKING:
@@ -51,18 +51,18 @@ class Likely:
     least: float
 
     def under(
-        self, plain: Column, source: Source, attribute: str, companion: Companion | None, declared: Distribution | None
+        self, plain: Column, source: Source, attribute: str, error: ErrorSource | None, declared: Distribution | None
     ) -> Column:
         """Write the condition, whatever error a row has; ``plain`` is that for a certain number.
 
-        An error in the value goes before a companion, and that before what is declared.
+        An error in the value goes before one in columns, and that before what is declared.
         """
         from pyspark.sql import functions as f
 
         found = self._declared(declared) if declared is not None else plain
-        if companion is not None and set(companion.columns) <= set(source.frame.columns):
-            there = reduce(lambda one, other: one & other, map(_there, companion.columns), f.lit(True))
-            found = f.when(there, self._companion(companion)).otherwise(found)
+        if error is not None and set(error.columns) <= set(source.frame.columns):
+            there = reduce(lambda one, other: one & other, map(_there, error.columns), f.lit(True))
+            found = f.when(there, self._error_source(error)).otherwise(found)
         if source.has_errors(attribute):
             found = f.when(source.error(attribute).isNotNull(), f.lit(True)).otherwise(found)
         return found
@@ -78,19 +78,19 @@ class Likely:
             case _:
                 return f.lit(True)
 
-    def _companion(self, companion: Companion) -> Column:
+    def _error_source(self, error: ErrorSource) -> Column:
         """The condition for parameters in columns; those that are none go through, to be refused."""
         from pyspark.sql import functions as f
 
-        if isinstance(companion, companions.Uniform):
-            low, high = _parameter(companion.low), _parameter(companion.high)
+        if isinstance(error, error_columns.Uniform):
+            low, high = _parameter(error.low), _parameter(error.high)
             return (low > high) | self._uniform(low, high)
-        if companion.sd is not None:
-            spread = _parameter(companion.sd)
-            return (spread < 0) | self._normal(_parameter(companion.mean), spread)
-        assert companion.variance is not None
-        variance = _parameter(companion.variance)
-        return (variance < 0) | self._normal(_parameter(companion.mean), f.sqrt(variance))
+        if error.sd is not None:
+            spread = _parameter(error.sd)
+            return (spread < 0) | self._normal(_parameter(error.mean), spread)
+        assert error.variance is not None
+        variance = _parameter(error.variance)
+        return (variance < 0) | self._normal(_parameter(error.mean), f.sqrt(variance))
 
     def _normal(self, mean: Column, spread: Column) -> Column:
         quantile = NormalDist().inv_cdf(self.least) if self.least > 0 else -_BEYOND
@@ -123,16 +123,16 @@ def _parameter(given: Parameter) -> Column:
     return column(given).cast("double") if isinstance(given, str) else f.lit(float(given))
 
 
-def sound(companion: Companion) -> Column:
+def sound(error: ErrorSource) -> Column:
     """What makes the parameters of a row sound: they are those of an error, or not all there."""
     from pyspark.sql import functions as f
 
-    if isinstance(companion, companions.Uniform):
-        low, high = _parameter(companion.low), _parameter(companion.high)
+    if isinstance(error, error_columns.Uniform):
+        low, high = _parameter(error.low), _parameter(error.high)
         fits = low <= high
     else:
-        given = companion.variance if companion.sd is None else companion.sd
+        given = error.variance if error.sd is None else error.sd
         assert given is not None
         fits = _parameter(given) >= 0
-    lacking = [~_there(name) for name in companion.columns]
+    lacking = [~_there(name) for name in error.columns]
     return reduce(lambda one, other: one | other, lacking, f.coalesce(fits, f.lit(True)))

@@ -6,10 +6,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from cepheus.core.errors import Diagnostic, RuleError
+from cepheus.core.options import OnBadEvent, RunOptions
 from cepheus.core.schema import EventType, Schema
 from cepheus.core.values import ValueType
-from cepheus.engine.assembly.registry import AUTO, create
-from cepheus.engine.base.limits import DEFAULT_LIMIT
+from cepheus.engine.assembly.registry import create
 from cepheus.plan.split import ByBand, Split, WayName, Whole, split
 from cepheus.plan.split.uncertain import AttributeKey, uncertain_attributes
 from cepheus.rules.belief.model import Belief
@@ -26,20 +26,23 @@ from cepheus.runtime.spark.routing import Routed
 from cepheus.runtime.spark.shard import GroupJob, Job
 from cepheus.runtime.spark.sources import Naming, Source, kind_of, schema_of
 from cepheus.uncertainty.belief.beliefs import beliefs_of
-from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """How to run; ``shards`` is how many shards a group that can be split gets."""
+class SparkOptions:
+    """How to run; ``naming`` is what the names of columns that the run was asked for mean in these DataFrames, and
+    ``shards`` is how many shards a group that can be split gets.
+    """
 
+    run: RunOptions
     naming: Naming
     shards: int
     provenance: bool = False
-    engine: str = AUTO
-    limit: int = DEFAULT_LIMIT
-    skip_bad: bool = False
-    calculus: Calculus = DEFAULT_CALCULUS
+
+    @property
+    def skip_bad(self) -> bool:
+        """Whether bad events are left out."""
+        return self.run.on_bad_event is OnBadEvent.SKIP
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +55,7 @@ class Planned:
 
     checked: Checked
     split: Split
-    options: Options
+    options: SparkOptions
     inputs: Mapping[str, EventType]
     events: EventLayout
     composites: CompositeLayout
@@ -68,13 +71,11 @@ class Planned:
             GroupJob(
                 one.group.rules,
                 types,
-                options.engine,
-                options.limit,
+                options.run,
                 one.shards,
                 (edges or {}).get(one.shards.start, ()),
                 isinstance(one.group.way, ByBand),
                 self._beliefs(one.group.rules),
-                options.calculus,
             )
             for one in routed
         )
@@ -89,7 +90,7 @@ def plan(
     rules: RuleSet,
     sources: Sequence[Source],
     prepared_from: Sequence[Source],
-    options: Options,
+    options: SparkOptions,
     ways: Collection[WayName],
 ) -> Planned:
     """Check rules against the data and split them.
@@ -102,12 +103,12 @@ def plan(
     doubtful = any(naming.probability in source.frame.columns for source in sources)
     uncertain = uncertain_attributes(checked, _given_errors(checked, sources, naming), doubtful=doubtful)
     found = split(checked, ways=ways, shards=options.shards, uncertain=uncertain)
-    places = looks((resolve(rule) for rule in checked.rules.rules), options.calculus)
+    places = looks((resolve(rule) for rule in checked.rules.rules), options.run.calculus)
     places += interval_looks(checked.rules.interval_rules, {**checked.composites, **checked.inputs})
     declared = {event_type.name for event_type in checked.rules.declarations}
     inputs = {event_type.name: event_type for event_type in settled_inputs(found.inputs, declared, places)}
     types = Schema({**checked.composites, **inputs}.values())
-    create(options.engine, checked.rules.all_rules, types, beliefs=beliefs_of(checked.rules))  # or say why not
+    create(options.run, checked.rules.all_rules, types, beliefs=beliefs_of(checked.rules))  # or say why not
     events = EventLayout.of(
         tuple(inputs.values()),
         ids=id_kind(sources, naming, wanted=options.provenance),
@@ -151,7 +152,7 @@ def _given_errors(checked: Checked, sources: Sequence[Source], naming: Naming) -
     )
 
 
-def _error_layout(inputs: Mapping[str, EventType], sources: Sequence[Source], options: Options) -> ErrorLayout:
+def _error_layout(inputs: Mapping[str, EventType], sources: Sequence[Source], options: SparkOptions) -> ErrorLayout:
     """Lay out the errors of the attributes that rules read."""
     told = options.naming.uncertain
     numbers = (a.name for t in inputs.values() for a in t.attributes if a.type is not None and a.type.is_numeric)

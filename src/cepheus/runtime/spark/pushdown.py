@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Literal
 
+from cepheus.core.calculus import DEFAULT_CALCULUS, Calculus
 from cepheus.core.schema import TIME_ATTRIBUTE, EventType
 from cepheus.core.values import ValueType, as_int
 from cepheus.language.tesla.print import format_expression
@@ -32,7 +33,6 @@ from cepheus.rules.resolve import Choose, Compute, ResolvedRule
 from cepheus.rules.walk import transform, walk
 from cepheus.runtime.spark.likely import Likely, enough, sound
 from cepheus.runtime.spark.sources import Naming, Source, as_kind, column, micros
-from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

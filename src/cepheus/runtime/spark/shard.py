@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from cepheus.core.batch import EventBatch
+from cepheus.core.options import RunOptions
 from cepheus.core.schema import Schema
 from cepheus.core.time import MAX_TIME, MIN_TIME
 from cepheus.engine.assembly.registry import create
@@ -17,11 +18,9 @@ from cepheus.engine.base.ties import TieCounts
 from cepheus.rules.belief.model import Belief
 from cepheus.rules.interval.reach import points
 from cepheus.rules.model import AnyRule, Rule, RuleSet
-from cepheus.runtime.spark.homes import HOME_COLUMN, with_home, with_homes
-from cepheus.runtime.spark.layout import SHARD, TYPE, CompositeLayout, EventLayout
+from cepheus.runtime.spark.layout import HOME_COLUMN, SHARD, TYPE, CompositeLayout, EventLayout, with_home, with_homes
 from cepheus.runtime.spark.order import settle_ties
 from cepheus.uncertainty.belief.beliefs import beliefs_of
-from cepheus.uncertainty.calculus import DEFAULT_CALCULUS, Calculus
 
 FEED = 1 << 16
 """How many rows are gathered before an engine is fed: enough to make its work per batch small."""
@@ -37,13 +36,11 @@ class GroupJob:
 
     rules: tuple[AnyRule, ...]
     schema: Schema
-    engine: str
-    limit: int
+    options: RunOptions
     shards: range
     edges: tuple[int, ...] = ()
     homes: bool = False
     beliefs: tuple[Belief, ...] = ()
-    calculus: Calculus = DEFAULT_CALCULUS
 
     def start(self) -> Engine:
         """Start an engine with the rules of the group."""
@@ -52,7 +49,7 @@ class GroupJob:
             rules = tuple(with_home(rule) if isinstance(rule, Rule) else rule for rule in rules)
             schema = with_homes(schema)
         beliefs = beliefs_of(RuleSet.of(rules, self.beliefs))
-        return create(self.engine, rules, schema, limit=self.limit, beliefs=beliefs, calculus=self.calculus)
+        return create(self.options, rules, schema, beliefs=beliefs)
 
     @property
     def points(self) -> tuple[int, ...]:

@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cepheus.core.companions import Companions
+from cepheus.core.error_columns import ErrorSources
 from cepheus.core.errors import OptionError, did_you_mean
+from cepheus.core.options import RunOptions
 from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import ValueType
@@ -62,13 +63,20 @@ class Naming:
     id: str | None = None
     unit: TimeUnit = TimeUnit.US
     start: str | None = None
-    probability: str | None = None
-    uncertain: Companions = field(default_factory=dict)
+    probability: str = "probability"
+    uncertain: ErrorSources = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, options: RunOptions, start: str | None) -> Naming:
+        """Take the names that a run was asked for; ``start`` is where events over intervals have theirs."""
+        names = options.columns
+        own = (names.time, names.type, names.sequence, names.id)
+        return cls(*own, options.unit, start, names.probability, options.uncertain)
 
     @property
-    def companions(self) -> frozenset[str]:
+    def error_columns(self) -> frozenset[str]:
         """The columns that have the errors of others."""
-        return frozenset(name for companion in self.uncertain.values() for name in companion.columns)
+        return frozenset(name for error in self.uncertain.values() for name in error.columns)
 
     @property
     def names(self) -> frozenset[str]:
@@ -158,8 +166,8 @@ def _check_columns(source: Source, naming: Naming) -> None:
         if name is not None and name not in columns:
             hint = did_you_mean(name, columns) or f"name the column: detect(.., {option}='..')"
             raise OptionError.of("column", f"{source.what} have no column '{name}' for their {option}", hint=hint)
-    _check_companions(source, naming)
-    if naming.probability is not None and naming.probability in columns:
+    _check_error_columns(source, naming)
+    if naming.probability in columns:
         _check_kind(source, "probability", naming.probability, _NUMBERS, "a probability is a number from 0 to 1")
     times = (ValueType.TIMESTAMP, ValueType.INT)
     _check_kind(source, "time", naming.time, times, "convert it with to_timestamp")
@@ -173,11 +181,11 @@ def _check_columns(source: Source, naming: Naming) -> None:
         _check_kind(source, "type", naming.type, (ValueType.STRING,), "a type is a text, the name of the event type")
 
 
-def _check_companions(source: Source, naming: Naming) -> None:
-    """Refuse companions that a source with the attribute does not have, or that are no numbers."""
+def _check_error_columns(source: Source, naming: Naming) -> None:
+    """Refuse columns of errors that a source with the attribute does not have, or that are no numbers."""
     columns = source.frame.columns
-    for attribute, companion in naming.uncertain.items():
-        for name in companion.columns if attribute in columns else ():
+    for attribute, error in naming.uncertain.items():
+        for name in error.columns if attribute in columns else ():
             if name not in columns:
                 message = f"{source.what} have no column '{name}' for the error of '{attribute}'"
                 raise OptionError.of("uncertain", message, hint=did_you_mean(name, columns))
@@ -231,7 +239,7 @@ def schema_of(sources: Iterable[Source], naming: Naming, rules: RuleSet) -> Sche
             for field in source.frame.schema.fields
             if field.name not in naming.names and (kind := kind_of(field.dataType)) is not None
         )
-        in_order = tuple(attribute for attribute in attributes if attribute.name not in naming.companions)
+        in_order = tuple(attribute for attribute in attributes if attribute.name not in naming.error_columns)
         types += [
             EventType(name, _in_places(in_order, arities[name], source.typed) if name in arities else attributes)
             for name in source.types

@@ -8,9 +8,10 @@ micro-batch that brings it; events leave for the engine in total order once the 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
+from typing import Protocol
 from uuid import uuid4
 
 import numpy as np
@@ -23,7 +24,6 @@ from cepheus.engine.base.snapshot import restoring
 from cepheus.engine.base.ties import TieCounts
 from cepheus.runtime.spark.state_head import Base, Head, Piece, refuse_other_rules
 from cepheus.runtime.spark.state_live import Live, LiveShards, ShardWork, missed
-from cepheus.runtime.spark.state_store import ShardStore, read_blob, remove_blob, write_blob
 from cepheus.runtime.spark.streaming_pack import from_bytes, to_bytes
 
 _RECENT = 16
@@ -232,3 +232,51 @@ class ShardMachine:
         elif self._work.memory is not None and head.pieces:
             due.append(min(max(piece.last for piece in head.pieces) + self._work.memory, MAX_TIME))
         return max(min(due) // _MILLISECOND + 1, 1) if due else None
+
+
+PART = 4 << 20
+"""The most bytes that are kept under one key."""
+
+
+class ShardStore(Protocol):
+    """The state of one shard. All changes of one micro-batch become durable together, or none does."""
+
+    def head(self) -> bytes | None:
+        """Give the head; None for a shard that is new."""
+
+    def set_head(self, data: bytes) -> None:
+        """Write the head."""
+
+    def part(self, number: int, part: int) -> bytes:
+        """Give a part of the blob of that number."""
+
+    def set_part(self, number: int, part: int, data: bytes) -> None:
+        """Write a part of a blob."""
+
+    def remove_part(self, number: int, part: int) -> None:
+        """Forget a part of a blob."""
+
+
+def write_blob(store: ShardStore, number: int, data: bytes) -> int:
+    """Write a blob in parts, and give how many there are."""
+    parts = 0
+    for part in _cut(data):
+        store.set_part(number, parts, part)
+        parts += 1
+    return parts
+
+
+def read_blob(store: ShardStore, number: int, parts: int) -> bytes:
+    """Give a blob."""
+    return b"".join(store.part(number, part) for part in range(parts))
+
+
+def remove_blob(store: ShardStore, number: int, parts: int) -> None:
+    """Forget a blob."""
+    for part in range(parts):
+        store.remove_part(number, part)
+
+
+def _cut(data: bytes) -> Iterator[bytes]:
+    for start in range(0, max(len(data), 1), PART):
+        yield data[start : start + PART]

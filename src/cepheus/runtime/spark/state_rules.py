@@ -24,8 +24,8 @@ FORMAT = 1
 
 def fingerprint(job: Job, group: GroupJob) -> str:
     """Give a digest that is equal for equal rules that are split in the same way."""
-    known = [to_json(RuleSet.of(group.rules)), _types(group), repr(job.events), len(group.shards), group.engine]
-    known.append(repr(group.calculus))
+    known = [to_json(RuleSet.of(group.rules)), _types(group), repr(job.events), len(group.shards), group.options.engine]
+    known.append(repr(group.options.calculus))
     known += [belief.rule for belief in group.beliefs]  # their tables may change, what they weigh may not
     known += _facts(group)
     return _digest(known)
@@ -69,8 +69,8 @@ def describe(job: Job) -> Described:
         columns=_digest(repr(job.events)),
         types=_digest([_types(group) for group in groups]),
         shards=tuple(len(group.shards) for group in groups),
-        engine=groups[0].engine,
-        calculus=_digest(repr(groups[0].calculus)),
+        engine=groups[0].options.engine,
+        calculus=_digest(repr(groups[0].options.calculus)),
         beliefs=tuple(sorted({belief.rule for group in groups for belief in group.beliefs})),
     )
 

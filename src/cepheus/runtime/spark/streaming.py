@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from cepheus.core.errors import OptionError
+from cepheus.core.time import MILLISECOND
 from cepheus.runtime.spark.metrics import METRICS
 from cepheus.runtime.spark.query_start import watch_starts
 from cepheus.runtime.spark.shard import Job
@@ -50,12 +51,13 @@ def is_stream(sources: Sequence[Source]) -> bool:
     return kinds == {True}
 
 
-def watermarked(sources: Sequence[Source], naming: Naming, delay: str | None, metrics: str) -> tuple[Source, ...]:
+def watermarked(sources: Sequence[Source], naming: Naming, lateness: int | None, metrics: str) -> tuple[Source, ...]:
     """Give streaming sources with watermarks; OptionError if there is none, or two for one source.
 
     A watermark counts every event of a source, also those that no rule looks at: they tell what time it is. So filters
     must not be moved to before the watermark, which counting the events on the way prevents.
     """
+    delay = None if lateness is None else f"{-(-lateness // MILLISECOND)} milliseconds"
     of_whom = "" if metrics == METRICS else f"{metrics}."
     return tuple(
         replace(source, frame=_counted(_watermarked(source, naming, delay), f"{of_whom}source{number}"))
@@ -70,7 +72,7 @@ def _watermarked(source: Source, naming: Naming, delay: str | None) -> DataFrame
         raise OptionError.of(
             "watermark",
             f"{source.what} have a watermark already",
-            hint="leave out withWatermark, or the option watermark",
+            hint="leave out withWatermark, or the option lateness",
         )
     if present:
         return source.frame
@@ -78,7 +80,7 @@ def _watermarked(source: Source, naming: Naming, delay: str | None) -> DataFrame
         raise OptionError.of(
             "watermark",
             f"{source.what} are a stream without a watermark, so nobody knows how long to wait for stragglers",
-            hint="say how late events may be: detect(.., watermark='10 seconds')",
+            hint="say how late events may be: lateness='10 seconds'",
         )
     from pyspark.sql import functions as f
 

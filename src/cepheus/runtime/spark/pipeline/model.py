@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from cepheus.core.companions import Companion
+from cepheus.core.calculus import Calculus
+from cepheus.core.error_columns import ErrorSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +40,26 @@ class SinkSpec:
 
 @dataclass(frozen=True, slots=True)
 class DetectSpec:
-    """The options of ``cepheus.spark.detect``."""
+    """The options of ``cepheus.spark.detect``: those that every run takes, and Spark's own."""
 
-    time: str = "time"
-    type: str = "type"
-    sequence: str | None = None
+    engine: str | None = None
+    limit: int | None = None
+    threads: int | None = None
+    calculus: Calculus | None = None
+    lateness: str | int | None = None
+    time_unit: str | None = None
+    time: str | None = None
+    type: str | None = None
     id: str | None = None
+    sequence: str | None = None
     start: str | None = None
     probability: str | None = None
-    uncertain: Mapping[str, Companion] = field(default_factory=dict)
-    time_unit: str | None = None
+    uncertain: Mapping[str, ErrorSource] | None = None
+    on_bad_event: str | None = None
+    strict: bool | None = None
     provenance: bool = False
     shards: int | None = None
     split: str = "auto"
-    engine: str = "auto"
-    limit: int | None = None
-    on_bad_event: str = "stop"
-    watermark: str | None = None
-    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True)

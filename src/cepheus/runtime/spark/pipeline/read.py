@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from cepheus.core.companions import Companion, Normal, Uniform
+from cepheus.core.calculus import Calculus, calculus_of
+from cepheus.core.error_columns import ErrorSource, error_source_of
 from cepheus.core.errors import OptionError
+from cepheus.core.options import KEYWORDS, RunOptions
 from cepheus.core.toml_file import (
     ByName,
     KeyPath,
@@ -107,40 +108,48 @@ def _option(value: object, name: str) -> str:
 _OPTIONS = ByName(_option, 'write options = { header = "true" }')
 
 
-def _error(value: object, name: str) -> Companion:
+def _error(value: object, name: str) -> ErrorSource:
     """Read the columns that have the error of an attribute: a standard deviation or variance, or two bounds."""
     if not isinstance(value, dict):
         raise WrongValueError(f"the error of '{name}' is a table", _UNCERTAIN)
-    kind = Uniform if value.keys() == {"low", "high"} else Normal
-    plain = all(isinstance(one, str | int | float) and not isinstance(one, bool) for one in value.values())
-    if not plain or not value.keys() <= {one.name for one in fields(kind)}:
-        raise WrongValueError(f"the error of '{name}' has keys or values that no error has", _UNCERTAIN)
     try:
-        return kind(**value)
+        return error_source_of(name, value)
     except OptionError as error:
         raise WrongValueError(error.diagnostics[0].message, _UNCERTAIN) from None
+
+
+def _calculus(value: object, _: str) -> Calculus:
+    """Read how probabilities are worked out."""
+    try:
+        return calculus_of(value)
+    except OptionError as error:
+        raise _wrong(error) from None
+
+
+def _of_every_run(value: object, key: str) -> object:
+    """Read an option that every run takes: it is refused in the same words as everywhere."""
+    try:
+        RunOptions.of(**{key: value})  # type: ignore[arg-type]  # which is what this finds out
+    except OptionError as error:
+        raise _wrong(error) from None
+    return value
+
+
+def _wrong(error: OptionError) -> WrongValueError:
+    finding = error.diagnostics[0]
+    return WrongValueError(finding.message, finding.hint)
 
 
 _DETECT = Table(
     "[detect]",
     DetectSpec,
     {
-        "time": text,
-        "type": text,
-        "sequence": text,
-        "id": text,
-        "start": text,
-        "probability": text,
+        **dict.fromkeys(KEYWORDS, _of_every_run),
         "uncertain": ByName(_error, _UNCERTAIN),
-        "time_unit": one_of("us", "ms", "s"),
+        "calculus": _calculus,
         "provenance": boolean,
         "shards": integer(1),
         "split": one_of("auto", "keys", "bands", "slices", "whole"),
-        "engine": text,
-        "limit": integer(1),
-        "on_bad_event": one_of("stop", "skip"),
-        "watermark": text,
-        "strict": boolean,
     },
 )
 

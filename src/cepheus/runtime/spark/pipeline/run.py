@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from cepheus.core.errors import OptionError
-from cepheus.engine.base.limits import DEFAULT_LIMIT
 from cepheus.engine.base.ties import TieCounts
 from cepheus.runtime.spark.detect import Detection, detect
 from cepheus.runtime.spark.pipeline.model import Pipeline, SinkSpec, SourceSpec
@@ -29,27 +29,8 @@ def detection_of(spark: SparkSession, pipeline: Pipeline) -> Detection:
     events: DataFrame | Mapping[str, DataFrame] = frames[0]
     if names[0] is not None:
         events = dict(zip(cast("list[str]", names), frames, strict=True))
-    spec = pipeline.detect
-    return detect(
-        [Path(name) for name in pipeline.rules],
-        events,
-        time=spec.time,
-        type=spec.type,
-        sequence=spec.sequence,
-        id=spec.id,
-        start=spec.start,
-        probability=spec.probability,
-        uncertain=spec.uncertain,
-        time_unit=cast("Any", spec.time_unit),
-        provenance=spec.provenance,
-        shards=spec.shards,
-        split=cast("Any", spec.split),
-        engine=spec.engine,
-        limit=spec.limit or DEFAULT_LIMIT,
-        on_bad_event=cast("Any", spec.on_bad_event),
-        watermark=spec.watermark,
-        strict=spec.strict,
-    )
+    given = {each.name: getattr(pipeline.detect, each.name) for each in fields(pipeline.detect)}
+    return detect([Path(name) for name in pipeline.rules], events, **given)
 
 
 def run_pipeline(pipeline: Pipeline, found: Detection) -> TieCounts:

@@ -1,4 +1,4 @@
-"""A batch of events as bytes, for snapshots: columns in an Arrow stream, the rest in JSON."""
+"""The snapshot of a session: the form of its header, and the events that wait, as columns in an Arrow stream."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch, Provenance
-from cepheus.core.time import MAX_TIME, MIN_TIME
+from cepheus.core.error_columns import ErrorSource, Normal, Uniform
+from cepheus.core.time import MAX_TIME, MIN_TIME, TimeUnit
+from cepheus.core.values import INT_MAX
 from cepheus.engine.base import snapshot_form as form
+from cepheus.rules.json_fields import fail, integer_between
 
 
-def freeze(batch: EventBatch) -> tuple[dict[str, Any], bytes]:
+def batch_to_bytes(batch: EventBatch) -> tuple[dict[str, Any], bytes]:
     """Give a batch as a JSON object and an Arrow stream.
 
     >>> from cepheus.core.event import Event
-    >>> header, blob = freeze(EventBatch.from_events([Event("Temp", 5, {"value": 1.5}, id="t1")]))
-    >>> thaw(header, blob).to_events()[0].attributes
+    >>> header, blob = batch_to_bytes(EventBatch.from_events([Event("Temp", 5, {"value": 1.5}, id="t1")]))
+    >>> batch_from_bytes(header, blob).to_events()[0].attributes
     {'value': 1.5}
     """
     arrays: dict[str, pa.Array] = {"codes": pa.array(batch.codes), "times": pa.array(batch.times)}
@@ -74,7 +77,7 @@ _NUMBERS: dict[str, pa.DataType] = {
 }
 
 
-def thaw(header: object, blob: bytes) -> EventBatch:
+def batch_from_bytes(header: object, blob: bytes) -> EventBatch:
     """Give back the batch that was frozen; an error if this is none."""
     found = _HEADER(header, "$.waiting")
     with pa.ipc.open_stream(blob) as reader:
@@ -136,3 +139,77 @@ def _require_sense(batch: EventBatch) -> None:
 
 def _one(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks else pa.nulls(0, column.type)
+
+
+_MOST_DRAWS = 10**9
+
+
+def _anything(value: object, _path: str) -> object:
+    """Leave a part to whoever reads it."""
+    return value
+
+
+def _parameter(value: object, path: str) -> float | str:
+    """Read a number for all rows, or the name of the column that has it."""
+    return value if isinstance(value, str) else form.number(value, path)
+
+
+_ERROR_SOURCES: dict[str, tuple[type[ErrorSource], form.Reader[dict[str, object]]]] = {
+    "Normal": (
+        Normal,
+        form.record(kind=form.text, mean=_parameter, sd=form.maybe(_parameter), variance=form.maybe(_parameter)),
+    ),
+    "Uniform": (Uniform, form.record(kind=form.text, low=_parameter, high=_parameter)),
+}
+
+
+def _error_source(value: object, path: str) -> ErrorSource:
+    """Read what columns say of the errors of an attribute."""
+    kind = value.get("kind") if isinstance(value, dict) else None
+    if not isinstance(kind, str) or kind not in _ERROR_SOURCES:
+        fail(path, "expected a Normal or a Uniform error")
+    make, read = _ERROR_SOURCES[kind]
+    fields = read(value, path)
+    del fields["kind"]
+    return make(**fields)  # type: ignore[arg-type]  # the reader has seen to it
+
+
+HEADER = form.record(
+    {
+        "columns": form.record(
+            time=form.text,
+            type=form.text,
+            id=form.maybe(form.text),
+            sequence=form.maybe(form.text),
+            start=form.maybe(form.text),
+            probability=form.text,
+        )
+    },
+    engine=form.text,
+    catalog=form.record(rules=_anything, data=_anything, data_closed=form.boolean, closed=form.boolean),
+    settled=form.listing(form.row(form.text, form.text, form.value_type)),
+    unit=form.one_of(*(unit.value for unit in TimeUnit)),
+    sequence=form.maybe(form.text),
+    lateness=integer_between(0, MAX_TIME),
+    floor=form.time,
+    waiting=_anything,
+    fed=form.count,
+    late=form.count,
+    composite=form.by_name(form.count),
+    uncertain=form.by_name(_error_source),
+    ties=form.record(
+        decided=form.maybe(form.count),
+        passed_over=form.maybe(form.count),
+        at_least=form.boolean,
+        uncounted=form.listing(form.text),
+    ),
+    calculus=form.record(
+        draws=integer_between(1, _MOST_DRAWS),
+        seed=integer_between(0, INT_MAX),
+        exact_members=form.count,
+        ignore=form.probability,
+        accept=form.probability,
+        negation=form.text,
+    ),
+)
+"""Reads the header of a session's snapshot; rules are left to the catalog, waiting events to ``batch_from_bytes``."""

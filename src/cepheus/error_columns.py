@@ -4,6 +4,6 @@
 of each ``value``. Whatever may be a column may be a number, too: ``Uniform(low=-0.5, high=0.5)``.
 """
 
-from cepheus.core.companions import Companion, Normal, Uniform
+from cepheus.core.error_columns import ErrorSource, Normal, Uniform
 
-__all__ = ["Companion", "Normal", "Uniform"]
+__all__ = ["ErrorSource", "Normal", "Uniform"]

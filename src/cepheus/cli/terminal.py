@@ -1,14 +1,16 @@
-"""Composite events as a table on the terminal."""
+"""What detect shows on a terminal: composite events as a table, and a bar while files are read."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
 from rich import box
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from cepheus.cli.console import note
@@ -18,6 +20,7 @@ from cepheus.core.schema import ID_FIELD, SPARE_ID_FIELD
 from cepheus.core.time import TimeUnit
 from cepheus.formats.flatten import flatten
 from cepheus.formats.intervals import with_intervals
+from cepheus.formats.read import EventFile
 
 ROWS = 50
 """How many events are shown."""
@@ -86,3 +89,32 @@ def _cell(value: object) -> str:
 def _hidden(record: dict[str, object]) -> tuple[str, str]:
     """Give the fields that are not columns: the event's own id, and what it was made of, which stands last."""
     return SPARE_ID_FIELD if SPARE_ID_FIELD in record else ID_FIELD, "from"
+
+
+class ProgressBar:
+    """Shows on stderr how much of some files is read, and leaves no trace when it is done."""
+
+    def __init__(self, files: Sequence[EventFile]) -> None:
+        self._files = files
+        self._bar = Progress(
+            TextColumn("reading"),
+            BarColumn(),
+            TaskProgressColumn(),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        self._task = self._bar.add_task("reading", total=len(files))
+
+    def update(self) -> None:
+        """Show how much of the files is read."""
+        self._bar.update(self._task, completed=sum(file.done for file in self._files))
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ Parameter = float | str
 """A number for all rows, or the name of the column that has it."""
 
 NO_PARAMETERS = np.nan
-"""What a row without a companion has in its place."""
+"""What a row that lacks a parameter has in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,8 @@ class Uniform:
         return _checked(ErrorKind.UNIFORM, low, high, low > high, distribution.Uniform)
 
 
-Companion = Normal | Uniform
-Companions = Mapping[str, Companion]
+ErrorSource = Normal | Uniform
+ErrorSources = Mapping[str, ErrorSource]
 """What columns say of the errors of attributes, by the name of the attribute."""
 
 
@@ -95,12 +95,29 @@ def _checked(
     return ErrorColumn(kinds, np.where(missing, 0.0, first), np.where(missing, 0.0, second)), faults
 
 
-def companions_to_json(companions: Companions) -> dict[str, dict[str, Parameter | None]]:
-    """Write companions as JSON."""
-    return {name: {"kind": type(each).__name__, **asdict(each)} for name, each in companions.items()}
+def error_source_of(attribute: str, table: Mapping[str, object]) -> ErrorSource:
+    """Read what columns say of the errors of an attribute, from parameters by name as files have them.
+
+    >>> error_source_of("value", {"sd": "value_sd"})
+    Normal(mean=0.0, sd='value_sd', variance=None)
+    """
+    kind = Uniform if table.keys() == {"low", "high"} else Normal
+    plain = all(isinstance(one, str | int | float) and not isinstance(one, bool) for one in table.values())
+    if not plain or not table.keys() <= {one.name for one in fields(kind)}:
+        raise OptionError.of(
+            "uncertain",
+            f"the error of '{attribute}' has keys or values that no error has",
+            hint="an error has sd or variance, and mean, or low and high",
+        )
+    return kind(**table)  # type: ignore[arg-type]  # that they are columns or numbers has been seen to
 
 
-def error_of_record(companion: Companion, record: Mapping[str, object]) -> Distribution | None:
+def error_sources_to_json(sources: ErrorSources) -> dict[str, dict[str, Parameter | None]]:
+    """Write down as JSON where errors come from."""
+    return {name: {"kind": type(each).__name__, **asdict(each)} for name, each in sources.items()}
+
+
+def error_of_record(source: ErrorSource, record: Mapping[str, object]) -> Distribution | None:
     """The error that a single event has in fields of its own, None if it has none."""
 
     def read(parameter: Parameter) -> Floats:
@@ -111,7 +128,7 @@ def error_of_record(companion: Companion, record: Mapping[str, object]) -> Distr
             raise EventError.of("type", f"{parameter}: {value!r} is not a number")
         return np.array([float(value)])
 
-    column, faults = companion.errors(read)
+    column, faults = source.errors(read)
     if faults:
         raise faults[0]
     return column[0]

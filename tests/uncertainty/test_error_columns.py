@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 
 import cepheus
-from cepheus.companions import Normal, Uniform
 from cepheus.core import distribution
 from cepheus.core.error_column import ErrorColumn
 from cepheus.core.errors import EventError, OptionError
 from cepheus.core.event import Event
+from cepheus.error_columns import Normal, Uniform
 
 HOT = "define Hot(value: double) from Temp(value > 30) where value = Temp.value"
 ROWS = [
@@ -43,7 +43,7 @@ def test_tables_and_constants() -> None:
     assert found[1].errors == {"value": distribution.Uniform(-1.0, 2.0)}
 
 
-def test_a_session_remembers_its_companions() -> None:
+def test_a_session_remembers_its_error_columns() -> None:
     program = cepheus.compile(HOT)
     with program.start(uncertain={"value": Normal(sd="value_sd")}, engine="reference") as session:
         snapshot = session.snapshot()

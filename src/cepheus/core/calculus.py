@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Literal
 
-from cepheus.core.errors import OptionError
+from cepheus.core.errors import OptionError, did_you_mean
 
 NegationFormula = Literal["independent", "as-printed"]
 """How the probabilities of matches of a negated event combine: prod(1 - p), or 1 - prod(p) as the paper prints."""
@@ -49,3 +50,25 @@ def _require(condition: bool, message: str, hint: str) -> None:
 
 
 DEFAULT_CALCULUS = Calculus()
+_SETTINGS = {each.name: type(each.default) for each in fields(Calculus)}
+
+
+def calculus_of(settings: object) -> Calculus:
+    """Make a calculus of settings by name, as a file or a command line has them.
+
+    >>> calculus_of({"draws": 1000, "ignore": 0}).ignore
+    0.0
+    """
+    if not isinstance(settings, Mapping):
+        raise OptionError.of("calculus", "a calculus is a table of settings", hint="write calculus = { draws = 1000 }")
+    given = {}
+    for name, value in settings.items():
+        if name not in _SETTINGS:
+            hint = did_you_mean(name, _SETTINGS) or f"its settings are {', '.join(_SETTINGS)}"
+            raise OptionError.of("calculus", f"a calculus has no setting '{name}'", hint=hint)
+        kind = _SETTINGS[name]
+        if type(value) is not kind and not (kind is float and type(value) is int):
+            example = getattr(DEFAULT_CALCULUS, name)
+            raise OptionError.of("calculus", f"'{name}' cannot be {value!r}", hint=f"it is like {example!r}")
+        given[name] = kind(value)
+    return Calculus(**given)

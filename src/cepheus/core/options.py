@@ -1,0 +1,225 @@
+"""How rules are run: one record of options, the same for every host, and the keywords that users write for it.
+
+``Program.detect``, ``Program.start``, ``cepheus.spark.detect``, the command line and pipelines take the same keywords
+and make a ``RunOptions`` of them; inside, only the record is handed on. What a host cannot honour it refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import timedelta
+from enum import Enum
+from typing import Literal, TypedDict, TypeVar, Unpack, cast
+
+from cepheus.core.calculus import DEFAULT_CALCULUS, Calculus
+from cepheus.core.error_columns import ErrorSources
+from cepheus.core.errors import OptionError, did_you_mean
+from cepheus.core.time import TimeUnit, parse_duration
+from cepheus.core.values import INT_MAX
+
+AUTO = "auto"
+"""Asks for the fastest engine that can run all the rules."""
+
+DEFAULT_LIMIT = 10_000_000
+"""How many composite events one event may make, and how many may wait in one place, before a LimitError stops it."""
+
+MOST_THREADS = 1024
+"""More than any machine has a use for."""
+
+Duration = int | str | timedelta
+"""Microseconds, a text such as ``10s`` or ``5 min``, or a timedelta."""
+
+TimeUnitName = Literal["us", "ms", "s"]
+"""The unit of integer times: microseconds, milliseconds or seconds."""
+
+Choice = TypeVar("Choice", bound=Enum)
+
+
+class OnBadEvent(Enum):
+    """What to do with an event that is not as it should be."""
+
+    STOP = "stop"
+    SKIP = "skip"
+
+
+class RunKeywords(TypedDict, total=False):
+    """The keywords with which a run is asked for; None, like leaving it out, asks for what is usual.
+
+    ``engine`` is the name of an engine, by default the fastest that can run the rules. A rule that would make more than
+    ``limit`` composite events from one event, or a rule over intervals in which more than that wait for a partner in
+    one place, is a LimitError. The work is spread over so many ``threads``; the answer is the same, in the same order.
+    ``calculus`` says how probabilities are worked out.
+
+    ``lateness`` is how far events may be out of order. Integer times, and integers in attributes of type timestamp,
+    are in ``time_unit``, microseconds if none is given. Times that make no sense in their unit give a CepheusWarning
+    or, if ``strict``, an OptionError.
+
+    ``time``, ``type``, ``id``, ``sequence``, ``start`` and ``probability`` name the columns (of files, tables and
+    frames) or keys (of dicts and JSON lines) that are not attributes. ``uncertain`` names, by attribute, the columns
+    that have its error. A bad event stops the run or, with ``on_bad_event="skip"``, is left out and counted.
+    """
+
+    engine: str | None
+    limit: int | None
+    threads: int | None
+    calculus: Calculus | None
+    lateness: Duration | None
+    time_unit: TimeUnitName | None
+    time: str | None
+    type: str | None
+    id: str | None
+    sequence: str | None
+    start: str | None
+    probability: str | None
+    uncertain: ErrorSources | None
+    on_bad_event: Literal["stop", "skip"] | None
+    strict: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnNames:
+    """The columns, or keys, of events that are not attributes.
+
+    Without a name for them, ids are in ``id`` (in ``event_id`` if events have an attribute so called) and starts in
+    ``start``; on Spark events without such a name have ids made of their content. Only a ``sequence`` that is named
+    breaks ties of time.
+    """
+
+    time: str = "time"
+    type: str = "type"
+    id: str | None = None
+    sequence: str | None = None
+    start: str | None = None
+    probability: str = "probability"
+
+    def __post_init__(self) -> None:
+        taken: dict[str, str] = {}
+        for each in fields(self):
+            name = getattr(self, each.name)
+            if name is None:
+                continue
+            if not isinstance(name, str) or not name:
+                raise OptionError.of("column", f"{name!r} is not the name of a column for the {each.name} of events")
+            if name in taken:
+                message = f"'{name}' is to be the {taken[name]} and the {each.name} of events"
+                raise OptionError.of("column", message, hint="a column has one meaning: name another")
+            taken[name] = each.name
+
+    @property
+    def given(self) -> frozenset[str]:
+        """All that are named, or have a usual name that another column could not have."""
+        names = (self.time, self.type, self.id, self.sequence, self.start, self.probability)
+        return frozenset(name for name in names if name is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """All that a run can be asked for, checked once; ``RunOptions.of`` makes it of the keywords of ``RunKeywords``.
+
+    ``lateness`` is in microseconds, None if nobody has said anything.
+
+    >>> RunOptions.of(lateness="5 min", time="at").lateness
+    300000000
+    >>> RunOptions(limit=0)
+    Traceback (most recent call last):
+    ...
+    cepheus.core.errors.OptionError: error[limit]: 0 is not a number of composite events
+      hint: give a whole number from 1 to 9223372036854775807
+    """
+
+    engine: str = AUTO
+    limit: int = DEFAULT_LIMIT
+    threads: int = 1
+    calculus: Calculus = DEFAULT_CALCULUS
+    lateness: int | None = None
+    time_unit: TimeUnit | None = None
+    columns: ColumnNames = field(default_factory=ColumnNames)
+    uncertain: ErrorSources = field(default_factory=dict)
+    on_bad_event: OnBadEvent = OnBadEvent.STOP
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        require_whole(self.limit, "number of composite events", INT_MAX, "limit")
+        require_whole(self.threads, "number of threads", MOST_THREADS, "threads")
+        if not isinstance(self.engine, str) or not self.engine:
+            raise OptionError.of("engine", f"{self.engine!r} is not the name of an engine")
+        if not isinstance(self.calculus, Calculus):
+            raise OptionError.of("calculus", f"{self.calculus!r} is no calculus", hint="write Calculus(draws=1000)")
+        if self.lateness is not None and self.lateness < 0:
+            raise OptionError.of("lateness", "the lateness is negative", hint="write a duration such as 10s, or 0")
+        if not isinstance(self.uncertain, Mapping):
+            hint = 'write uncertain={"value": Normal(sd="value_sd")}'
+            raise OptionError.of("uncertain", "uncertain names the columns of errors by attribute", hint=hint)
+        if not isinstance(self.strict, bool):
+            raise OptionError.of("option", f"strict is true or false, not {self.strict!r}")
+
+    @classmethod
+    def of(cls, **keywords: Unpack[RunKeywords]) -> RunOptions:
+        """Make options of keywords; an OptionError says what is wrong with one."""
+        given = {name: value for name, value in keywords.items() if value is not None}
+        for name in given:
+            if name not in KEYWORDS:
+                raise _no_such_option(name)
+        columns = {name: given.pop(name) for name in _COLUMNS if name in given}
+        if "lateness" in given:
+            given["lateness"] = microseconds_of(cast("Duration", given["lateness"]))
+        if "time_unit" in given:
+            given["time_unit"] = chosen("time unit", given["time_unit"], TimeUnit, "time-unit")
+        if "on_bad_event" in given:
+            given["on_bad_event"] = chosen("on_bad_event", given["on_bad_event"], OnBadEvent)
+        return cls(**given, columns=ColumnNames(**columns))  # type: ignore[arg-type]  # each is checked as it is made
+
+    @property
+    def unit(self) -> TimeUnit:
+        """The unit of integer times."""
+        return self.time_unit or TimeUnit.US
+
+
+KEYWORDS: tuple[str, ...] = tuple(RunKeywords.__annotations__)
+"""The names of all options that every host takes."""
+
+_COLUMNS = tuple(each.name for each in fields(ColumnNames))
+_RENAMED = {"watermark": "it is called lateness: lateness='10 seconds'"}
+
+
+def chosen(what: str, given: object, among: type[Choice], code: str = "option") -> Choice:
+    """Look up a choice by its name.
+
+    >>> chosen("time unit", "s", TimeUnit)
+    <TimeUnit.S: 's'>
+    """
+    if isinstance(given, among):
+        return given
+    names = [each.value for each in among]
+    if given in names:
+        return among(given)
+    hint = did_you_mean(str(given), names) or f"choose one of {', '.join(names)}"
+    raise OptionError.of(code, f"'{given}' is not a choice for {what}", hint=hint)
+
+
+def microseconds_of(duration: Duration) -> int:
+    """Read a duration, however it is written.
+
+    >>> microseconds_of("10s"), microseconds_of(timedelta(seconds=1)), microseconds_of(5)
+    (10000000, 1000000, 5)
+    """
+    if isinstance(duration, str):
+        return parse_duration(duration)
+    if isinstance(duration, timedelta):
+        return duration // timedelta(microseconds=1)
+    if not isinstance(duration, int) or isinstance(duration, bool):
+        hint = "write a number and a unit, such as 10s, 500 ms or 5 min"
+        raise OptionError.of("duration", f"{duration!r} is not a duration", hint=hint)
+    return duration
+
+
+def require_whole(value: object, what: str, most: int, code: str = "option") -> None:
+    """Refuse an option that is not a whole number from 1 to the most there can be."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+        raise OptionError.of(code, f"{value!r} is not a {what}", hint=f"give a whole number from 1 to {most}")
+
+
+def _no_such_option(name: str) -> OptionError:
+    hint = _RENAMED.get(name) or did_you_mean(name, KEYWORDS) or f"the options are {', '.join(KEYWORDS)}"
+    return OptionError.of("option", f"there is no option '{name}'", hint=hint)
