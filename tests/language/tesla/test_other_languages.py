@@ -67,7 +67,7 @@ CONSTRAINTS: dict[str, tuple[str, str, str]] = {
     "x === 3": ("=", "comparisons are =, !=, <, <=, > and >=", "x = 3"),
     "x ≥ 3": ("≥", "write >=", "x >= 3"),
     "x % 2 = 0": ("%", "a percent sign may only follow a number; a remainder is {}", "mod(x, 2)"),
-    "x ** 2 > 4": ("*", "a power is written as a product: {}", "x * x"),
+    "x ** 2 > 4": ("*", "a power is written {}", "pow(x, 2)"),
     "x > 1_000": ("_000", "write {}", "1000"),
     "x = 0x10": ("x10", "write {}", "16"),
     "name = 'it''s'": ("'s'", "a quotation mark in a string is written {}", "\\'"),
@@ -88,7 +88,7 @@ CONSTRAINTS: dict[str, tuple[str, str, str]] = {
 }
 """By a constraint: what is marked, the hint, and what of it can be written, or else what it advises to write."""
 
-VALUES = ("timestamp", "300000000", "mod(", "x * x", "1000", "16", "host_")
+VALUES = ("timestamp", "300000000", "mod(", "pow(", "1000", "16", "host_")
 
 
 @pytest.mark.parametrize("constraint", CONSTRAINTS)

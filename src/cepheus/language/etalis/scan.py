@@ -201,7 +201,7 @@ def _lexical_error(kind: str, span: Span) -> Diagnostic:
         "\\": "write NOT before a condition, != for 'not equal'",
         "&": "write AND",
         "&&": "write AND",
-        "^": "a power is written as a product: X * X",
+        "^": "a power is written pow(X, 2)",
         "\u2264": "write <=",
         "\u2265": "write >=",
         "\u2260": "write !=",

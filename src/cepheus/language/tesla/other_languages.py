@@ -220,7 +220,7 @@ def _sign_in_expression(stop: ParserStop) -> str | None:
         name = stop.after if stop.after is not None and stop.after.type == "NAME" else "name"
         return f"a parameter is written ${name}"
     if kind == "STAR" and previous == "STAR":
-        return "a power is written as a product: x * x"
+        return "a power is written pow(x, 2)"
     if kind == "STAR" and previous == "LPAR" and stop.before[-2].type == "AGGREGATE":
         return f"say which events: {stop.before[-2]}(B() within 5 min from {stop.terminator})"
     if kind == "NAME" and stop.word == "when" and stop.in_where:

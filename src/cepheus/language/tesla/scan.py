@@ -177,7 +177,7 @@ _STRAY_HINTS = {
     "|": "there is no 'or': write two rules",
     "||": "there is no 'or': write two rules; texts are put together by concat(a, b)",
     "@": "times are written within 5 min from Smoke, attributes by their names alone",
-    "^": "a power is written as a product: x * x",
+    "^": "a power is written pow(x, 2)",
     "`": "names stand as they are, strings in ' or \"",
     "\u2264": "write <=",
     "\u2265": "write >=",
