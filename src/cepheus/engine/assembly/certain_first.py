@@ -153,10 +153,10 @@ class CertainFirstEngine:
     def _give_way(self) -> None:
         """Let an engine that works out probabilities go on from here."""
         saved = self._fast.saved()
-        probable = UncertainEngine(self._limit, self._calculus)
+        uncertain = UncertainEngine(self._limit, self._calculus)
         try:
-            probable.take_over(saved, StringTable(saved.texts))
-            self._use(probable)
+            uncertain.take_over(saved, StringTable(saved.texts))
+            self._use(uncertain)
         except UnsupportedError:
             self._refer(past_of(saved))
 

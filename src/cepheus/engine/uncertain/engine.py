@@ -72,7 +72,7 @@ class UncertainEngine(LoweredEngine):
     UnsupportedError, with nothing changed, where a rule or an event is beyond these: the reference engine goes on then.
     """
 
-    name: ClassVar[str] = "probable"
+    name: ClassVar[str] = "uncertain"
     kernel: ClassVar[Kernel] = Kernel(run, replay)
 
     def __init__(self, limit: int = DEFAULT_LIMIT, calculus: Calculus = DEFAULT_CALCULUS) -> None:
