@@ -21,7 +21,7 @@ Reach = Callable[[str], "Access"]
 
 
 def reaching(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that say how to reach nodes; it takes what they amount to as ``reach``.
+    """Add the options that say how to reach nodes to a command; it takes what they amount to as ``reach``.
 
     Whatever talks to a node has the same options, so they are written once and added to the command's own.
     """

@@ -72,7 +72,7 @@ def demo(
 
 
 def _host(asked: Host | None, console: Console) -> Host:
-    """Give where the demo runs: where it should, or on Spark if that is possible."""
+    """Choose where the demo runs: where it should, or on Spark if that is possible."""
     if asked is Host.EMBEDDED:
         return asked
     from cepheus.demo.on_spark import what_is_missing

@@ -110,7 +110,7 @@ async def _once(batch: EventBatch) -> AsyncIterator[EventBatch]:
 
 
 async def _standard_input(options: IntakeOptions, *, now: bool) -> AsyncIterator[EventBatch]:
-    """Give events as they come, as many at a time as there are."""
+    """Read events as they come, as many at a time as there are."""
     from cepheus.cli.standard_input import LineReader
 
     reader = LineReader(options, now=now)

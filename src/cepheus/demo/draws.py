@@ -23,7 +23,7 @@ def drift(rng: Generator, steps: int, pull: float, size: float) -> Floats:
 
 
 def bump(seconds: Floats, start: float, end: float, rise: float) -> Floats:
-    """Give a curve from 0 up to 1 and back: it rises from ``start`` within ``rise`` seconds and falls after ``end``.
+    """A curve from 0 up to 1 and back: it rises from ``start`` within ``rise`` seconds and falls after ``end``.
 
     >>> bump(np.array([0.0, 100.0, 160.0, 1000.0, 2000.0]), 100, 1000, 60).round(2).tolist()
     [0.0, 0.0, 1.0, 1.0, 0.0]
@@ -34,7 +34,7 @@ def bump(seconds: Floats, start: float, end: float, rise: float) -> Floats:
 
 
 def rush(hours: Floats) -> Floats:
-    """Give the traffic of a working day, 0 (none) to 1: little at night, peaks at 8:00 and 17:30."""
+    """The traffic of a working day, 0 (none) to 1: little at night, peaks at 8:00 and 17:30."""
     morning = np.exp(-((hours - 8.0) ** 2) / 1.6)
     evening = np.exp(-((hours - 17.5) ** 2) / 3.0)
     midday = 0.35 * np.exp(-((hours - 12.5) ** 2) / 16.0)

@@ -186,7 +186,7 @@ class FileDetection:
 
 
 def _paths(files: Files, of_type: FilesByType) -> tuple[list[Path], dict[str, str]]:
-    """Give all files and, by path, the type of those that have no types of their own."""
+    """All files and, by path, the type of those that have no types of their own."""
     paths = [Path(path) for path in _several(files)]
     type_names: dict[str, str] = {}
     for name, given in of_type.items():
@@ -234,7 +234,7 @@ def _late(chunk: Chunk, row: int, lateness: int) -> EventError:
 
 
 def place_of_late(event: Event, given: object, id_field: str = ID_FIELD) -> Place:
-    """Tell which event of an input in memory came late: by its place, or by its id where it has one of its own.
+    """Which event of an input in memory came late: by its place, or by its id where it has one of its own.
 
     An event without an id has its place, counted from 0, for one.
     """
@@ -252,7 +252,7 @@ def place_of_late(event: Event, given: object, id_field: str = ID_FIELD) -> Plac
 
 
 def late_event(event_type: str, time: int, lateness: int, place: Place | None = None) -> EventError:
-    """Give the error for an event that came later than the lateness allows."""
+    """The error for an event that came later than the lateness allows."""
     allowed = f"more than {format_duration(lateness)}" if lateness else "which is"
     return EventError.of(
         "late",

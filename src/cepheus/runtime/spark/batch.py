@@ -24,7 +24,7 @@ _ACCURACY = 1000
 
 
 def batch(planned: Planned) -> tuple[DataFrame, Observation]:
-    """Give the composite events of a finite input, and where counts of simultaneous events will be.
+    """Detect the composite events of a finite input; returns them, and where counts of simultaneous events will be.
 
     To find where bands and slices begin and end, Spark looks at the data once, here; all else waits to be asked for.
     """
@@ -44,7 +44,7 @@ def batch(planned: Planned) -> tuple[DataFrame, Observation]:
 
 
 def run_batch(routed: DataFrame, job: Job) -> tuple[DataFrame, Observation]:
-    """Give the composite events in rows that know their shards, and where counts of simultaneous events will be.
+    """Run the engines on rows that know their shards; returns what they find, and where the counts of ties will be.
 
     Each shard is one partition. Spark sorts it by time alone, which it does fastest; ties are settled in Python.
     """
@@ -68,7 +68,7 @@ def _marked(routed: DataFrame, shards: Sequence[int]) -> DataFrame:
 
 
 def _edges(planned: Planned, group: RuleGroup) -> Sequence[float]:
-    """Give the numbers or times at which one shard ends and the next begins, so that all get about as many events."""
+    """The numbers or times at which one shard ends and the next begins, so that all get about as many events."""
     from pyspark.sql import functions as f
 
     count = planned.options.shards
@@ -87,7 +87,7 @@ def _edges(planned: Planned, group: RuleGroup) -> Sequence[float]:
 
 
 def _line(planned: Planned, group: RuleGroup, types: Sequence[str]) -> Column:
-    """Give the number or time by which events of some types are dealt out."""
+    """The number or time by which events of some types are dealt out."""
     from pyspark.sql import functions as f
 
     if isinstance(group.way, BySlice):

@@ -72,7 +72,7 @@ class Detection:
         return self.planned.composites
 
     def ties(self) -> TieCounts:
-        """Give what the run counted of simultaneous events, once rows have been asked for: that of the first action.
+        """What the run counted of simultaneous events, once rows have been asked for: that of the first action.
 
         OptionError if none were, or if events come as a stream: its progress has the counts of every micro-batch.
         """
@@ -85,7 +85,7 @@ class Detection:
         return counts_in(self.counts)
 
     def of(self, composite: str, rows: DataFrame | None = None) -> DataFrame:
-        """Give the composite events of one type and its attributes: ``time``, with rules over intervals ``start``, with
+        """The composite events of one type and its attributes: ``time``, with rules over intervals ``start``, with
         provenance ``id`` and ``from``, with anything uncertain ``probability``.
 
         ``rows`` are taken in place of ``dataframe``: the same rows, cached.
@@ -106,7 +106,7 @@ class Detection:
         return frame.where(f.col("type") == composite).select(*columns)
 
     def explain(self, *, measure: bool = False) -> str:
-        """Tell how the rules are split and why not better, where events go, what Spark leaves out by itself.
+        """Describe how the rules are split and why not better, where events go, what Spark leaves out by itself.
 
         With ``measure`` Spark also looks at the data, and keys with too many events are named.
         """
@@ -220,7 +220,7 @@ def _rule_set(rules: RuleSource | Compiled, unit: TimeUnit) -> RuleSet:
 
 
 def cores(spark: SparkSession) -> int:
-    """Give how many tasks can run at once."""
+    """How many tasks can run at once."""
     try:
         return int(spark.sparkContext.defaultParallelism)
     except Exception:  # Spark Connect has no context; what shuffles use is the next best guess

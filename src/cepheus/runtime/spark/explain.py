@@ -21,7 +21,7 @@ _SKEW = 2
 
 
 def explain(planned: Planned) -> str:
-    """Tell how rules are split and why not better, what each event type is dealt out by, what Spark leaves out."""
+    """Describe how rules are split and why not better, what each event type is dealt out by, what Spark leaves out."""
     return "\n".join([*_groups(planned), *_inputs(planned)]) + "\n"
 
 

@@ -17,7 +17,7 @@ _TOLD = re.compile(
 
 
 def told(text: str) -> CepheusError | None:
-    """Give the error that a traceback of Spark's tells of, if it is one of ours.
+    """Find the error that a traceback of Spark's tells of, if it is one of ours.
 
     >>> told("..\\ncepheus.core.errors.EventError: error[event]: an event has no time\\n  hint: look again\\n..")
     EventError('error[event]: an event has no time\\n  hint: look again')

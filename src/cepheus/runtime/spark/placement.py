@@ -14,13 +14,13 @@ _SLACK = 1e-9
 
 
 class Placement(Protocol):
-    """Gives shards, from 0 on, as expressions that Spark computes."""
+    """Finds the shards of values, from 0 on, as expressions that Spark computes."""
 
     def home(self, value: Column) -> Column:
-        """Give the shard that owns a value."""
+        """The shard that owns a value."""
 
     def between(self, low: Column, high: Column) -> Column:
-        """Give the array of shards that own a value between two, both included."""
+        """The array of shards that own a value between two, both included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Edges:
         return shard
 
     def between(self, low: Column, high: Column) -> Column:
-        """Give the shards from that of one value to that of the other."""
+        """The shards from that of one value to that of the other."""
         from pyspark.sql import functions as f
 
         return f.sequence(self.home(low), self.home(high))
@@ -57,13 +57,13 @@ class Cells:
     shards: int
 
     def home(self, value: Column) -> Column:
-        """Give the shard of the value's cell."""
+        """The shard of the value's cell."""
         from pyspark.sql import functions as f
 
         return f.pmod(self._cell(value), f.lit(self.shards)).cast("int")
 
     def between(self, low: Column, high: Column) -> Column:
-        """Give each shard once, however many of its cells lie between."""
+        """Each shard once, however many of its cells lie between."""
         from pyspark.sql import functions as f
 
         shards = f.transform(
@@ -80,7 +80,7 @@ class Cells:
 
 
 def with_slack(value: Column, margin: float) -> tuple[Column, Column]:
-    """Give the ends of a margin around a value, a little too wide, as sums of doubles are rounded."""
+    """The ends of a margin around a value, a little too wide, as sums of doubles are rounded."""
     from pyspark.sql import functions as f
 
     wide = f.lit(margin * (1 + _SLACK)) + f.abs(value) * _SLACK

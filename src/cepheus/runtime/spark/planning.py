@@ -64,7 +64,7 @@ class Planned:
     untold: Mapping[str, Sequence[str]]
 
     def job(self, routed: Sequence[Routed], edges: Mapping[int, tuple[int, ...]] | None = None) -> Job:
-        """Give what tasks run; ``edges`` has, by the first shard of a group, the times at which its slices begin."""
+        """What tasks run; ``edges`` has, by the first shard of a group, the times at which its slices begin."""
         types = Schema({**self.checked.composites, **self.inputs}.values())
         options = self.options
         groups = tuple(
@@ -140,7 +140,7 @@ def plan(
 
 
 def _given_errors(checked: Checked, sources: Sequence[Source], naming: Naming) -> frozenset[AttributeKey]:
-    """Give the attributes that have errors in the data."""
+    """The attributes that have errors in the data."""
     return frozenset(
         (name, attribute.name)
         for source in sources

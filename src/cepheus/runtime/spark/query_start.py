@@ -82,7 +82,7 @@ def look_at_checkpoint(writer: DataStreamWriter, options: Mapping[str, Any]) -> 
 
 
 def _nodes(frame: DataFrame) -> Iterator[Any]:
-    """Give the nodes of the plan of a DataFrame, each as often as it stands there, from the top."""
+    """The nodes of the plan of a DataFrame, each as often as it stands there, from the top."""
     waiting = [frame._jdf.queryExecution().analyzed()]
     while waiting:
         node = waiting.pop()
@@ -91,7 +91,7 @@ def _nodes(frame: DataFrame) -> Iterator[Any]:
 
 
 def _detections(plan: Sequence[Any]) -> Iterator[Described]:
-    """Give what the state of each ``detect`` in a plan goes with."""
+    """Find each ``detect`` in a plan, and what its state goes with."""
     for node in plan:
         if node.nodeName() == "TransformWithStateInPySpark":
             for attribute in _each(node.output()):
@@ -100,12 +100,12 @@ def _detections(plan: Sequence[Any]) -> Iterator[Described]:
 
 
 def _each(sequence: Any) -> Iterator[Any]:
-    """Give the elements of a sequence of Scala's."""
+    """The elements of a sequence of Scala's."""
     return (sequence.apply(number) for number in range(sequence.size()))
 
 
 def _location(writer: DataStreamWriter, options: Mapping[str, Any]) -> str | None:
-    """Give the checkpoint that Spark will use, by its own rules; None if it will be a new one."""
+    """The checkpoint that Spark will use, by its own rules; None if it will be a new one."""
     field = writer._jwrite.getClass().getDeclaredField("extraOptions")  # there is no other way to learn of them
     field.setAccessible(True)
     set_before = field.get(writer._jwrite)
@@ -133,14 +133,14 @@ class _Folder:
         self._system = self._root.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf())
 
     def has_batches(self) -> bool:
-        """Tell whether a micro-batch was ever planned: before that there is no state."""
+        """Whether a micro-batch was ever planned: before that there is no state."""
         offsets = self._paths(self._root, "offsets")
         if not self._system.exists(offsets):
             return False
         return any(status.getPath().getName().isdigit() for status in self._system.listStatus(offsets))
 
     def read(self, name: str) -> bytes | None:
-        """Give what is in a file; None if there is none."""
+        """Read a file; None if there is none."""
         path = self._paths(self._root, name)
         if not self._system.exists(path):
             return None

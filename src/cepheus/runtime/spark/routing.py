@@ -30,7 +30,7 @@ class Routed:
 def route(
     sources: Sequence[Prepared], routed: Sequence[Routed], inputs: Mapping[str, EventType], layout: EventLayout
 ) -> DataFrame:
-    """Give the rows of all sources, each as often as there are shards that need it, with the shard's number."""
+    """The rows of all sources, each as often as there are shards that need it, with the shard's number."""
     frames = [_route_one(source, routed, inputs, layout) for source in sources]
     return reduce(lambda one, other: one.unionByName(other), frames)
 
@@ -60,7 +60,7 @@ def _home(layout: EventLayout) -> dict[str, Column]:
 
 
 def _by_type(source: Prepared, layout: EventLayout, expression: Callable[[str], Column]) -> Column:
-    """Give an expression for each event type of a source; one for all where they are the same."""
+    """Choose an expression by the event type of a row; there is one for all types where they are the same."""
     from pyspark.sql import functions as f
 
     found: dict[str, tuple[Column, list[str]]] = {}
@@ -75,7 +75,7 @@ def _by_type(source: Prepared, layout: EventLayout, expression: Callable[[str], 
 
 
 def _one_shard(routed: Routed, event_type: EventType, layout: EventLayout) -> Column:
-    """Give the shard of an event in a group that sends each event to one."""
+    """The shard of an event in a group that sends each event to one."""
     from pyspark.sql import functions as f
 
     first, count = routed.shards.start, len(routed.shards)
@@ -91,7 +91,7 @@ def _one_shard(routed: Routed, event_type: EventType, layout: EventLayout) -> Co
 
 
 def _shards_of(routed: Routed, inputs: Mapping[str, EventType], layout: EventLayout, name: str) -> Column:
-    """Give the shards of an event of a type, and whether each of them owns it, as an array."""
+    """The shards of an event of a type, and whether each of them owns it, as an array."""
     from pyspark.sql import functions as f
 
     event_type = inputs[name]
@@ -125,7 +125,7 @@ def _later(time: Column, reach: int) -> Column:
 
 
 def routed_value(event_type: EventType, name: str, layout: EventLayout) -> tuple[Column, ValueType]:
-    """Give the column of an attribute, or of the time, of events of a type, and what it holds."""
+    """The column of an attribute, or of the time, of events of a type, and what it holds."""
     from pyspark.sql import functions as f
 
     if name == TIME_ATTRIBUTE:

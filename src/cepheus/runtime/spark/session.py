@@ -113,7 +113,7 @@ class Sieve:
         return b"".join(given) + (b"" if may_be_chatter else rest)
 
     def end(self) -> bytes:
-        """Give what is left when no more comes."""
+        """Return what is left when no more comes."""
         return self._held if self._goes_on(self._held) else b""
 
     def _goes_on(self, line: bytes) -> bool:

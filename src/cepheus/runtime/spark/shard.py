@@ -57,12 +57,12 @@ class GroupJob:
         return points(self.rules)
 
     def begins(self, shard: int) -> int:
-        """Give the time from which a shard's terminators are its own; those before are there for what they feed."""
+        """The time from which a shard's terminators are its own; those before are there for what they feed."""
         place = shard - self.shards.start
         return self.edges[place - 1] if self.edges and place > 0 else MIN_TIME
 
     def kept(self, shard: int, composites: EventBatch) -> EventBatch:
-        """Give the composite events that belong to a shard; the others are another's."""
+        """Keep the composite events that belong to a shard; the others are another's."""
         if not len(composites):
             return composites
         place = shard - self.shards.start
@@ -85,7 +85,7 @@ class Job:
     groups: tuple[GroupJob, ...]
 
     def group_of(self, shard: int) -> GroupJob:
-        """Give the group that a shard belongs to."""
+        """The group that a shard belongs to."""
         return next(group for group in self.groups if shard in group.shards)
 
     @property
@@ -121,7 +121,7 @@ class Job:
 
 
 def _marks(rows: pa.RecordBatch) -> tuple[Sequence[int], pa.RecordBatch]:
-    """Give the shards that marks stand for, one each and before all their events, and the events."""
+    """Take out the marks, which stand before all events: the shards that they stand for, one each, and the events."""
     types = rows.column(TYPE)
     if not types.null_count:
         return (), rows
@@ -129,7 +129,7 @@ def _marks(rows: pa.RecordBatch) -> tuple[Sequence[int], pa.RecordBatch]:
 
 
 def _by_shard(rows: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Give the rows of each shard apart; mostly there is only one."""
+    """Separate the rows of each shard; mostly there is only one."""
     if not rows.num_rows:
         return
     shards = rows.column(SHARD).to_numpy()
@@ -167,7 +167,7 @@ class ShardRun:
         return self._feed(last=False) if self._count >= self._due else EventBatch.empty()
 
     def finish(self) -> EventBatch:
-        """Give the rest, after the last row: also what time alone completes."""
+        """Return the rest, after the last row: also what time alone completes."""
         rest = self._feed(last=True)
         completed = self._group.kept(self._shard, self._engine.advance(MAX_TIME))
         return EventBatch.concat([rest, completed])

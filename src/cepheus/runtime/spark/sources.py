@@ -99,24 +99,24 @@ class Source:
         return "the events" if self.typed else f"the events of type '{self.types[0]}'"
 
     def value_type(self, name: str) -> DataType:
-        """Give the type of the values of a column; of uncertain numbers that of the numbers."""
+        """The type of the values of a column; of uncertain numbers that of the numbers."""
         return _value_type(self.frame.schema[name].dataType)
 
     def value(self, name: str) -> Column:
-        """Give the values of a column."""
+        """The values of a column."""
         return column(name).getField(_VALUE) if self.has_errors(name) else column(name)
 
     def error(self, name: str) -> Column:
-        """Give the errors of a column that has them, as texts, null where a number is certain."""
+        """The errors of a column that has them, as texts, null where a number is certain."""
         return column(name).getField(_ERROR).cast("string")
 
     def has_errors(self, name: str) -> bool:
-        """Tell whether a column is a struct of numbers and their errors."""
+        """Whether a column is a struct of numbers and their errors."""
         return name in self.frame.columns and _is_uncertain(self.frame.schema[name].dataType)
 
 
 def sources_of(events: DataFrame | Mapping[str, DataFrame], rules: RuleSet, naming: Naming) -> tuple[Source, ...]:
-    """Give the sources of the events that rules look at; OptionError if a column that all need is missing."""
+    """The sources of the events that rules look at; OptionError if a column that all need is missing."""
     if isinstance(events, Mapping):
         found = tuple(Source(frame, (name,), False) for name, frame in events.items())
     else:
@@ -133,14 +133,14 @@ def sources_of(events: DataFrame | Mapping[str, DataFrame], rules: RuleSet, nami
 
 
 def _relations(rules: RuleSet) -> set[str]:
-    """Give the names of background knowledge, which patterns may mention like events."""
+    """The names of background knowledge, which patterns may mention like events."""
     known = rules.knowledge
     told = {fact.relation for fact in known.facts} | {deduction.relation for deduction in known.deductions}
     return told | {table.name for table in known.tables}
 
 
 def start_column(events: DataFrame | Mapping[str, DataFrame], rules: RuleSet, given: str | None) -> str | None:
-    """Give the column in which events over intervals have their start: the one given, or else ``start``, if there is
+    """The column in which events over intervals have their start: the one given, or else ``start``, if there is
     one and it is no attribute.
     """
     frames = events.values() if isinstance(events, Mapping) else (events,)
@@ -200,7 +200,7 @@ def _check_kind(source: Source, option: str, name: str, fit: Collection[ValueTyp
 
 
 def kind_of(data_type: DataType) -> ValueType | None:
-    """Give the type of attribute that a column holds, None if it is none of ours."""
+    """The type of attribute that a column holds, None if it is none of ours."""
     from pyspark.sql.types import ArrayType
 
     if isinstance(data_type, ArrayType):
@@ -224,7 +224,7 @@ def _value_type(data_type: DataType) -> DataType:
 
 
 def schema_of(sources: Iterable[Source], naming: Naming, rules: RuleSet) -> Schema:
-    """Give the event types that the data has, as the checks of rules take them: null means undefined.
+    """The event types that the data has, as the checks of rules take them: null means undefined.
 
     Where each type has a DataFrame of its own, there are no other types. Where all share one, a type that rules read by
     the places of its attributes has as many as they write, if there are columns ``arg1``, ``arg2`` and so on.
@@ -248,7 +248,7 @@ def schema_of(sources: Iterable[Source], naming: Naming, rules: RuleSet) -> Sche
 
 
 def _in_places(attributes: tuple[Attribute, ...], arity: int, typed: bool) -> tuple[Attribute, ...]:
-    """Give the attributes of a type that rules read by their places; all of them unless it shares them with others."""
+    """The attributes of a type that rules read by their places; all of them unless it shares them with others."""
     if not typed:
         return attributes
     by_name = {attribute.name: attribute for attribute in attributes}
@@ -257,14 +257,14 @@ def _in_places(attributes: tuple[Attribute, ...], arity: int, typed: bool) -> tu
 
 
 def column(name: str) -> Column:
-    """Give a column by its exact name, dots and all."""
+    """The column of this exact name, dots and all."""
     from pyspark.sql import functions as f
 
     return f.col(quoted(name))
 
 
 def micros(value: Column, data_type: DataType, unit: TimeUnit = TimeUnit.US) -> Column:
-    """Give a time as an integer of microseconds since the epoch; a time without a zone is UTC."""
+    """Convert a time to an integer of microseconds since the epoch; a time without a zone is UTC."""
     from pyspark.sql import functions as f
 
     match data_type.typeName():
@@ -283,7 +283,7 @@ def micros(value: Column, data_type: DataType, unit: TimeUnit = TimeUnit.US) -> 
 
 
 def as_kind(value: Column, data_type: DataType, kind: ValueType, unit: TimeUnit) -> Column:
-    """Give an attribute in the type that rules take it for; a timestamp becomes an integer of microseconds."""
+    """Convert an attribute to the type that rules take it for; a timestamp becomes an integer of microseconds."""
     if kind is ValueType.TIMESTAMP:
         return micros(value, data_type, unit)
     if kind is ValueType.LIST and data_type.typeName() == "array":
@@ -292,7 +292,7 @@ def as_kind(value: Column, data_type: DataType, kind: ValueType, unit: TimeUnit)
 
 
 def _list_text(value: Column, array: str) -> Column:
-    """Give the text of an array; numbers that are not finite are written as such, so that they are refused."""
+    """The text of an array; numbers that are not finite are written as such, so that they are refused."""
     from pyspark.sql import functions as f
 
     if not re.fullmatch(r"(array<)+(float|double)>+", array):

@@ -43,16 +43,16 @@ class ShardWork(Protocol):
         """The points in time, in order and in microseconds, at which something happens though there be no event."""
 
     def engine(self) -> Engine:
-        """Give a new engine with the rules of the shard."""
+        """Build a new engine with the rules of the shard."""
 
     def times(self, events: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        """Give the times of events in microseconds."""
+        """The times of events in microseconds."""
 
     def in_order(self, events: pa.Table) -> pa.Table:
         """Put events into total order."""
 
     def batch(self, events: pa.Table) -> EventBatch:
-        """Give events as the engine takes them."""
+        """Turn events into a batch as the engine takes it."""
 
     def own(self, composites: EventBatch) -> EventBatch:
         """Leave out the composite events that another shard makes as well and gives."""
@@ -96,7 +96,7 @@ class Live:
         return self.engine.feed(self.work.batch(ready))
 
     def follows(self, head: Head) -> bool:
-        """Tell whether this can be brought up to the state that a head describes by what it has not seen of it."""
+        """Whether this can be brought up to the state that a head describes by what it has not seen of it."""
         if self.floor > head.floor:
             return False
         if self.after == head.next - 1:
@@ -109,7 +109,7 @@ class Live:
 
 
 def missed(head: Head, after: int) -> Sequence[Piece]:
-    """Give the pieces that came after a number."""
+    """The pieces that came after a number."""
     return [piece for piece in head.pieces if piece.number > after]
 
 

@@ -140,7 +140,7 @@ class ShardMachine:
         live.after, live.token = head.next - 1, head.token
 
     def _piece(self, store: ShardStore, piece: Piece) -> pa.Table:
-        """Give the events of a piece, if they are what the head says."""
+        """Read the events of a piece, if they are what the head says."""
         data = read_blob(store, piece.number, piece.parts)
         form.require(len(data) == piece.size, "$.pieces", "a piece has another size")
         events = from_bytes(data)
@@ -151,7 +151,7 @@ class ShardMachine:
         return events
 
     def _apart(self, events: pa.Table, until: int) -> tuple[pa.Table, pa.Table | None]:
-        """Tell events that are in time from those that are late."""
+        """Separate events that are in time from those that are late."""
         times = self._work.times(events)
         if times.min() >= until:
             return events, None
@@ -222,7 +222,7 @@ class ShardMachine:
         )
 
     def _wake(self, live: Live, head: Head) -> int | None:
-        """Give when there is something to do: events to process, points in time that come up, pieces to drop.
+        """When there is something to do: events to process, points in time that come up, pieces to drop.
 
         A watermark begins at 0, so before that there is no time to wake at.
         """
@@ -242,13 +242,13 @@ class ShardStore(Protocol):
     """The state of one shard. All changes of one micro-batch become durable together, or none does."""
 
     def head(self) -> bytes | None:
-        """Give the head; None for a shard that is new."""
+        """Read the head; None for a shard that is new."""
 
     def set_head(self, data: bytes) -> None:
         """Write the head."""
 
     def part(self, number: int, part: int) -> bytes:
-        """Give a part of the blob of that number."""
+        """Read a part of the blob of that number."""
 
     def set_part(self, number: int, part: int, data: bytes) -> None:
         """Write a part of a blob."""
@@ -267,7 +267,7 @@ def write_blob(store: ShardStore, number: int, data: bytes) -> int:
 
 
 def read_blob(store: ShardStore, number: int, parts: int) -> bytes:
-    """Give a blob."""
+    """Read a blob, all its parts together."""
     return b"".join(store.part(number, part) for part in range(parts))
 
 

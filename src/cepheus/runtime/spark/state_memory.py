@@ -17,7 +17,7 @@ from cepheus.rules.walk import walk
 
 
 def memory(rules: Sequence[AnyRule]) -> int | None:
-    """Give the microseconds before an event that can decide what it completes; None if there is no bound.
+    """The microseconds before an event that can decide what it completes; None if there is no bound.
 
     Composite events that feed other rules bring their own past with them, so reaches add up along a hierarchy. Rules
     that consume events, interval rules whose policy chooses, and rules that feed themselves, remember without end:
@@ -68,7 +68,7 @@ def _maker(rule: AnyRule) -> _Maker | None:
 def _memory(
     name: str, makers: dict[str, list[_Maker]], known: dict[str, int | None], path: tuple[str, ...]
 ) -> int | None:
-    """Give the memory of an event type; 0 for a type that no rule makes."""
+    """The memory of an event type; 0 for a type that no rule makes."""
     if name in path:
         return None
     if name not in known:

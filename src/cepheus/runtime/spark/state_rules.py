@@ -23,7 +23,7 @@ FORMAT = 1
 
 
 def fingerprint(job: Job, group: GroupJob) -> str:
-    """Give a digest that is equal for equal rules that are split in the same way."""
+    """A digest that is equal for equal rules that are split in the same way."""
     known = [to_json(RuleSet.of(group.rules)), _types(group), repr(job.events), len(group.shards), group.options.engine]
     known.append(repr(group.options.calculus))
     known += [belief.rule for belief in group.beliefs]  # their tables may change, what they weigh may not
@@ -49,7 +49,7 @@ class Described:
     beliefs: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Give all of it in plain words and lists."""
+        """All of it in plain words and lists."""
         return asdict(self)
 
     @classmethod
@@ -60,7 +60,7 @@ class Described:
 
 
 def describe(job: Job) -> Described:
-    """Tell what the state of a job goes with."""
+    """Describe what the state of a job goes with."""
     groups = job.groups
     return Described(
         groups=tuple(fingerprint(job, group) for group in groups),
@@ -90,7 +90,7 @@ def refuse_changed(made_by: Sequence[Described], now: Sequence[Described], check
 
 
 def _told(old: Described, new: Described) -> tuple[str, str]:
-    """Give the message and the hint for two descriptions that differ."""
+    """The message and the hint for two descriptions that differ."""
     if changed := list(_changed_rules(old.rules, new.rules)):
         return (
             f"the checkpoint was made by other rules: {', '.join(changed)}",
@@ -156,7 +156,7 @@ def from_bytes(data: bytes) -> tuple[Described, ...] | None:
 
 
 def _facts(group: GroupJob) -> list[Any]:
-    """Give the rows of the background knowledge that rules read, in whatever order they were given."""
+    """The rows of the background knowledge that rules read, in whatever order they were given."""
     relations = {r.name: r for rule in group.rules if isinstance(rule, IntervalRule) for r in rule.relations}
     return [[name, sorted(map(repr, relations[name].rows))] for name in sorted(relations)]
 

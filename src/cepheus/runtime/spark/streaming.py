@@ -25,7 +25,7 @@ _EVENT_TIME = "__cepheus_event_time"
 
 
 def stream_settings(shards: int) -> Mapping[str, str]:
-    """Give what a session must be set to when a query with so many shards starts.
+    """What a session must be set to when a query with so many shards starts.
 
     Each shard is one partition of the state, which is kept in RocksDB; a micro-batch writes down only what it changed.
     Exchanges are not shared: of two stateful operators that share one, Spark 4.3 tells the second nothing of the
@@ -42,7 +42,7 @@ def stream_settings(shards: int) -> Mapping[str, str]:
 
 
 def is_stream(sources: Sequence[Source]) -> bool:
-    """Tell whether events come as a stream; OptionError if only some do."""
+    """Whether events come as a stream; OptionError if only some do."""
     kinds = {source.frame.isStreaming for source in sources}
     if len(kinds) > 1:
         raise OptionError.of(
@@ -52,7 +52,7 @@ def is_stream(sources: Sequence[Source]) -> bool:
 
 
 def watermarked(sources: Sequence[Source], naming: Naming, lateness: int | None, metrics: str) -> tuple[Source, ...]:
-    """Give streaming sources with watermarks; OptionError if there is none, or two for one source.
+    """Set the watermarks of streaming sources; OptionError if there is none, or two for one source.
 
     A watermark counts every event of a source, also those that no rule looks at: they tell what time it is. So filters
     must not be moved to before the watermark, which counting the events on the way prevents.
@@ -97,7 +97,7 @@ def _counted(frame: DataFrame, name: str) -> DataFrame:
 
 
 def run_stream(routed: DataFrame, job: Job, metrics: str, *, late: bool) -> DataFrame:
-    """Give the composite events in a stream of rows that know their shards, and on request the late events.
+    """Find the composite events in a stream of rows that know their shards, and on request the late events.
 
     The session is set for the query: Spark reads the settings when the query starts, and has no other place for them.
     """

@@ -68,11 +68,11 @@ class JobWork:
         return self
 
     def engine(self) -> Engine:
-        """Give a new engine with the rules of the shard."""
+        """Build a new engine with the rules of the shard."""
         return self.job.group_of(self.shard).start()
 
     def times(self, events: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        """Give the times of events in microseconds."""
+        """The times of events in microseconds."""
         found: np.ndarray[tuple[int], np.dtype[np.int64]] = events.column(TIME).to_numpy()
         return found
 
@@ -85,7 +85,7 @@ class JobWork:
         return events if rows is None else events.take(pa.array(rows))
 
     def batch(self, events: pa.Table) -> EventBatch:
-        """Give events as the engine takes them."""
+        """Turn events into a batch as the engine takes it."""
         (rows,) = events.combine_chunks().to_batches()
         return self.job.events.batch(rows)
 
@@ -102,7 +102,7 @@ class SparkStore:
         self._parts: MapState = handle.getMapState("parts", _PART, _DATA)
 
     def head(self) -> bytes | None:
-        """Give the head."""
+        """Read the head."""
         found = self._head.get()
         return None if found is None else bytes(found[0])
 
@@ -111,7 +111,7 @@ class SparkStore:
         self._head.update((data,))
 
     def part(self, number: int, part: int) -> bytes:
-        """Give a part of a blob."""
+        """Read a part of a blob."""
         found = self._parts.getValue((number, part))
         assert found is not None
         return bytes(found[0])
@@ -169,11 +169,11 @@ class ShardProcessor(StatefulProcessor):
         """Called at the end of a task."""
 
     def work(self, key: Any) -> JobWork:
-        """Tell what the shard of a key does."""
+        """What the shard of a key does."""
         return self._works[key[0]]
 
     def answer(self, work: JobWork, outcome: Outcome, events: int) -> pd.DataFrame:
-        """Give the rows for what a shard found."""
+        """The rows for what a shard found."""
         late = work.batch(outcome.late) if self._late and outcome.late is not None else None
         return answer(work.job.composites, outcome, events, late)
 
