@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cepheus.cli.access import Reach, To, reaching
+from cepheus.cli.access import Reach, To, announced, connected, reaching
 from cepheus.cli.check import Rules, read_all
 from cepheus.cli.console import note, report
-from cepheus.cli.waiting import announced, connected
 from cepheus.core.errors import RuleError
 
 if TYPE_CHECKING:

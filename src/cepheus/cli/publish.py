@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cepheus.cli.access import Reach, To, reaching
+from cepheus.cli.access import Reach, To, announced, connected, reaching
 from cepheus.cli.console import note, warnings_reported
 from cepheus.cli.run_options import Unit
-from cepheus.cli.waiting import announced, connected
 from cepheus.core.errors import OptionError
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cepheus.cli.access import Reach, To, reaching
+from cepheus.cli.access import Reach, To, connected, reaching
 from cepheus.cli.console import note
-from cepheus.cli.waiting import connected
 
 if TYPE_CHECKING:
     from cepheus.runtime.network.transport.access import Access

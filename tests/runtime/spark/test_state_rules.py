@@ -11,8 +11,8 @@ from cepheus.core.errors import SnapshotError
 from cepheus.language.etalis import parse as etalis
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
+from cepheus.runtime.spark.checkpoint_rules import describe, from_bytes, refuse_changed, to_bytes
 from cepheus.runtime.spark.shard import Job
-from cepheus.runtime.spark.state_rules import describe, from_bytes, refuse_changed, to_bytes
 from cepheus.runtime.spark.streaming_processor import JobWork
 
 RULES = """

@@ -37,8 +37,8 @@ from cepheus.formats.frames import arrow_table
 from cepheus.formats.intake import Intake, IntakeOptions
 from cepheus.formats.intervals import ARGUMENTS, END, START, argument_name, named
 from cepheus.formats.problems import BadEvents, lacking, placed, shown
-from cepheus.runtime.embedded.own_fields import ids_of, number_of, probability_of, with_own_fields
-from cepheus.runtime.embedded.settle import Key, kinds_in, refuse_conflicts, untold
+from cepheus.runtime.embedded.event_fields import ids_of, number_of, probability_of, with_own_fields
+from cepheus.runtime.embedded.settled_types import Key, kinds_in, refuse_conflicts, untold
 
 
 @runtime_checkable

@@ -25,7 +25,7 @@ from cepheus.formats.problems import BadEvents, shown
 from cepheus.formats.read import EventFile, open_files
 from cepheus.rules.check import Checked
 from cepheus.runtime.embedded.order import ReorderBuffer
-from cepheus.runtime.embedded.settle import Key, kinds_in, refuse_conflicts, untold
+from cepheus.runtime.embedded.settled_types import Key, kinds_in, refuse_conflicts, untold
 
 EventPath = str | os.PathLike[str]
 """A file of events."""

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from cepheus.core.schema import EventType
 from cepheus.plan.split import ByBand, BySlice, RuleGroup
 from cepheus.runtime.spark.layout import SHARD, TIME, TYPE
-from cepheus.runtime.spark.placement import Edges
 from cepheus.runtime.spark.planning import Planned, place_groups
-from cepheus.runtime.spark.routing import route, routed_value
+from cepheus.runtime.spark.routing import Edges, route, routed_value
 from cepheus.runtime.spark.shard import Job
 from cepheus.runtime.spark.ties import counts_row, with_counts_taken
 

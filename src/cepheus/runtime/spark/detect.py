@@ -13,7 +13,7 @@ from cepheus.core.time import TimeUnit
 from cepheus.core.time_check import TimeCheck
 from cepheus.core.values import INT_MAX
 from cepheus.engine.base.ties import TieCounts
-from cepheus.plan.split import ByBand, WayName
+from cepheus.plan.split import WayName
 from cepheus.rules.check import Checked
 from cepheus.rules.model import RuleSet
 from cepheus.runtime.embedded.sources import RuleSource, read_rules
@@ -21,20 +21,13 @@ from cepheus.runtime.spark.batch import batch
 from cepheus.runtime.spark.explain import explain, skew
 from cepheus.runtime.spark.layout import NO_TYPE, CompositeLayout, quoted
 from cepheus.runtime.spark.metrics import take_name
-from cepheus.runtime.spark.placement import Cells
-from cepheus.runtime.spark.planning import Planned, SparkOptions, place_groups, plan
-from cepheus.runtime.spark.routing import route
-from cepheus.runtime.spark.sources import Naming, Source, sources_of, start_column
-from cepheus.runtime.spark.streaming import is_stream, run_stream, watermarked
+from cepheus.runtime.spark.planning import Planned, SparkOptions, plan
+from cepheus.runtime.spark.sources import Naming, Source, checked_times, is_stream, sources_of, start_column
+from cepheus.runtime.spark.streaming import stream, watermarked
 from cepheus.runtime.spark.ties import counts_in
-from cepheus.runtime.spark.time_check import checked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation, SparkSession
-
-_CELLS_PER_MARGIN = 8
-"""How many times as wide as the margin a cell of a stream's bands is: one event in four goes to a neighbour, too."""
-
 
 _ANY_WAY = "auto"
 
@@ -153,7 +146,7 @@ def detect(
     read = _rule_set(rules, run.unit)
     naming = Naming.of(run, start_column(events, read, run.columns.start))
     check = TimeCheck.of(run.time_unit, strict=run.strict)
-    sources = checked(sources_of(events, read, naming), naming, check)
+    sources = checked_times(sources_of(events, read, naming), naming, check)
     how = SparkOptions(run, naming, shards or cores(sources[0].frame.sparkSession), provenance)
     return find(read, sources, how, split=split, late=late, name=name)
 
@@ -188,7 +181,7 @@ def find(
     metrics = take_name(sources[0].frame.sparkSession, name)
     flowing = watermarked(sources, options.naming, options.run.lateness, metrics)
     planned = plan(rules, sources, flowing, options, ways - {WayName.SLICES})
-    return Detection(_stream(planned, metrics, late=late), planned, metrics=metrics)
+    return Detection(stream(planned, metrics, late=late), planned, metrics=metrics)
 
 
 def _ways(split: WayName | str) -> set[WayName]:
@@ -200,17 +193,6 @@ def _ways(split: WayName | str) -> set[WayName]:
         hint = did_you_mean(split, names) or f"choose one of {', '.join(names)}"
         raise OptionError.of("option", f"'{split}' is not a choice for split", hint=hint)
     return {WayName(split), WayName.WHOLE}
-
-
-def _stream(planned: Planned, metrics: str, *, late: bool) -> DataFrame:
-    cells = {
-        number: Cells(_CELLS_PER_MARGIN * max(group.way.margins.values()) or 1, planned.options.shards)
-        for number, group in enumerate(planned.split.groups)
-        if isinstance(group.way, ByBand)
-    }
-    routed = place_groups(planned, cells)
-    rows = route(planned.sources, routed, planned.inputs, planned.events)
-    return run_stream(rows, planned.job(routed), metrics, late=late)
 
 
 def _rule_set(rules: RuleSource | Compiled, unit: TimeUnit) -> RuleSet:

@@ -22,8 +22,7 @@ from cepheus.core.time import MAX_TIME, MIN_TIME
 from cepheus.engine.base import snapshot_form as form
 from cepheus.engine.base.snapshot import restoring
 from cepheus.engine.base.ties import TieCounts
-from cepheus.runtime.spark.state_head import Base, Head, Piece, refuse_other_rules
-from cepheus.runtime.spark.state_live import Live, LiveShards, ShardWork, missed
+from cepheus.runtime.spark.shard_state import Base, Head, Live, LiveShards, Piece, ShardWork, missed, refuse_other_rules
 from cepheus.runtime.spark.streaming_pack import from_bytes, to_bytes
 
 _RECENT = 16

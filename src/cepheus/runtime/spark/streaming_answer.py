@@ -17,10 +17,9 @@ import pyarrow as pa
 from cepheus.core.batch import EventBatch
 from cepheus.core.values import ValueType
 from cepheus.engine.base.ties import TieCounts
+from cepheus.runtime.spark.checkpoint_rules import DESCRIBED, Described
 from cepheus.runtime.spark.layout import CompositeLayout
-from cepheus.runtime.spark.query_start import DESCRIBED
 from cepheus.runtime.spark.state_machine import Outcome
-from cepheus.runtime.spark.state_rules import Described
 from cepheus.runtime.spark.ties import fields_of
 
 if TYPE_CHECKING:

@@ -18,13 +18,12 @@ from pyspark.sql.types import BinaryType, IntegerType, LongType, StructField, St
 from cepheus.core.batch import EventBatch
 from cepheus.core.time import MIN_TIME
 from cepheus.engine.base.interface import Engine
+from cepheus.runtime.spark.checkpoint_rules import fingerprint
 from cepheus.runtime.spark.layout import TIME
 from cepheus.runtime.spark.order import tied_rows
-from cepheus.runtime.spark.shard import Job
-from cepheus.runtime.spark.state_live import LiveShards
+from cepheus.runtime.spark.shard import Job, memory
+from cepheus.runtime.spark.shard_state import LiveShards
 from cepheus.runtime.spark.state_machine import Outcome, ShardMachine
-from cepheus.runtime.spark.state_memory import memory
-from cepheus.runtime.spark.state_rules import fingerprint
 from cepheus.runtime.spark.streaming_answer import answer
 from cepheus.runtime.spark.streaming_pack import from_bytes
 

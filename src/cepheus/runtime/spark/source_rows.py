@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prepared:
+class SourceRows:
     """A source whose rows are laid out; ``frame`` has the columns of the layout, without shards."""
 
     frame: DataFrame
@@ -36,13 +36,13 @@ def id_kind(sources: Sequence[Source], naming: Naming, *, wanted: bool) -> IdKin
     return IdKind.NUMBER if kinds == {ValueType.INT} else IdKind.TEXT
 
 
-def prepare(
+def source_rows(
     source: Source,
     inputs: Mapping[str, EventType],
     layout: EventLayout,
     naming: Naming,
     conditions: Mapping[str, Condition | None],
-) -> Prepared | None:
+) -> SourceRows | None:
     """Lay out the rows of a source; None if no rule looks at any of its types.
 
     ``conditions`` has, for each of its types, what an event must meet to matter to any rule; None if all do.
@@ -67,11 +67,11 @@ def prepare(
     attributes = [_attribute(source, types, inputs, key, naming).alias(layout.name_of(key)) for key in layout.columns]
     attributes += _errors(source, layout)
     if layout.ids is IdKind.NONE:
-        return Prepared(frame.select(*columns, *attributes), types)
+        return SourceRows(frame.select(*columns, *attributes), types)
     if naming.id is not None:
         own = column(naming.id).cast(layout.ids.value)
-        return Prepared(frame.select(*columns, *attributes, own.alias(ID)), types)
-    return Prepared(frame.select(*columns, *attributes).withColumn(ID, _content_id(layout)), types)
+        return SourceRows(frame.select(*columns, *attributes, own.alias(ID)), types)
+    return SourceRows(frame.select(*columns, *attributes).withColumn(ID, _content_id(layout)), types)
 
 
 def _errors(source: Source, layout: EventLayout) -> list[Column]:
