@@ -23,7 +23,7 @@ Reach = Callable[[str], "Access"]
 """From the address of a node to what a client needs to talk to it."""
 
 
-def reaching(command: Callable[..., None]) -> Callable[..., None]:
+def with_node_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that say how to reach nodes to a command; it takes what they amount to as ``reach``.
 
     Whatever talks to a node has the same options, so they are written once and added to the command's own.

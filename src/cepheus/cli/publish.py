@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cepheus.cli.access import Reach, To, announced, connected, reaching
+from cepheus.cli.access import Reach, To, announced, connected, with_node_options
 from cepheus.cli.console import note, warnings_reported
 from cepheus.cli.run_options import Unit
 from cepheus.core.errors import OptionError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _STDIN = Path("-")
 
 
-@reaching
+@with_node_options
 def publish(
     files: Annotated[
         list[Path], typer.Argument(help="Files of events; - for JSON lines from standard input.", metavar="FILE...")

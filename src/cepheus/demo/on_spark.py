@@ -1,4 +1,4 @@
-"""The demo as a Spark job: files arrive, a streaming query finds composite events, each told when it is found."""
+"""The demo as a Spark job: files arrive, a streaming query finds composite events, each shown when it is found."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from cepheus.runtime.spark.session import spark_session
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Told = Callable[[Sequence[Event]], None]
+Show = Callable[[Sequence[Event]], None]
 """What is called with the composite events of each micro-batch."""
 
 FILES = 6
@@ -76,7 +76,7 @@ def _stderr_to(file: IO[bytes]) -> Iterator[None]:
         os.close(saved)
 
 
-def find_on_spark(spark: SparkSession, scenario: Scenario, stream: Stream, told: Told) -> list[Event]:
+def find_on_spark(spark: SparkSession, scenario: Scenario, stream: Stream, show: Show) -> list[Event]:
     """Run the rules of a scenario as a streaming query over files that arrive; give what it found, in order of time."""
     from pyspark.sql.functions import unix_micros
 
@@ -89,7 +89,7 @@ def find_on_spark(spark: SparkSession, scenario: Scenario, stream: Stream, told:
         del number
         some = sorted((_event(row.asDict(), rules) for row in batch.collect()), key=lambda event: event.time)
         found.update((event.id, event) for event in some if event.id is not None)  # an id again is the same event
-        told(some)
+        show(some)
 
     with TemporaryDirectory(prefix="cepheus-demo-") as name:
         folder = Path(name)

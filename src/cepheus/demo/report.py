@@ -53,7 +53,7 @@ def found_table(scenario: Scenario, found: Sequence[Event]) -> Table:
 
 def why(event: Event, known: Mapping[EventId, Event], rules: Mapping[str, RuleParts]) -> Tree:
     """Show what a composite event was made of, down to the primitive events, and what else had to hold."""
-    root = Tree(told(event), guide_style="dim")
+    root = Tree(event_line(event), guide_style="dim")
     _add_reasons(root, event, known, rules)
     return root
 
@@ -85,7 +85,7 @@ def clock(time: int) -> str:
 def _add_reasons(branch: Tree, event: Event, known: Mapping[EventId, Event], rules: Mapping[str, RuleParts]) -> None:
     for part_id in event.made_of:
         part = known[part_id]
-        _add_reasons(branch.add(told(part)), part, known, rules)
+        _add_reasons(branch.add(event_line(part)), part, known, rules)
     for condition in rules[event.rule].conditions if event.rule is not None else ():
         assert condition.scope is not None
         constraints = " and ".join((*condition.content, *(link.text for link in condition.links)))
@@ -98,7 +98,7 @@ def _add_reasons(branch: Tree, event: Event, known: Mapping[EventId, Event], rul
             branch.add(Text(f"and {named}{condition.policy} over {where}{held}", "dim"))
 
 
-def told(event: Event) -> Text:
+def event_line(event: Event) -> Text:
     """An event in one line: when, what, with which values, and by which rule."""
     values = "  ".join(f"{name}={_value(value)}" for name, value in event.attributes.items())
     kind = (event.type, "bold cyan" if event.rule is not None else "cyan")

@@ -38,7 +38,7 @@ from cepheus.formats.intake import Intake, IntakeOptions
 from cepheus.formats.intervals import ARGUMENTS, END, START, argument_name, named
 from cepheus.formats.problems import BadEvents, lacking, placed, shown
 from cepheus.runtime.embedded.event_fields import ids_of, number_of, probability_of, with_own_fields
-from cepheus.runtime.embedded.settled_types import Key, kinds_in, refuse_conflicts, untold
+from cepheus.runtime.embedded.settled_types import Key, kinds_in, refuse_conflicts, without_type
 
 
 @runtime_checkable
@@ -243,7 +243,7 @@ class Admission:
             ).batch
             if self._check is not None and self._check.looked:
                 self._check = None
-        self._found = kinds_in(batch, untold(self._schema))
+        self._found = kinds_in(batch, without_type(self._schema))
         self._settle_found()
         return batch, count
 

@@ -55,7 +55,7 @@ class Catalog:
         """What must be admitted for the rules and the subscriptions: event types and their attributes."""
         types = dict(self.checked.inputs)
         for name, heard in self.heard.items():
-            types[name] = _heard_with(types[name], heard) if name in types else heard
+            types[name] = _with_subscribed(types[name], heard) if name in types else heard
         return Schema(types.values(), closed=self.closed)
 
     def with_rules(self, added: RuleSet) -> tuple[Catalog, tuple[AnyRule, ...]]:
@@ -135,7 +135,7 @@ class Catalog:
         if declared is not None:  # whoever hears of an event of a declared type gets all of it
             heard = declared
         before = self.heard.get(pattern.type)
-        heard = heard if before is None else _together(before, heard)
+        heard = heard if before is None else _merged_type(before, heard)
         return replace(self, heard=Schema({**self.heard, pattern.type: heard}.values()))
 
     def to_json(self) -> dict[str, Any]:
@@ -171,13 +171,13 @@ def _refuse_other_types(pattern: EventPattern, heard: EventType, expected: Event
             )
 
 
-def _heard_with(read: EventType, heard: EventType) -> EventType:
+def _with_subscribed(read: EventType, heard: EventType) -> EventType:
     """What rules read of events and, besides, what only subscriptions hear of; these may lack it."""
     own = [replace(a, optional=True) for a in heard.attributes if read.attribute(a.name) is None]
     return replace(read, attributes=(*read.attributes, *own))
 
 
-def _together(one: EventType, other: EventType) -> EventType:
+def _merged_type(one: EventType, other: EventType) -> EventType:
     """An event type with the attributes of both; what one only guesses the other may know."""
     attributes: dict[str, Attribute] = {attribute.name: attribute for attribute in one.attributes}
     for attribute in other.attributes:

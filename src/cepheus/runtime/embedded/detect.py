@@ -25,7 +25,7 @@ from cepheus.formats.problems import BadEvents, shown
 from cepheus.formats.read import EventFile, open_files
 from cepheus.rules.check import Checked
 from cepheus.runtime.embedded.order import ReorderBuffer
-from cepheus.runtime.embedded.settled_types import Key, kinds_in, refuse_conflicts, untold
+from cepheus.runtime.embedded.settled_types import Key, kinds_in, refuse_conflicts, without_type
 
 EventPath = str | os.PathLike[str]
 """A file of events."""
@@ -205,7 +205,7 @@ def _several(files: Files) -> Sequence[EventPath]:
 
 
 def _in_order(file: EventFile, buffer: ReorderBuffer, tally: Tally, policy: OnBadEvent) -> Iterator[EventBatch]:
-    wanted = untold(file.options.schema)
+    wanted = without_type(file.options.schema)
     for chunk in file:
         _count(chunk.batch, tally.events)
         if wanted:  # each file has found out for itself; together they must agree

@@ -18,7 +18,7 @@ Key = tuple[str, str]
 Kinds = Mapping[Key, ValueType]
 
 
-def untold(schema: Schema) -> set[Key]:
+def without_type(schema: Schema) -> set[Key]:
     """The attributes whose types a schema does not tell."""
     return {
         (event_type.name, attribute.name)

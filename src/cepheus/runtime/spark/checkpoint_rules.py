@@ -99,10 +99,10 @@ def refuse_changed(made_by: Sequence[Described], now: Sequence[Described], check
         )
     for old, new in zip(made_by, now, strict=True):
         if old.groups != new.groups:
-            raise _refusal(*_told(old, new), checkpoint)
+            raise _refusal(*_what_changed(old, new), checkpoint)
 
 
-def _told(old: Described, new: Described) -> tuple[str, str]:
+def _what_changed(old: Described, new: Described) -> tuple[str, str]:
     """The message and the hint for two descriptions that differ."""
     if changed := list(_changed_rules(old.rules, new.rules)):
         return (

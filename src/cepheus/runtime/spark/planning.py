@@ -49,7 +49,7 @@ class Planned:
     """Rules that fit the data, how they are split, and the rows that their shards will get.
 
     ``inputs`` are the event types from outside as engines meet them; ``pushed`` is, for each, what Spark leaves out,
-    ``untold`` what rules ask of uncertain numbers that only an engine can tell.
+    ``left_to_engine`` what rules ask of uncertain numbers that only an engine can tell.
     """
 
     checked: Checked
@@ -60,7 +60,7 @@ class Planned:
     composites: CompositeLayout
     sources: tuple[SourceRows, ...]
     pushed: Mapping[str, Condition | None]
-    untold: Mapping[str, Sequence[str]]
+    left_to_engine: Mapping[str, Sequence[str]]
 
     def job(self, routed: Sequence[Routed], edges: Mapping[int, tuple[int, ...]] | None = None) -> Job:
         """What tasks run; ``edges`` has, by the first shard of a group, the times at which its slices begin."""
@@ -135,7 +135,7 @@ def plan(
         heads=[rule.head.name for rule in checked.rules.interval_rules],
         uncertain=uncertain,
     )
-    return Planned(checked, found, options, inputs, events, composites, tuple(rows), pushed, pushdown.untold)
+    return Planned(checked, found, options, inputs, events, composites, tuple(rows), pushed, pushdown.left_to_engine)
 
 
 def _given_errors(checked: Checked, sources: Sequence[Source], naming: Naming) -> frozenset[AttributeKey]:

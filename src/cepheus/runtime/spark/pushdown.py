@@ -82,7 +82,7 @@ class Pushdown:
         self._naming = naming
         self._skip_bad = skip_bad
         self._uncertain = uncertain
-        self.untold: dict[str, list[str]] = {}
+        self.left_to_engine: dict[str, list[str]] = {}
         """By event type, what rules ask of uncertain numbers and only the engine can tell."""
 
     def condition(self, source: Source, type_name: str, declared: bool) -> Condition | None:
@@ -97,7 +97,7 @@ class Pushdown:
         required = [a.name for a in self._inputs[type_name].attributes if not a.optional and a.name in nullable]
         choices = [translator.all_of(asked) for asked in self._filters if asked.type == type_name]
         told = [choice for choice in choices if choice is not None]
-        self.untold[type_name] = list(dict.fromkeys(translator.untold))
+        self.left_to_engine[type_name] = list(dict.fromkeys(translator.left_to_engine))
         parts: list[Condition] = []
         if told and len(told) == len(choices):
             distinct = {choice.words: choice for choice in told}
@@ -149,7 +149,7 @@ _COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
 }
 
 
-class _UntoldError(Exception):
+class _UntranslatableError(Exception):
     """An expression that has no counterpart in Spark with the same meaning."""
 
 
@@ -164,7 +164,7 @@ class _Translator:
         self._event_type = event_type
         self._naming = naming
         self._uncertain = uncertain
-        self.untold: list[str] = []
+        self.left_to_engine: list[str] = []
 
     def all_of(self, asked: EventFilter) -> Condition | None:
         """Join the constraints that can be told; None if none can."""
@@ -172,7 +172,7 @@ class _Translator:
         for constraint in asked.constraints:
             try:
                 parts += self._constraint(constraint, asked)
-            except _UntoldError:
+            except _UntranslatableError:
                 continue
         return _joined(parts, "and") if parts else None
 
@@ -191,7 +191,7 @@ class _Translator:
                     parts.append(Condition(self._compare(left, symbol, right, own), words))
                 else:
                     parts.append(self._uncertain_comparison(left, symbol, right, asked, words))
-            except _UntoldError:
+            except _UntranslatableError:
                 continue
         return parts
 
@@ -203,13 +203,13 @@ class _Translator:
     def _uncertain_comparison(
         self, left: Expression, symbol: str, right: Expression, asked: EventFilter, words: str
     ) -> Condition:
-        """Translate a comparison of an uncertain number with what is certain, widened; others are noted as untold."""
+        """Translate a comparison of an uncertain number with what is certain, widened; leave others to the engine."""
         if self._has_uncertain(right, asked.own):
             left, symbol, right = right, symbol.translate(_MIRRORED), left
         alone = isinstance(left, AttributeRef) and not self._has_uncertain(right, asked.own) and symbol[0] in "<>"
         if not alone or asked.least is None:
-            self.untold.append(words)
-            raise _UntoldError
+            self.left_to_engine.append(words)
+            raise _UntranslatableError
         assert isinstance(left, AttributeRef)
         attribute = self._event_type.attribute(left.name)
         compared = UncertainComparison(
@@ -226,7 +226,7 @@ class _Translator:
             None if attribute is None else attribute.error,
         )
         if self._source.has_errors(left.name):
-            self.untold.append(words)
+            self.left_to_engine.append(words)
         chance = f"with a probability of {asked.least:g}" if asked.least > 0 else "as far as possible"
         return Condition(widened, f"{words} {chance}")
 
@@ -240,7 +240,7 @@ class _Translator:
             case AttributeRef():
                 return self._value(expression, own)
             case _:
-                raise _UntoldError
+                raise _UntranslatableError
 
     def _compare(self, left: Expression, symbol: str, right: Expression, own: str | None) -> Column:
         compared: Column = _COMPARE[symbol](self._side(left, right, own), self._side(right, left, own))
@@ -284,19 +284,19 @@ class _Translator:
             case Arithmetic(operator="*", left=left, right=right):
                 return f.try_multiply(self._value(left, own), self._value(right, own))
             case _:
-                raise _UntoldError
+                raise _UntranslatableError
 
     def _attribute(self, attribute: AttributeRef) -> Column:
         """Return an attribute's column as the type that rules compare it as."""
         name = self._column_name(attribute)
         if name not in self._schema.names:
-            raise _UntoldError
+            raise _UntranslatableError
         data_type = self._source.value_type(name)
         if attribute.name == TIME_ATTRIBUTE:
             return micros(column(name), data_type, self._naming.unit)
         known = self._event_type.attribute(name)
         if known is None or known.type is None:
-            raise _UntoldError
+            raise _UntranslatableError
         return as_kind(self._source.value(name), data_type, known.type, self._naming.unit)
 
 

@@ -187,7 +187,7 @@ class ShardWork(Protocol):
 
 
 @dataclass(slots=True)
-class Live:
+class LiveShard:
     """An engine that has processed all events before ``floor`` of the pieces up to number ``after``."""
 
     work: ShardWork
@@ -246,14 +246,14 @@ class LiveShards:
 
     def __init__(self, most: int = _MOST_KEPT) -> None:
         self._most = most
-        self._kept: OrderedDict[Hashable, Live] = OrderedDict()
+        self._kept: OrderedDict[Hashable, LiveShard] = OrderedDict()
 
-    def take(self, name: Hashable, head: Head) -> Live | None:
+    def take(self, name: Hashable, head: Head) -> LiveShard | None:
         """Take out the shard of a name if it goes with its state. Whoever fails with it does not put it back."""
         live = self._kept.pop(name, None)
         return live if live is not None and live.follows(head) else None
 
-    def keep(self, name: Hashable, live: Live) -> None:
+    def keep(self, name: Hashable, live: LiveShard) -> None:
         """Keep a shard for the next micro-batch."""
         self._kept[name] = live
         while len(self._kept) > self._most:
@@ -262,5 +262,5 @@ class LiveShards:
     def __len__(self) -> int:
         return len(self._kept)
 
-    def __iter__(self) -> Iterator[Live]:
+    def __iter__(self) -> Iterator[LiveShard]:
         return iter(self._kept.values())

@@ -351,15 +351,15 @@ def _refusing(source: Source, naming: Naming, check: TimeCheck) -> Source:
     from pyspark.sql import functions as f
 
     time = _time(source, naming)
-    far = _told("the times are in no year from 1000 to 3000 in their unit")
+    far = _raised("the times are in no year from 1000 to 3000 in their unit")
     right = f.when((time > LAST) | (time < FIRST), far).otherwise(column(naming.time))
     if not check.given:
-        early = _told("the times are numbers without a unit: taken for microseconds they are of early 1970")
+        early = _raised("the times are numbers without a unit: taken for microseconds they are of early 1970")
         right = f.when((time > -EARLY) & (time < EARLY), early).otherwise(right)
     return replace(source, frame=source.frame.withColumn(naming.time, right))
 
 
-def _told(message: str) -> Column:
+def _raised(message: str) -> Column:
     """Raise an error, written as tasks write theirs."""
     from pyspark.sql import functions as f
 

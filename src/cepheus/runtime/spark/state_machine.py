@@ -22,7 +22,16 @@ from cepheus.core.time import MAX_TIME, MIN_TIME
 from cepheus.engine.base import snapshot_form as form
 from cepheus.engine.base.snapshot import restoring
 from cepheus.engine.base.ties import TieCounts
-from cepheus.runtime.spark.shard_state import Base, Head, Live, LiveShards, Piece, ShardWork, missed, refuse_other_rules
+from cepheus.runtime.spark.shard_state import (
+    Base,
+    Head,
+    LiveShard,
+    LiveShards,
+    Piece,
+    ShardWork,
+    missed,
+    refuse_other_rules,
+)
 from cepheus.runtime.spark.streaming_pack import from_bytes, to_bytes
 
 _RECENT = 16
@@ -109,16 +118,16 @@ class ShardMachine:
         refuse_other_rules(head, self._work.fingerprint)
         return head if head.shard else replace(head, shard=self._new_name())
 
-    def _restored(self, store: ShardStore, head: Head) -> Live:
+    def _restored(self, store: ShardStore, head: Head) -> LiveShard:
         """Start from the base, or from nothing."""
-        live = Live(self._work, self._work.engine())
+        live = LiveShard(self._work, self._work.engine())
         if head.base is not None:
             with restoring():
                 live.engine.restore(read_blob(store, head.base.number, head.base.parts))
             live.floor = head.base.floor
         return live
 
-    def _catch_up(self, store: ShardStore, live: Live, head: Head) -> None:
+    def _catch_up(self, store: ShardStore, live: LiveShard, head: Head) -> None:
         """Process what the state says has been processed; the composite events were given when that happened.
 
         Piece after piece: what no later piece comes before is processed at once, so that a long past does not have to
@@ -157,7 +166,7 @@ class ShardMachine:
         in_time = pa.array(times >= until)
         return events.filter(in_time), events.filter(pa.array(times < until))
 
-    def _add(self, store: ShardStore, live: Live, head: Head, events: pa.Table) -> Head:
+    def _add(self, store: ShardStore, live: LiveShard, head: Head, events: pa.Table) -> Head:
         """Let events wait, and write them down."""
         data = to_bytes(events)
         token = hashlib.blake2b(data, key=head.token.encode(), digest_size=16).hexdigest()
@@ -167,7 +176,7 @@ class ShardMachine:
         live.after, live.token = piece.number, token
         return replace(head, next=head.next + 1, token=token, pieces=(*head.pieces, piece))
 
-    def _forget(self, store: ShardStore, live: Live, head: Head) -> Head:
+    def _forget(self, store: ShardStore, live: LiveShard, head: Head) -> Head:
         """Drop what nothing will ask for again."""
         memory = self._work.memory
         if memory is not None:
@@ -220,7 +229,7 @@ class ShardMachine:
             last.level + 1,
         )
 
-    def _wake(self, live: Live, head: Head) -> int | None:
+    def _wake(self, live: LiveShard, head: Head) -> int | None:
         """When there is something to do: events to process, points in time that come up, pieces to drop.
 
         A watermark begins at 0, so before that there is no time to wake at.

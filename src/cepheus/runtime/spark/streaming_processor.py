@@ -61,7 +61,7 @@ class JobWork:
         """The points in time at which something happens though there be no event."""
         return self.job.group_of(self.shard).points
 
-    def known(self) -> Self:
+    def computed(self) -> Self:
         """Find out now what is the same in every task, so that tasks do not have to."""
         _ = self.fingerprint, self.memory, self.points
         return self
@@ -132,7 +132,7 @@ class ShardProcessor(StatefulProcessor):
     """
 
     def __init__(self, job: Job, slots: Sequence[int], *, late: bool) -> None:
-        self._works = {slot: JobWork(job, shard).known() for shard, slot in enumerate(slots)}
+        self._works = {slot: JobWork(job, shard).computed() for shard, slot in enumerate(slots)}
         self._late = late
         self._identity = uuid4().hex
 

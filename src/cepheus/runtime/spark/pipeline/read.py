@@ -47,7 +47,7 @@ def read_pipeline(path: Path) -> Pipeline:
     for name in ("sources", "sinks"):
         if not file.values.get(name):
             file.note((name,), f"the pipeline has no {name}", f'write [[{name}]] and below it format = "parquet"')
-    _together(found, file)
+    _check_combinations(found, file)
     file.raise_findings()
     return found
 
@@ -167,7 +167,7 @@ def _check_rules(pipeline: Pipeline, file: TomlFile) -> None:
             file.note(("rules",), f"there is no rule file '{name}'", f"looked for {path}")
 
 
-def _together(pipeline: Pipeline, file: TomlFile) -> None:
+def _check_combinations(pipeline: Pipeline, file: TomlFile) -> None:
     """Check what no table can tell alone."""
     typed = [source.type is not None for source in pipeline.sources]
     if any(typed) and not all(typed):
