@@ -14,8 +14,7 @@ import numpy as np
 
 from cepheus.core.event import Event
 from cepheus.core.time import MINUTE, SECOND, parse_time
-from cepheus.demo.draws import Floats, Generator, microseconds
-from cepheus.demo.scenario import Incident, Lane, Scenario, Stream, check_size
+from cepheus.demo.scenario import Floats, Generator, Incident, Lane, Scenario, Stream, check_size, microseconds
 
 ROOMS = ("Red", "Blue", "Green", "Oak", "Tower", "Garden")
 PAINTINGS = tuple((room, f"{room} {number}") for room in ROOMS for number in (1, 2, 3))
