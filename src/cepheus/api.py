@@ -195,7 +195,8 @@ class Program:
 
         The keywords are those of ``detect``. ``lateness`` is how long to wait for stragglers; each event that comes
         later still is counted and given to ``on_late``. With a ``snapshot`` the session goes on where that was taken,
-        with the rules and options of then. The first times tell whether they make sense in their unit.
+        with the rules, engine, columns and calculus of then; what is done with bad events, and the limit, are as given
+        here. The first times tell whether they make sense in their unit.
 
         >>> with compile("define Alarm() from Smoke()").start(time_unit="s") as engine:
         ...     alarms = engine.feed({"type": "Smoke", "time": 5})
@@ -261,5 +262,7 @@ def _is_paths(events: object) -> TypeGuard[EventPath | Sequence[EventPath]]:
 
 
 def _is_by_type(events: object, columns: ColumnNames) -> TypeGuard[FilesByType]:
-    """Whether an input is files by the type of their events; an event that is a dict has a time."""
-    return isinstance(events, Mapping) and columns.time not in events and all(map(_is_paths, events.values()))
+    """Whether an input is files by the type of their events; an event that is a dict has a time or a type."""
+    if not isinstance(events, Mapping) or not events or events.keys() & {columns.time, columns.type}:
+        return False
+    return all(map(_is_paths, events.values()))

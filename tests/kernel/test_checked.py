@@ -79,35 +79,22 @@ def run_checked(*tests: str) -> None:
     assert done.returncode == 0, done.stdout[-10000:] + done.stderr[-2000:]
 
 
-FEW = {
-    "columns and uncertain": [
+def test_the_columns_engine_stays_within_its_arrays() -> None:
+    """Some of the agreement suite: growth, keys, aggregates, negation, consumption, hierarchies, snapshots.
+
+    It is one engine, for each kernel takes a minute and more to compile; the slow tests run them all.
+    """
+    run_checked(
         "tests/engine/test_columns_engine.py",
         "tests/engine/test_agreement.py::test_engines_agree[0-columns-snapshot-True]",
-        "tests/engine/test_uncertain_agreement.py::test_closed_forms_agree[snapshot]",
-        "tests/engine/test_uncertain_agreement.py::test_many_members_find_room",
-    ],
-    "automata and goals": [
-        "tests/engine/test_automata_engine.py",
-        "tests/engine/test_automata_agreement.py::test_busy_sequences_agree_with_the_reference[0]",
-        "tests/engine/intervals/test_goals_agreement.py::test_batches_and_snapshots_do_not_matter",
-        "tests/engine/intervals/test_goals_agreement.py::test_rules_may_come_and_go_at_any_moment",
-    ],
-}
-"""Some of the agreement suite: growth, keys, aggregates, negation, consumption, hierarchies, snapshots.
-
-They are two, for two processors: each compiles two kernels, which takes minutes where they are not kept from before.
-"""
-
-
-@pytest.mark.parametrize("engines", FEW)
-def test_engines_stay_within_their_arrays(engines: str) -> None:
-    run_checked(*FEW[engines])
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "suite",
     [
+        "tests/engine/test_automata_engine.py",
         "tests/engine/test_agreement.py",
         "tests/engine/test_automata_agreement.py",
         "tests/engine/test_uncertain_agreement.py",

@@ -72,6 +72,7 @@ CASES = {
     "type": Case({"type": "kind"}, {"type": "kind"}),
     "id": Case({"id": "name"}, {"key": "name"}),
     "sequence": Case({"sequence": "offset"}, {"n": "offset"}),
+    "an offset is id and sequence": Case({"id": "n"}, answers=(("Fire", 20, "A1", 60.0, 1.0, ("3", "2")),)),
     "probability": Case({"probability": "chance"}, answers=(("Fire", 20, "A1", 60.0, 0.5, ("s", "t1")),)),
     "the usual probability": Case({}, {"chance": "probability"}, answers=(("Fire", 20, "A1", 60.0, 0.5, ("s", "t1")),)),
     "start": Case({"start": "since"}, {}, [{**event, "since": event["time"]} for event in EVENTS]),
@@ -89,7 +90,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "threads": ({"threads": 0}, "0 is not a number of threads"),
     "engine": ({"engine": "referense"}, "there is no engine 'referense'"),
     "lateness": ({"lateness": "soon"}, "'soon' is not a duration"),
-    "two meanings": ({"time": "n"}, "'n' is to be the time and the sequence of events"),
+    "two meanings": ({"time": "type"}, "'type' is to be the time and the type of events"),
     "strict": ({"strict": True, "time_unit": None}, "the times are numbers without a unit"),
     "no such column": ({"time": "at"}, "at"),
 }

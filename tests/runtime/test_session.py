@@ -363,3 +363,17 @@ def test_a_session_in_threads_finds_the_same(threads: int) -> None:
     again = program.start(threads=3 - threads, snapshot=session.snapshot())
     found += again.feed(events[62:]).to_events()
     assert found == program.detect(events, engine="reference").to_events()
+
+
+def test_what_was_skipped_still_counts_after_a_restore() -> None:
+    program = cepheus.compile("event A(x: double) define R(x: double) from A() where x=A.x")
+    first = program.start(engine="reference", time_unit="s", on_bad_event="skip")
+    first.feed([{"type": "A", "time": 1, "x": "no number"}, {"type": "A", "time": 2, "x": 1.0}])
+    second = program.start(snapshot=first.snapshot(), on_bad_event="skip")
+    assert first.counts.skipped == second.counts.skipped == 1
+
+
+def test_an_event_without_a_time_is_no_set_of_files() -> None:
+    program = cepheus.compile("event T(v: double) define R() from T()")
+    with pytest.raises(EventError):
+        program.detect({"type": "T", "v": "x"})

@@ -140,10 +140,10 @@ def _detection(
 
 
 def _compiled(paths: list[Path], facts: list[str] | None, unit: TimeUnit, *, strict: bool) -> Program:
-    """Read and check the rules."""
+    """Read and check the rules; types that they do not declare come from the data."""
     from cepheus.api import compile
 
-    program = compile(read_all(paths, facts, unit.value))
+    program = compile(read_all(paths, facts, unit.value), undeclared="allow")
     if strict and program.warnings:
         raise RuleError(replace(finding, severity=Severity.ERROR) for finding in program.warnings)
     report(program.warnings)

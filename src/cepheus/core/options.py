@@ -83,7 +83,7 @@ class ColumnNames:
 
     Without a name for them, ids are in ``id`` (in ``event_id`` if events have an attribute so called) and starts in
     ``start``; on Spark events without such a name have ids made of their content. Only a ``sequence`` that is named
-    breaks ties of time.
+    breaks ties of time. An offset may be both ``id`` and ``sequence``; the others have columns of their own.
     """
 
     time: str = "time"
@@ -101,6 +101,8 @@ class ColumnNames:
                 continue
             if not isinstance(name, str) or not name:
                 raise OptionError.of("column", f"{name!r} is not the name of a column for the {each.name} of events")
+            if each.name in ("id", "sequence"):
+                continue
             if name in taken:
                 message = f"'{name}' is to be the {taken[name]} and the {each.name} of events"
                 raise OptionError.of("column", message, hint="a column has one meaning: name another")

@@ -153,7 +153,7 @@ def texts(value: object, key: str) -> tuple[str, ...]:
     """Read a list of texts; one text stands for a list of one."""
     found = [value] if isinstance(value, str) else value
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-        raise WrongValueError(f"'{key}' must be a list of texts", f'such as {key} = ["Temp", "Smoke"]')
+        raise WrongValueError(f"'{key}' must be a list of texts", f'such as {key} = ["one", "other"]')
     return tuple(found)
 
 
@@ -188,13 +188,15 @@ Keys = Mapping[str, "Read[Any] | Table[Any] | Tables[Any] | ByName[Any]"]
 class Table(Generic[T]):
     """A table: what messages call it, what is made of the values that are given, and what reads each key.
 
-    ``needed`` are the keys that must be there, each with a hint.
+    ``needed`` are the keys that must be there, each with a hint; ``renamed`` those that it had once, with what to write
+    now.
     """
 
     name: str
     make: Callable[..., T]
     keys: Keys
     needed: Mapping[str, str] = field(default_factory=dict)
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,14 +262,14 @@ class TomlFile:
             data = {}
         else:
             for key, hint in table.needed.items():
-                if key not in data:
+                if data.get(key, "") == "":
                     self.note(at, f"{table.name} has no {key}", hint)
         given: dict[str, Any] = {}
         for key, value in data.items():
             read = table.keys.get(key)
             try:
                 if read is None:
-                    known = did_you_mean(key, table.keys) or f"it has {', '.join(table.keys)}"
+                    known = table.renamed.get(key) or did_you_mean(key, table.keys) or f"it has {', '.join(table.keys)}"
                     raise WrongValueError(f"{table.name} has no key '{key}'", known)
                 given[key] = self._value(read, value, key, (*at, key))
             except WrongValueError as wrong:

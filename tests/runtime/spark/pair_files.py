@@ -52,7 +52,7 @@ def finite(spark: SparkSession, folder: Path, rules: str = RULES, **options: Any
 def flowing(spark: SparkSession, folder: Path, rules: str = RULES, **options: Any) -> cepheus.spark.Detection:
     """Find what is in the files, one a micro-batch."""
     events = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder))
-    given = {"shards": 2, "watermark": "2 seconds", **options}
+    given = {"shards": 2, "lateness": "2 seconds", **options}
     return cepheus.spark.detect(rules, events, sequence="n", id="n", **given)
 
 

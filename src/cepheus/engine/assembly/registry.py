@@ -185,7 +185,10 @@ def _load(name: str, options: RunOptions, observe: Observer | None) -> Engine:
     return CertainFirstEngine(make(limit), limit, calculus)
 
 
+_RENAMED = {"figure2": "it is called interval-reference"}
+
+
 def _no_such_engine(name: str) -> OptionError:
     known = (AUTO, *_ENGINES, *_INTERVAL_ENGINES)
-    hint = did_you_mean(name, known) or f"the engines are {', '.join(known)}"
+    hint = _RENAMED.get(name) or did_you_mean(name, known) or f"the engines are {', '.join(known)}"
     return OptionError.of("engine", f"there is no engine '{name}'", hint=hint)

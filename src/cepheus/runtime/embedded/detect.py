@@ -96,11 +96,12 @@ class ExpectedTypes(Schema):
     """What rules expect of events, noting in ``met`` every type that a reader asks about.
 
     A reader leaves out the events that no rule concerns, so their types are known only from its questions; a misspelt
-    type is among them.
+    type is among them. Rules that declare types say which events there are: any other is then a mistake.
     """
 
-    def __init__(self, inputs: Schema) -> None:
-        super().__init__(inputs.values(), closed=inputs.closed)
+    def __init__(self, checked: Checked) -> None:
+        inputs = checked.inputs
+        super().__init__(inputs.values(), closed=inputs.closed or bool(checked.rules.declarations))
         self.met: set[str] = set()
 
     def __contains__(self, name: object) -> bool:
@@ -127,7 +128,7 @@ class FileDetection:
     ) -> None:
         self._lateness, self._sequenced = options.lateness or 0, options.columns.sequence is not None
         self._checked = checked
-        self._expected = ExpectedTypes(checked.inputs)
+        self._expected = ExpectedTypes(checked)
         self.bad = BadEvents(options.on_bad_event)
         self.tally = Tally(checked.equal_types)
         intake = IntakeOptions(

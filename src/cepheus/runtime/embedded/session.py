@@ -278,13 +278,13 @@ class Session:
             "catalog": self._catalog.to_json(),
             "settled": [[*key, kind.value] for key, kind in self._admission.settled.items()],
             "unit": self._options.unit.value,
-            "sequence": self._options.columns.sequence,
             "columns": asdict(self._options.columns),
             "lateness": self._buffer.lateness,
             "floor": self._buffer.floor,
             "waiting": waiting,
             "fed": self._fed,
             "late": self._late,
+            "skipped": self._admission.bad.skipped,
             "composite": dict(self._composite),
             "ties": self.counts.ties.to_dict(),
             "uncertain": error_sources_to_json(self._options.uncertain),
@@ -311,7 +311,7 @@ class Session:
             calculus=Calculus(**header["calculus"]),
             lateness=header["lateness"],
             time_unit=TimeUnit(header["unit"]),
-            columns=ColumnNames(**header.get("columns", {"sequence": header["sequence"]})),
+            columns=ColumnNames(**header["columns"]),
             uncertain=header["uncertain"],
         )
         engine = create(replace(options, threads=threads_for(name, options.threads)))
@@ -327,6 +327,7 @@ class Session:
         self._require_sequences(waiting)
         self._buffer.restore(waiting, header["floor"])
         self._fed, self._late = header["fed"], header["late"]
+        self._admission.bad.skipped = header["skipped"]
         self._composite = Counter(header["composite"])
         self._earlier_ties = TieCounts.from_dict(header["ties"])
         self._stopped = None

@@ -175,26 +175,24 @@ def _error_source(value: object, path: str) -> ErrorSource:
 
 
 HEADER = form.record(
-    {
-        "columns": form.record(
-            time=form.text,
-            type=form.text,
-            id=form.maybe(form.text),
-            sequence=form.maybe(form.text),
-            start=form.maybe(form.text),
-            probability=form.text,
-        )
-    },
+    columns=form.record(
+        time=form.text,
+        type=form.text,
+        id=form.maybe(form.text),
+        sequence=form.maybe(form.text),
+        start=form.maybe(form.text),
+        probability=form.text,
+    ),
     engine=form.text,
     catalog=form.record(rules=_anything, data=_anything, data_closed=form.boolean, closed=form.boolean),
     settled=form.listing(form.row(form.text, form.text, form.value_type)),
     unit=form.one_of(*(unit.value for unit in TimeUnit)),
-    sequence=form.maybe(form.text),
     lateness=integer_between(0, MAX_TIME),
     floor=form.time,
     waiting=_anything,
     fed=form.count,
     late=form.count,
+    skipped=form.count,
     composite=form.by_name(form.count),
     uncertain=form.by_name(_error_source),
     ties=form.record(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-FORMAT = 1
+FORMAT = 2
 """The version of the form in which a query's rules are written down."""
 
 

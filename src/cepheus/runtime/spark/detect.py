@@ -21,6 +21,7 @@ from cepheus.runtime.spark.batch import batch
 from cepheus.runtime.spark.explain import explain, skew
 from cepheus.runtime.spark.layout import NO_TYPE, CompositeLayout, quoted
 from cepheus.runtime.spark.metrics import take_name
+from cepheus.runtime.spark.options import on_spark
 from cepheus.runtime.spark.planning import Planned, SparkOptions, plan
 from cepheus.runtime.spark.sources import Naming, Source, checked_times, is_stream, sources_of, start_column
 from cepheus.runtime.spark.streaming import stream, watermarked
@@ -149,17 +150,6 @@ def detect(
     sources = checked_times(sources_of(events, read, naming), naming, check)
     how = SparkOptions(run, naming, shards or cores(sources[0].frame.sparkSession), provenance)
     return find(read, sources, how, split=split, late=late, name=name)
-
-
-def on_spark(options: RunOptions) -> RunOptions:
-    """Refuse what Spark cannot honour."""
-    if options.threads > 1:
-        raise OptionError.of(
-            "threads",
-            "on Spark the work is spread over tasks, each of which has one thread",
-            hint="leave threads out; shards=8 cuts the work into so many parts",
-        )
-    return options
 
 
 def find(

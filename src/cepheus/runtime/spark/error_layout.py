@@ -37,7 +37,7 @@ class ErrorLayout:
 
     def __repr__(self) -> str:
         """The text that checkpoints know it by, which must stay as it is; bad events may be skipped or not."""
-        return f"ErrorLayout(texts={self.texts!r}, companions={self.error_columns!r})"
+        return f"ErrorLayout(texts={self.texts!r}, error_columns={self.error_columns!r})"
 
     @property
     def parameters(self) -> tuple[str, ...]:

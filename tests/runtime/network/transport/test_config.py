@@ -63,6 +63,9 @@ def test_a_file_says_what_a_node_is(tmp_path: Path) -> None:
     ("text", "line", "message"),
     [
         ("", None, "a node has no name"),
+        ('name = ""', None, "a node has no name"),
+        ('name = "p"\n[[neighbour]]\nname = ""\naddress = "h:1"', 2, "has no name"),
+        ('name = "p"\n[[client]]\nname = ""\npublish = "*"', 2, "this client has no name"),
         ('name = "a b"', 1, "no name of a node"),
         ('name = "p"\nlisen = "x"', 2, "did you mean 'listen'"),
         ('name = "p"\nlisten = "7600"', 2, "'7600' is no address"),

@@ -29,6 +29,7 @@ from cepheus.core.toml_file import (
 from cepheus.rules.check import check
 from cepheus.rules.model import RuleSet
 from cepheus.runtime.embedded.sources import read_rules
+from cepheus.runtime.spark.options import on_spark
 from cepheus.runtime.spark.pipeline.model import DetectSpec, Pipeline, SinkSpec, SourceSpec, SparkSpec
 
 S = TypeVar("S", SourceSpec, SinkSpec)
@@ -155,6 +156,7 @@ _DETECT = Table(
         "shards": integer(1),
         "split": one_of("auto", "keys", "bands", "slices", "whole"),
     },
+    renamed={"watermark": 'it is called lateness: lateness = "10 seconds"'},
 )
 
 
@@ -169,6 +171,12 @@ def _check_rules(pipeline: Pipeline, file: TomlFile) -> None:
 
 def _check_combinations(pipeline: Pipeline, file: TomlFile) -> None:
     """Check what no table can tell alone."""
+    try:
+        on_spark(RunOptions.of(**{key: getattr(pipeline.detect, key) for key in KEYWORDS}))
+    except OptionError as error:
+        wrong = _wrong(error)
+        key = error.diagnostics[0].code
+        file.note(("detect", key) if key in KEYWORDS else ("detect",), wrong.message, wrong.hint)
     typed = [source.type is not None for source in pipeline.sources]
     if any(typed) and not all(typed):
         place = ("sources", typed.index(False))
