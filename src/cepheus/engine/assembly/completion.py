@@ -35,7 +35,7 @@ def in_order_of_completion(
 
 
 def _rows(batch: EventBatch, times: IntArray) -> dict[EventId, int]:
-    """Give the rows of a batch's events of some times by their ids."""
+    """The rows of a batch's events of some times by their ids."""
     assert batch.ids is not None
     return {batch.ids[row]: row for row in np.flatnonzero(np.isin(batch.times, times)).tolist()}
 
@@ -43,7 +43,7 @@ def _rows(batch: EventBatch, times: IntArray) -> dict[EventId, int]:
 def _completed(
     made: EventBatch, times: IntArray, rows: dict[EventId, int], late: Collection[str], end: int
 ) -> NDArray[np.int64]:
-    """Give for each composite event of some times the row of the event that completed it.
+    """Find for each composite event of some times the row of the event that completed it.
 
     That is the last of its parts; -1 if none is of its time, as where a point in time completed it.
     """

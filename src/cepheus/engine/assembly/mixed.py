@@ -109,7 +109,7 @@ class _Side:
         self._kinds = {name: kinds for name, kinds in self._kinds.items() if name in self.reads}
 
     def saved(self) -> dict[str, Any]:
-        """Give what a snapshot keeps besides the engine's own."""
+        """What a snapshot keeps besides the engine's own."""
         name = self.name if self.engine is None else self.engine.name
         rules = [[name, rule.makes, sorted(rule.reads), rule.late, rule.timed] for name, rule in self.rules.items()]
         kinds = {name: {key: kind.value for key, kind in own.items()} for name, own in self._kinds.items()}
@@ -125,7 +125,7 @@ class _Side:
         self._set({name: _Deployed(made, frozenset(reads), *when) for name, made, reads, *when in saved["rules"]})
 
     def seen(self, event: Event) -> Event | None:
-        """Give an event that the other family made as this one takes it, None if it is of no type that it knows."""
+        """Return an event that the other family made as this one takes it, None if it is of no type that it knows."""
         return event_as_taken(event, self._kinds.get(event.type, {}))
 
     def feed(self, batch: EventBatch, made: frozenset[str] = frozenset()) -> EventBatch:
@@ -222,7 +222,7 @@ class MixedEngine:
         return in_time_order([made, self._tesla.feed(in_time_order([batch, made]), self._intervals.makes)])
 
     def _links(self) -> tuple[bool, bool]:
-        """Tell whether TESLA makes what interval rules read, and the other way round."""
+        """Whether TESLA makes what interval rules read, and the other way round."""
         to_intervals = not self._tesla.makes.isdisjoint(self._intervals.reads)
         to_tesla = not self._intervals.makes.isdisjoint(self._tesla.reads)
         return to_intervals, to_tesla
@@ -236,7 +236,7 @@ class MixedEngine:
         return EventBatch.concat([made, self._intervals.engine.advance(self._time)])
 
     def _is_strictly_later(self, batch: EventBatch) -> bool:
-        """Tell whether no two events have the same time, so that the order of their consequences is that of time."""
+        """Whether no two events have the same time, so that the order of their consequences is that of time."""
         return int(batch.times[0]) > self._time and bool(np.all(np.diff(batch.times) > 0))
 
     def _numbered(self, batch: EventBatch) -> EventBatch:
@@ -282,7 +282,7 @@ class MixedEngine:
         return made + self._spread([(event, self._intervals) for event in made])
 
     def advance(self, time: int) -> EventBatch:
-        """Give what time alone completes, in both families."""
+        """Return what time alone completes, in both families."""
         made = EventBatch.from_events(self._let_time_pass(time))
         if self._tesla.engine is not None:
             made = EventBatch.concat([made, self._tesla.engine.advance(time)])
@@ -291,7 +291,7 @@ class MixedEngine:
     # ---- Snapshots
 
     def snapshot(self) -> bytes:
-        """Give the snapshots of both engines."""
+        """The snapshots of both engines as one."""
         states = {str(index): side.engine.snapshot() for index, side in enumerate(self._sides) if side.engine}
         sides = [side.saved() for side in self._sides]
         header = {"sides": sides, "time": self._time, "fed": self._fed, "moments": self._moments}
@@ -326,13 +326,13 @@ def _of_types(batch: EventBatch, types: frozenset[str]) -> EventBatch:
 
 
 def types_read(rule: AnyRule) -> frozenset[str]:
-    """Give the types of events that a rule of either family looks at."""
+    """The types of events that a rule of either family looks at."""
     nodes = walk(rule)  # a rule of TESLA may also aggregate in its assignments
     return frozenset(node.type for node in nodes if isinstance(node, Atom | EventPattern))
 
 
 def feed_each_other(rules: Sequence[AnyRule]) -> bool:
-    """Tell whether each family looks at events that the other makes."""
+    """Whether each family looks at events that the other makes."""
     made = {family: {rule.composite.name for rule in rules if isinstance(rule, family)} for family in _FAMILIES}
     return all(
         any(not types_read(rule).isdisjoint(made[other]) for rule in rules if isinstance(rule, family))

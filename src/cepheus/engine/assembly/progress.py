@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def goals_of(engine: Engine, rule: str | None = None) -> list[Goal]:
-    """Give the goals that wait in an engine, of one rule or of all; rules of TESLA have none.
+    """List the goals that wait in an engine, of one rule or of all; rules of TESLA have none.
 
     An engine of interval rules that does not show its goals is an UnsupportedError.
     """

@@ -43,7 +43,7 @@ _FOR_CERTAIN_EVENTS = ("columns", "automata")
 
 
 def names() -> tuple[str, ...]:
-    """Give the names of all engines, the fastest first.
+    """The names of all engines, the fastest first.
 
     >>> "reference" in names()
     True
@@ -89,7 +89,7 @@ def create(
 
 
 def interval_names() -> tuple[str, ...]:
-    """Give the names of all engines of interval rules, the fastest first.
+    """The names of all engines of interval rules, the fastest first.
 
     >>> interval_names()[-1]
     'interval-reference'
@@ -137,7 +137,7 @@ def _load_interval_engine(name: str, limit: int) -> Engine:
 
 
 def weighted(engine: Engine, beliefs: Mapping[str, RuleBelief] | None) -> Engine:
-    """Give an engine that weighs its rules by their networks, if there are any."""
+    """Return an engine that weighs its rules by their networks, if there are any."""
     if not beliefs:
         return engine
     from cepheus.engine.assembly.weighted import WeightedEngine
@@ -152,7 +152,7 @@ def _deployed(engine: Engine, rules: Sequence[AnyRule], schema: Schema) -> Engin
 
 
 def threads_for(name: str, threads: int) -> int:
-    """Give how many of so many threads an engine can use."""
+    """The number of threads, of so many, that an engine can use."""
     return threads if name == _IN_THREADS or name.startswith(f"{_IN_THREADS}+") else 1
 
 

@@ -20,7 +20,7 @@ Reads = dict[str, frozenset[str]]
 
 
 def reads_of(rules: Iterable[IntervalRule], names: Mapping[str, Sequence[str]]) -> Reads:
-    """Give what the patterns of rules read of events; an argument that may be anything is not read.
+    """Collect what the patterns of rules read of events; an argument that may be anything is not read.
 
     ``names`` are those of the attributes of each type, in the order of arguments.
     """

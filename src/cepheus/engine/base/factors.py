@@ -8,7 +8,7 @@ from cepheus.core.errors import OptionError, did_you_mean
 
 
 def require_factor(factor: float) -> float:
-    """Give the factor if it is a probability.
+    """Return the factor if it is a probability, else raise an OptionError.
 
     >>> require_factor(0.987)
     0.987
@@ -19,5 +19,5 @@ def require_factor(factor: float) -> float:
 
 
 def no_such_rule(rule: str, deployed: Collection[str]) -> OptionError:
-    """Give the error for the factor of a rule that is not deployed."""
+    """The error for the factor of a rule that is not deployed."""
     return OptionError.of("factor", f"no rule named '{rule}' is deployed", hint=did_you_mean(rule, deployed))

@@ -10,7 +10,7 @@ from cepheus.rules.model import AnyRule, Rule
 
 
 def tesla_rules(rules: Sequence[AnyRule], engine: str) -> list[Rule]:
-    """Give the rules as those of TESLA; UnsupportedError if one is an interval rule."""
+    """Take the rules as those of TESLA; UnsupportedError if one is an interval rule."""
     for rule in rules:
         if isinstance(rule, IntervalRule):
             raise _other_family(rule, engine, "interval rules of the ETALIS language")
@@ -18,7 +18,7 @@ def tesla_rules(rules: Sequence[AnyRule], engine: str) -> list[Rule]:
 
 
 def interval_rules(rules: Sequence[AnyRule], engine: str) -> list[IntervalRule]:
-    """Give the rules as interval rules; UnsupportedError if one is a rule of TESLA."""
+    """Take the rules as interval rules; UnsupportedError if one is a rule of TESLA."""
     for rule in rules:
         if isinstance(rule, Rule):
             raise _other_family(rule, engine, "rules of TESLA")

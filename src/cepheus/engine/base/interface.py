@@ -63,7 +63,7 @@ class Engine(Protocol):
         """Promise that no event before ``time`` (microseconds) will come; frees what no window can reach."""
 
     def snapshot(self) -> bytes:
-        """Give everything that later answers depend on, the rules included. Pure: the engine goes on as before."""
+        """All that later answers depend on, the rules included, as bytes. Pure: the engine goes on as before."""
 
     def restore(self, data: bytes) -> None:
         """Take over a snapshot made by an engine of the same name, instead of all present rules and state."""

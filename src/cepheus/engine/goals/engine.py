@@ -183,7 +183,7 @@ class GoalsEngine:
 
     @staticmethod
     def _arity(group: Group, event_type: str) -> int:
-        """Give how many arguments the atoms of a type have, where nothing else tells."""
+        """The number of arguments that the atoms of a type have, where nothing else tells."""
         atoms = [
             node
             for rule in group.rules.values()
@@ -211,7 +211,7 @@ class GoalsEngine:
                 self._memory.grow(Status.BUCKETS_FULL)
 
     def _node_number(self, group: Group, node: int) -> int:
-        """Give the number of a node of a group in the program; 0 is no node."""
+        """The number of a node of a group in the program; 0 is no node."""
         first = 1
         for other in self._groups:
             if other is group:
@@ -373,7 +373,7 @@ class GoalsEngine:
         return self._texts.table.used
 
     def goals(self, rule: str | None = None) -> list[Goal]:
-        """Give what is under way toward complex events, of one rule or of all: what happened, and what is missing.
+        """Show what is under way toward complex events, of one rule or of all: what happened, and what is missing.
 
         A goal that rules share is given for each of them.
         """
@@ -391,7 +391,7 @@ class GoalsEngine:
         return found
 
     def snapshot(self) -> bytes:
-        """Give the rules, the goals that wait and the events of this instant."""
+        """The rules, the goals that wait and the events of this instant, as bytes."""
         self._refresh()
         memory = self._memory
         width = memory[At.RECORD_WIDTH]
@@ -417,7 +417,7 @@ class GoalsEngine:
         )
 
     def _matches(self, group: Group, waiting: Waiting) -> Words:
-        """Give the matches that wait in a table, from the oldest to the newest."""
+        """Read the matches that wait in a table, from the oldest to the newest."""
         width = width_of(group.operand(waiting))
         rows = np.array(self._memory.rows(waiting.table), np.int64)
         found: Words = self._memory.held(At.POOL)[rows[:, None] + (ROW_HEADER + np.arange(width))]

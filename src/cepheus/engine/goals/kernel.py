@@ -64,7 +64,7 @@ def _begin_event(context: int, place: int, stratum: int) -> None:
 
 @inlined
 def _no_room(context: int, output: int) -> int:
-    """Tell what is missing to take one more event, with so many words of output."""
+    """Name what is missing to take one more event, with so many words of output."""
     used, width = peek(context, At.INSTANT_USED), fixed(context, At.RECORD_WIDTH)
     if used + width > fixed(context, At.INSTANT_SIZE) or 2 * (used // width) >= fixed(context, At.KNOWN_SIZE):
         return INSTANT_FULL
@@ -77,7 +77,7 @@ def _no_room(context: int, output: int) -> int:
 
 @inlined
 def _rule_at(context: int, rule: int) -> int:
-    """Give the address of a rule's row."""
+    """The address of a rule's row."""
     return fixed(context, At.RULES) + _RULE_BYTES * rule
 
 

@@ -21,13 +21,13 @@ _TWO_TO_63 = 9223372036854775808.0
 
 @inlined
 def type_at(context: int, stratum: int, kind: int) -> int:
-    """Give the address of what a stratum says of a type."""
+    """The address of what a stratum says of a type."""
     return fixed(context, At.TYPES) + _TYPE_BYTES * (stratum * fixed(context, At.TYPE_COUNT) + kind)
 
 
 @inlined
 def record_at(context: int, place: int) -> int:
-    """Give the address of an event of this instant."""
+    """The address of an event of this instant."""
     return fixed(context, At.INSTANT) + 8 * place
 
 
@@ -49,7 +49,7 @@ def _same_event(one: int, other: int, arity: int, tag_words: int) -> bool:
 
 @inlined
 def find_known(context: int, record: int) -> int:
-    """Give the place of an event among those known of this instant: -1 if it is known, else where it goes."""
+    """Look an instance up among those seen in this instant: -1 if it was seen, else the place where it goes."""
     layout = type_at(context, 0, peek(record, Record.TYPE))
     arity, tag_words = fixed(layout, TypeField.ARITY), fixed(layout, TypeField.TAG_WORDS)
     digest = stir(stir(np.uint64(0x2545F491), peek(record, Record.TYPE)), peek(record, Record.START))
@@ -86,7 +86,7 @@ def know_again(context: int) -> None:
 
 @compiled
 def _word_of(context: int, tag: int, word: int) -> int:
-    """Give the word that a value adds to the id of a complex event; Python is asked for that of other floats."""
+    """The word that a value adds to the id of a complex event; Python is asked for that of other floats."""
     if tag == _INT:
         return word
     if tag == _FLOAT:
@@ -106,7 +106,7 @@ def _word_of(context: int, tag: int, word: int) -> int:
 
 @inlined
 def identify(context: int, record: int, seed: int, arity: int, tag_words: int) -> int:
-    """Give the id of a complex event, as a word."""
+    """Compute the id of a complex event, as a word."""
     digest = mix(mix(np.uint64(seed), peek(record, Record.START)), peek(record, Record.END))
     for k in range(arity):
         value = _word_of(context, _record_tag(record, k), peek(record, RECORD_HEADER + tag_words + k))

@@ -133,12 +133,12 @@ class Memory(Addresses[At]):
         self.use(At.OLDEST, np.full(size, NOWHERE, np.int64))
 
     def state(self, table: int) -> Words:
-        """Give the state of a table."""
+        """The state of a table."""
         state: Words = self.held(At.TABLE_STATE)[table]
         return state
 
     def rows(self, table: int) -> list[int]:
-        """Give where the rows of a table are in the pool, from the oldest to the newest."""
+        """Where the rows of a table are in the pool, from the oldest to the newest."""
         found = []
         pool = self.held(At.POOL)
         row = int(self.state(table)[TableState.FIRST])
@@ -186,7 +186,7 @@ class Memory(Addresses[At]):
         self.use(At.TEXT_DIGESTS, digests)
 
     def requests(self) -> Words:
-        """Give what the kernel asks for, one request a row, and take it as read."""
+        """Return what the kernel asks for, one request a row, and count it as read."""
         count = self[At.REQUEST_COUNT]
         self[At.REQUEST_COUNT] = 0
         return self.held(At.REQUESTS)[:count].copy()

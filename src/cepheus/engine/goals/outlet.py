@@ -82,17 +82,17 @@ class _Found:
         self.places, self.rules = places[:count].copy(), rules[:count].copy()
 
     def field(self, at: Record) -> Words:
-        """Give a field of all records."""
+        """A field of all records."""
         found: Words = self.words[OUTPUT_HEADER + at :].take(self.places)
         return found
 
     def id(self, at: int) -> EventId:
-        """Give the id of a complex event."""
+        """The id of a complex event."""
         word = int(self.words[self.places[at] + OUTPUT_HEADER + Record.ID])
         return f"{self.forms[self.rules[at]].type}:{word - COMPOSITE_ID_BASE:016x}"
 
     def made_of(self, at: int) -> tuple[EventId, ...]:
-        """Give the ids of the events that a complex event was made of."""
+        """The ids of the events that a complex event was made of."""
         form = self.forms[self.rules[at]]
         first = int(self.places[at]) + form.values_at + len(form.attributes)
         words = self.words[first : first + len(form.parts)].tolist()
@@ -101,7 +101,7 @@ class _Found:
 
 
 def part_id(word: int, event_type: str, table: StringTable) -> EventId:
-    """Give the id of a part, an event of that type."""
+    """The id of a part, an event of that type."""
     if word >= STRING_ID_FLOOR:
         return id_of_word(word, table)
     return f"{event_type}:{word - COMPOSITE_ID_BASE:016x}"
@@ -131,7 +131,7 @@ class _Lazy(Sequence[T], Generic[T]):
 
 
 def to_batch(forms: Sequence[HeadForm], texts: Texts, words: Words, factors: Mapping[str, float]) -> EventBatch:
-    """Give the records of an output as a batch; factors are the probabilities of rules that have one."""
+    """Make a batch of the records of an output; factors are the probabilities of rules that have one."""
     found = _Found(forms, texts, words)
     types: dict[str, int] = {}
     codes = np.array([types.setdefault(form.type, len(types)) for form in forms], np.int32)
@@ -161,7 +161,7 @@ _TYPES = {
 
 
 def _columns(found: _Found) -> dict[ColumnKey, pa.Array]:
-    """Give the attributes, those of one name together; every value keeps its type."""
+    """The attributes, those of one name together; every value keeps its type."""
     cells: dict[str, dict[Tag, tuple[Words, NDArray[np.bool_]]]] = {}
     count = len(found.rules)
     for number, form in enumerate(found.forms):
@@ -202,7 +202,7 @@ def _array(tag: Tag, words: Words, valid: NDArray[np.bool_], table: StringTable)
 
 
 def goals_of(matches: Words, spec: NodeSpec, seat: Seat, rule: IntervalRule, texts: Texts) -> list[Goal]:
-    """Give matches that wait at a seat of a rule as goals, in the words of the rule."""
+    """Describe matches that wait at a seat of a rule as goals, in the words of the rule."""
     tags_at = MATCH_HEADER
     values_at = tags_at + tag_words(spec.variables)
     found = []

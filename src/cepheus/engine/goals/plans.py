@@ -146,7 +146,7 @@ def _once_each(context: int, node: int, first: int, count: int) -> int:
 
 @inlined
 def _concerned(context: int, step: int) -> bool:
-    """Tell whether any operand of a step has new matches."""
+    """Whether any operand of a step has new matches."""
     row = step_at(context, step)
     found = count_of(context, step, fixed(row, StepField.LEFT)) + count_of(context, step, fixed(row, StepField.RIGHT))
     return found + count_of(context, step, fixed(row, StepField.NEGATED)) > 0
@@ -214,7 +214,7 @@ def _take_back(context: int) -> None:
 
 @compiled
 def _room(context: int, plan: int) -> int:
-    """Tell whether there is room for all goals that are to wait."""
+    """Check that there is room for all goals that are to wait."""
     words, rows = 0, 0
     for step in range(fixed(plan, PlanField.ATOMS_END), fixed(plan, PlanField.STEPS_END)):
         row = step_at(context, step)

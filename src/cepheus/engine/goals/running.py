@@ -56,7 +56,7 @@ class Runner:
         return words
 
     def _provide(self, status: Status, rules: _Rules) -> None:
-        """Give the kernel what it came back for."""
+        """Provide what the kernel came back for."""
         match status:
             case Status.ANSWER_NEEDED:
                 self._answer()
@@ -73,7 +73,7 @@ class Runner:
                 self._memory.grow(status)
 
     def _culprit(self, rules: _Rules) -> IntervalRule:
-        """Give the rule that went too far, and leave the rest of the input as if it had not been fed."""
+        """Find the rule that went too far, and leave the rest of the input as if it had not been fed."""
         self._memory[At.WORK_TOP] = NOWHERE
         for at in (At.WORK_USED, At.OUTPUT_WORDS, At.STRATUM, At.LATE_PLAN, At.LATE_RECORD):
             self._memory[at] = 0

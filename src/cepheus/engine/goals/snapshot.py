@@ -57,7 +57,7 @@ class Saved:
 
 
 def write(kind: str, saved: Saved) -> bytes:
-    """Give the bytes of a snapshot."""
+    """The bytes of a snapshot."""
     header = {
         "groups": [[node_to_json(rule) for rule in rules] for rules in saved.groups],
         "since": [[since.time, since.missed] for since in saved.since],

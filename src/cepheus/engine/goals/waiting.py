@@ -48,7 +48,7 @@ _ALL_EXACT = 2**53  # below this, each integer is a float of its own
 
 @compiled
 def screen_of(context: int, node: int, operand: int, match: int) -> float:
-    """Give a match's side of the comparison that a node screens by, NaN if it is no number.
+    """Compute a match's side of the comparison that a node screens by, NaN if it is no number.
 
     A waiting match and a new one of the other operand cannot be partners if the sum of their numbers is above zero.
     """
@@ -78,7 +78,7 @@ def _values_hash(number: int, match: int, tag_words: int, variables: int) -> int
 
 @inlined
 def waiting_hash(context: int, node: int, operand: int, match: int) -> int:
-    """Give the hash under which a match of an operand waits."""
+    """The hash under which a match of an operand waits."""
     number = fixed(node, NodeField.LEFT_TABLE + operand)
     index = fixed(table_at(context, number), TableField.INDEX)
     if index == IndexCode.NONE:
@@ -122,7 +122,7 @@ def wait_with_hash(context: int, node: int, operand: int, match: int, hashed: in
 
 @inlined
 def _outlived(node: int, old: int, new: int) -> bool:
-    """Tell whether no partner to come can prefer an older match to a new one."""
+    """Whether no partner to come can prefer an older match to a new one."""
     code = fixed(node, NodeField.OUTLIVES)
     lasting = peek(new, Match.START) < peek(new, Match.END)
     not_longer = peek(new, Match.START) >= peek(old, Match.START)
@@ -135,7 +135,7 @@ def _outlived(node: int, old: int, new: int) -> bool:
 
 @compiled
 def _same_keys(context: int, node: int, operand: int, one: int, other: int, tag_words: int) -> bool:
-    """Tell whether whatever agrees with a match of an operand on the variables that it shares agrees with another.
+    """Whether whatever agrees with a match of an operand on the variables that it shares agrees with another.
 
     A float may agree with integers that differ, so that an integer does not always stand in for it.
     """
@@ -192,7 +192,7 @@ def drop_equal(context: int, number: int, hashed: int, match: int, tag_words: in
 
 @compiled
 def waits_already(context: int, number: int, hashed: int, match: int, tag_words: int, variables: int) -> bool:
-    """Tell whether an equal match of this instant waits in a table."""
+    """Whether an equal match of this instant waits in a table."""
     row = newest_row(context, number, hashed)
     while row != NOWHERE:
         here = row_at(context, row)

@@ -187,7 +187,7 @@ class ReferenceEngine:
                 yield stored
 
     def _visible(self, deployed: _Deployed, event_type: str) -> Iterator[_Stored]:
-        """Give the events of a type that a rule sees, the latest first."""
+        """Walk through the events of a type that a rule sees, the latest first."""
         first_seen = deployed.first(event_type)
         for stored in reversed(self._history.get(event_type, [])):
             if stored.ordinal < first_seen:
@@ -289,7 +289,7 @@ class ReferenceEngine:
     def _possible(
         self, deployed: _Deployed, constraints: tuple[Constraint, ...], match: _Match
     ) -> Callable[[_Stored], float]:
-        """Give what tells how probably an event occurred and satisfies what is asked of one that takes no part."""
+        """How probably an event occurred and satisfies what is asked of one that takes no part, as a function."""
         situation = _Match(match.events, match.values)
 
         def probability(stored: _Stored) -> float:
@@ -418,7 +418,7 @@ class ReferenceEngine:
         self._errors |= {event_type: dict(errors) for event_type, errors in past.errors.items()}
 
     def snapshot(self) -> bytes:
-        """Give the rules and all that is remembered."""
+        """The rules and all that is remembered, as bytes."""
         header = {
             "rules": to_json(RuleSet((), tuple(deployed.rule for deployed in self._rules.values()))),
             "since": [deployed.since for deployed in self._rules.values()],
@@ -458,7 +458,7 @@ class ReferenceEngine:
 
 
 def _bounds(scope: Scope, match: _Match) -> tuple[int, int]:
-    """Give the time from which, and the one before which, events lie in a scope."""
+    """The time from which, and the one before which, events lie in a scope."""
     match scope:
         case Within(duration=duration, reference=reference):
             end = match.events[reference].event.time

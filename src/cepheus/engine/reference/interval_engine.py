@@ -80,7 +80,7 @@ class _Deployed:
         }
 
     def instances(self, matches: Iterable[Match]) -> Iterator[tuple[Instance, Match]]:
-        """Give the complex events that matches make."""
+        """Make the complex events of matches."""
         for match in matches:
             values = tuple(
                 _as_told(attribute, self.conditions.value(value, match.binding))
@@ -258,7 +258,7 @@ class IntervalReferenceEngine:
     # Snapshots.
 
     def snapshot(self) -> bytes:
-        """Give rules and state as JSON."""
+        """Rules and state as JSON."""
         header: dict[str, Any] = {
             "rules": [node_to_json(deployed.rule) for deployed in self._rules.values()],
             "factors": {name: deployed.factor for name, deployed in self._rules.items()},

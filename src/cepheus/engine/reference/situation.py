@@ -61,7 +61,7 @@ class Match:
         return stored
 
     def attribute(self, event: str | None, name: str) -> Value | None:
-        """Give an attribute of a chosen event, or of the one under test."""
+        """An attribute of a chosen event, or of the one under test."""
         stored = self._chosen(event)
         value = stored.event.time if name == TIME_ATTRIBUTE else stored.event.attributes.get(name)
         if isinstance(value, tuple):
@@ -69,11 +69,11 @@ class Match:
         return value
 
     def computed(self, name: str) -> Value | None:
-        """Give the value of an aggregate."""
+        """The value of an aggregate."""
         return self.values[name].value
 
     def quantity(self, reference: AttributeRef | Parameter) -> Quantity | None:
-        """Give the uncertain quantity that something stands for; None if it is certain."""
+        """The uncertain quantity that something stands for; None if it is certain."""
         if isinstance(reference, AttributeRef):
             return self._chosen(reference.event).quantities.get(reference.name)
         computed = self.values[reference.name]
@@ -83,7 +83,7 @@ class Match:
         return Quantity.computed(reference.name, as_float(computed.value), computed.law)
 
     def is_certain(self) -> bool:
-        """Tell whether nothing about the match is uncertain, so that constraints hold or do not."""
+        """Whether nothing about the match is uncertain, so that constraints hold or do not."""
         stored = [*self.events.values(), *([self.under_test] if self.under_test is not None else [])]
         return not any(each.quantities for each in stored) and not any(v.law is not None for v in self.values.values())
 
@@ -110,24 +110,24 @@ class Deployed:
         }
 
     def first(self, event_type: str) -> int:
-        """Give the place in the stream of the first event of a type that the rule sees."""
+        """The place in the stream of the first event of a type that the rule sees."""
         return self.earlier.get(event_type, self.since)
 
     def test(self, constraint: Constraint) -> Test:
-        """Give the function that tests a constraint."""
+        """Return the function that tests a constraint."""
         if constraint not in self._tests:
             self._tests[constraint] = tester(constraint)
         return self._tests[constraint]
 
     def judge(self, constraints: Iterable[Constraint], match: Match, calculus: Calculus) -> tuple[Judgement, ...]:
-        """Tell how likely constraints hold, those that share an uncertain quantity jointly."""
+        """Judge how likely constraints hold, those that share an uncertain quantity jointly."""
         if match.is_certain():
             held = all(self.test(constraint)(match) for constraint in constraints)
             return () if held else (Judgement((), IMPOSSIBLE),)
         return judge([(constraint, match) for constraint in constraints], calculus)
 
     def probability(self, constraints: Iterable[Constraint], match: Match, calculus: Calculus) -> float:
-        """Tell how likely constraints hold, all of them."""
+        """Compute how likely constraints hold, all of them."""
         judgements = self.judge(constraints, match, calculus)
         return conjunction(judgement.estimate for judgement in judgements).probability if judgements else 1.0
 

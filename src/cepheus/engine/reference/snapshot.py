@@ -24,12 +24,12 @@ _HEADER = form.record(
 
 
 def stored_to_json(event: Event, ordinal: int, consumed_by: set[str]) -> dict[str, Any]:
-    """Give a remembered event as JSON."""
+    """A remembered event as JSON."""
     return {"event": form.event_to_json(event), "ordinal": ordinal, "consumed_by": sorted(consumed_by)}
 
 
 def read(kind: str, data: bytes) -> dict[str, Any]:
-    """Give the header of a snapshot, each field as what it stands for; an error if it does not hold together."""
+    """Read the header of a snapshot, each field as what it stands for; an error if it does not hold together."""
     header, blobs = unpack(kind, data)
     form.only_blobs(blobs, ())
     found = _HEADER(header, "$")

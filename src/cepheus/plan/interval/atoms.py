@@ -16,7 +16,7 @@ from cepheus.rules.walk import transform
 
 
 def atom_node(graph: Graph, atom: Atom) -> tuple[int, tuple[str, ...]]:
-    """Give the node of an atom, and the names of the variables that its matches have.
+    """The node of an atom, and the names of the variables that its matches have.
 
     ``path([H|T], N)`` is an atom ``path(L, N)`` with conditions around it that take ``L`` apart. The last variable that
     these bind takes the place of ``L``, so that matches are told apart by the variables of the rule alone.
@@ -60,7 +60,7 @@ def _apart(graph: Graph, fits: Fits, names: list[str]) -> list[ConditionSpec]:
 
 
 def _without(step: Holds, last: Bind) -> Holds:
-    """Give a test with the value of the variable that is bound last in its place."""
+    """Return a test with the value of the variable that is bound last put in its place."""
 
     def change(node: object) -> object:
         return last.value if isinstance(node, Parameter) and node.name == last.variable else node

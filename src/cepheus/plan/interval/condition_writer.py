@@ -147,7 +147,7 @@ class ConditionWriter:
         return ConditionSpec(ConditionKind.KNOWN, keys=keys, binds=binds, rows=rows, node=self._graph.node(spec))
 
     def _aggregated(self, condition: Aggregated, names: list[str], sure: set[str]) -> list[ConditionSpec]:
-        """Give the condition that computes an aggregate; its members are kept in a table of their own."""
+        """Make the condition that computes an aggregate; its members are kept in a table of their own."""
         record = aggregate_named(condition.function)
         require(GOALS, record, condition.span)
         function = code_of(record)

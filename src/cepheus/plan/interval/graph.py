@@ -33,7 +33,7 @@ class Graph:
     _numbers: dict[NodeSpec, int] = field(default_factory=dict)
 
     def node(self, spec: NodeSpec) -> int:
-        """Give the number of a node, a new one if none is like it."""
+        """The number of a node, a new one if none is like it."""
         if spec not in self._numbers:
             self._numbers[spec] = len(self.nodes)
             self.nodes.append(spec)
@@ -65,16 +65,16 @@ class Graph:
         return tuple(specs), tuple(names)
 
     def coder(self, names: Sequence[str]) -> Coder:
-        """Give what writes expressions over variables as code for the kernel."""
+        """Return a coder, which writes expressions over variables as code for the kernel."""
         places = {name: place for place, name in enumerate(names)}
         return Coder(places, self.texts, self.functions)
 
     def owners(self) -> dict[int, str]:
-        """Give, by node, the first of the rules that use it."""
+        """The first of the rules that use a node, by node."""
         return {node: rule for rule, head in reversed(self.heads.items()) for node in self.below(head)}
 
     def below(self, node: int) -> Iterator[int]:
-        """Give a node and all nodes that it is made of, operands first, each as often as it is used."""
+        """Walk through a node and all nodes that it is made of, operands first, each as often as it is used."""
         spec = self.nodes[node]
         for operand in spec.operands:
             if operand >= 0:

@@ -34,14 +34,14 @@ class Anatomy:
         return (self.pattern.terminator.name, *self.selections)
 
     def path(self, position: str) -> tuple[str, ...]:
-        """Give a position and those it hangs from, up to the terminator."""
+        """A position and those it hangs from, up to the terminator."""
         names = [position]
         while names[-1] in self.selections:
             names.append(self.selections[names[-1]].window.reference)
         return tuple(names)
 
     def back(self, position: str, ancestor: str) -> int:
-        """Give the longest time by which a position can lie before an event it hangs from."""
+        """The longest time by which a position can lie before an event it hangs from."""
         path = self.path(position)
         return sum(self.selections[name].window.duration for name in path[: path.index(ancestor)])
 
@@ -69,14 +69,14 @@ def anatomy_of_pattern(pattern: Pattern) -> Anatomy:
 
 
 def whole_pattern(rule: Rule) -> Pattern:
-    """Give the rule's pattern, with each aggregate of ``where`` as one more item of it."""
+    """Return the rule's pattern, with each aggregate of ``where`` as one more item of it."""
     lifted = [node for assignment in rule.assignments for node in walk(assignment.value) if isinstance(node, Aggregate)]
     extra = tuple(Aggregation(node, f"where_{place}") for place, node in enumerate(lifted))
     return replace(rule.pattern, items=rule.pattern.items + extra) if extra else rule.pattern
 
 
 def input_types(rule: Rule) -> frozenset[str]:
-    """Give the types of all events that a rule looks at.
+    """The types of all events that a rule looks at.
 
     >>> from cepheus.language.tesla import parse
     >>> sorted(input_types(parse("define F() from A() and not B() within 1 s from A").rules[0]))
@@ -86,7 +86,7 @@ def input_types(rule: Rule) -> frozenset[str]:
 
 
 def consumed_types(rule: Rule) -> frozenset[str]:
-    """Give the types of which a rule uses up events: those it has used up are not seen at any other place in it.
+    """The types of which a rule uses up events: those it has used up are not seen at any other place in it.
 
     >>> from cepheus.language.tesla import parse
     >>> rule = parse("define F() from A() and last B() within 1 s from A consuming B").rules[0]
@@ -99,17 +99,17 @@ def consumed_types(rule: Rule) -> frozenset[str]:
 
 
 def item_event(item: PatternItem) -> EventPattern:
-    """Give the event that a pattern item is about."""
+    """The event that a pattern item is about."""
     return item.aggregate.event if isinstance(item, Aggregation) else item.event
 
 
 def item_scope(item: Negation | Aggregation) -> Scope:
-    """Give the scope of a negation or of an aggregate."""
+    """The scope of a negation or of an aggregate."""
     return item.aggregate.scope if isinstance(item, Aggregation) else item.scope
 
 
 def scope_span(scope: Scope, shape: Anatomy) -> tuple[str, int]:
-    """Give an event that a scope hangs from, and how far before it the scope can begin.
+    """Find an event that a scope hangs from, and how far before it the scope can begin.
 
     For an interval between two events, this is the nearest event from which both hang.
     """

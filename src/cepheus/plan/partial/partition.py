@@ -41,7 +41,7 @@ Producers = Mapping[str, frozenset[str]]
 
 
 def sole_child(rules: Iterable[Rule], producers: Producers) -> str | None:
-    """Give the child that sees all that some rules need, if there is one: it can take them over completely."""
+    """The child that sees all that some rules need, if there is one: it can take them over completely."""
     sources: set[str] = set()
     for rule in rules:
         for event_type in input_types(rule):
@@ -65,7 +65,7 @@ def partition(whole: Rule | PartialRule, producers: Producers) -> dict[str, tupl
 
 
 def seen_here(whole: Rule | PartialRule, producers: Producers) -> tuple[PartialRule, ...]:
-    """Give the positions of which the processor itself sees events, each as a partial rule of its own."""
+    """The positions of which the processor itself sees events, each as a partial rule of its own."""
     given = _Whole.of(whole)
     return tuple(given.alone(name) for name, kind in given.types.items() if HERE in producers.get(kind, frozenset()))
 
@@ -113,7 +113,7 @@ class _Whole:
                     yield child, PartialRule(self.rule, f"#{origin}", alone)
 
     def alone(self, name: str) -> PartialRule:
-        """Give the partial rule of one position."""
+        """Make the partial rule of one position."""
         return self._part([name], set())
 
     def _trees(self, own: list[str]) -> list[list[str]]:
@@ -166,7 +166,7 @@ class _Whole:
                 return item
 
     def _attaches(self, item: Negation | Aggregation, known: set[str], exclusive: set[str]) -> bool:
-        """Tell whether a negation or aggregate can be decided with the positions known; what is consumed is not."""
+        """Whether a negation or aggregate can be decided with the positions known; what is consumed is not."""
         event = item_event(item)
         wanted = {*scope_events(item_scope(item))}
         for constraint in event.constraints:
@@ -185,7 +185,7 @@ class _Whole:
         return (constraint for constraint in event.constraints if not self._needs(constraint, event))
 
     def _needs(self, node: Constraint, own: EventPattern | None = None) -> set[str]:
-        """Give the other events and computed values (``$name``) that an expression needs."""
+        """Collect the other events and computed values (``$name``) that an expression needs."""
         found: set[str] = set()
         for child in walk(node):
             if isinstance(child, Parameter):
@@ -199,7 +199,7 @@ class _Whole:
 
 
 def _is_binding(constraint: Constraint, event: EventPattern, binders: Mapping[str, AttributeRef | None]) -> str | None:
-    """Give the parameter that a constraint binds, if that is all it does."""
+    """The parameter that a constraint binds, if that is all it does."""
     match constraint:
         case Comparison(operands=(AttributeRef(name=attribute), Parameter(name=name)), operators=("=",)):
             pass
@@ -214,7 +214,7 @@ def _is_binding(constraint: Constraint, event: EventPattern, binders: Mapping[st
 def _used_parameters(
     nodes: tuple[EventPattern | PatternItem, ...], binders: Mapping[str, AttributeRef | None]
 ) -> set[str]:
-    """Give the parameters that something else than their own binding needs."""
+    """The parameters that something else than their own binding needs."""
     used: set[str] = set()
     for node in nodes:
         event = node if isinstance(node, EventPattern) else item_event(node)

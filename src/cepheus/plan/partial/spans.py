@@ -19,7 +19,7 @@ class Span:
 
 
 def span_around(rule: Rule, master: str, slave: str) -> Span:
-    """Give the window that an event at one root opens for another; roots are named as in ``PartialRule.root``.
+    """The window that an event at one root opens for another; roots are named as in ``PartialRule.root``.
 
     With the terminator as master only the past matters, with the terminator as slave only the future; two
     sequences that meet further up open both.
@@ -42,7 +42,7 @@ def span_around(rule: Rule, master: str, slave: str) -> Span:
 
 
 def shared_values(rule: Rule, master: str, slave: str) -> tuple[tuple[str, str], ...]:
-    """Give pairs of attributes, of the master's event and of the slave's, that must be equal for both to take part.
+    """Find pairs of attributes, of the master's event and of the slave's, that must be equal for both to take part.
 
     Only where the master's event is known when the slave's is chosen, or all of the slave's are taken: elsewhere an
     event with another value may be the one that is chosen, to no avail.
@@ -69,7 +69,7 @@ def shared_values(rule: Rule, master: str, slave: str) -> tuple[tuple[str, str],
 
 
 def _hangs(shape: Anatomy, root: str) -> tuple[tuple[str, ...], int]:
-    """Give the positions that a root hangs from, the nearest first, and how far before the nearest it can lie."""
+    """The positions that a root hangs from, the nearest first, and how far before the nearest it can lie."""
     if not root.startswith("#"):
         return shape.path(root), 0
     item = shape.pattern.items[int(root[1:])]

@@ -159,7 +159,7 @@ def flatten(
 
 
 def column_listeners(lowering: Lowering) -> dict[int, list[Listener]]:
-    """Give the listeners of each type: rules in order of deployment, then columns."""
+    """The listeners of each type: rules in order of deployment, then columns."""
     found: dict[int, list[Listener]] = defaultdict(list)
     for number, rule in enumerate(lowering.rules.values()):
         found[rule.type].append(Listener(True, number, rule.filters))
@@ -217,7 +217,7 @@ def _rule(
 
 
 def _is_brief(rule: LoweredRule) -> bool:
-    """Tell whether all that a rule looks for can be told in brief."""
+    """Whether all that a rule looks for can be told in brief."""
     return (
         0 < len(rule.steps) <= MOST_BRIEF
         and not rule.absences
@@ -233,7 +233,7 @@ def _is_brief(rule: LoweredRule) -> bool:
 
 
 def _completes(rule: LoweredRule, last: LoweredStep) -> bool:
-    """Tell whether each event that a rule's last step takes makes a composite event, with nothing left to find out."""
+    """Whether each event that a rule's last step takes makes a composite event, with nothing left to find out."""
     return (
         last.kind is StepKind.CHOOSE
         and last.policy is PolicyCode.EACH

@@ -52,7 +52,7 @@ class Lowering(SharedColumns):
         return self.release(name)
 
     def simple_filters(self, layout: TypeLayout) -> list[list[LoweredConstraint]] | None:
-        """Give, for each listener of a type, its comparisons with constants; None if too many or one has none."""
+        """The comparisons of each listener of a type with constants; None if too many or one has none."""
         listeners = [rule.filters for rule in self.rules.values() if rule.type == layout.index]
         listeners += [column.filters for column in self.columns.values() if column.key.type == layout.index]
         simple = (ConstraintKind.INT_CONSTANT, ConstraintKind.FLOAT_CONSTANT)

@@ -131,7 +131,7 @@ def _interval_member(rule: IntervalRule, types: Mapping[str, EventType]) -> Inte
 
 
 def _types(rule: AnyRule) -> frozenset[str]:
-    """Give the event types that a rule looks at."""
+    """The event types that a rule looks at."""
     if isinstance(rule, IntervalRule):
         return frozenset(atom.type for atom in _atoms(rule))
     resolved = resolve(rule)

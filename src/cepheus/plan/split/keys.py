@@ -29,7 +29,7 @@ def find_keys(
 
 
 def as_doubles(checked: Checked, attributes: Attributes) -> bool:
-    """Tell whether doubles are among the keys, so that integers must be compared as doubles, too."""
+    """Whether doubles are among the keys, so that integers must be compared as doubles, too."""
     for event_type, name in attributes.items():
         known = checked.inputs.get(event_type) or checked.composites[event_type]
         attribute = known.attribute(name)

@@ -21,7 +21,7 @@ class Demand:
 
 
 def margins(demands: Sequence[Demand]) -> dict[str, float] | str:
-    """Give for each event type how far from home its events matter; the name of a rule if that has no end.
+    """Compute how far from home the events of each type matter; the name of a rule if that has no end.
 
     >>> margins([Demand("Fire", "Smoke", (("Temp", 10),), "Fire"), Demand("Alarm", "Alert", (("Fire", 5),))])
     {'Smoke': 5, 'Temp': 15, 'Alert': 0, 'Fire': 5}

@@ -12,7 +12,7 @@ from cepheus.rules.walk import walk
 
 
 def reads(rules: Iterable[ResolvedRule]) -> dict[str, frozenset[str]]:
-    """Give every event type that patterns mention, with the attributes that rules read of it (its time aside)."""
+    """Collect every event type that patterns mention, with the attributes that rules read of it (its time aside)."""
     found: dict[str, set[str]] = {}
     for rule in rules:
         types = {position.name: position.type for position in rule.positions}
@@ -27,7 +27,7 @@ def reads(rules: Iterable[ResolvedRule]) -> dict[str, frozenset[str]]:
 
 
 def reads_in_order(rules: Sequence[IntervalRule], types: Mapping[str, EventType]) -> dict[str, frozenset[str]]:
-    """Give every event type that interval rules mention, with all its attributes.
+    """Collect every event type that interval rules mention, with all its attributes.
 
     Their places tell what arguments stand for, and events that are alike in all of them are one event.
     """

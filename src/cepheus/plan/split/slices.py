@@ -39,7 +39,7 @@ def find_slices(component: Component) -> BySlice | Reason:
 
 
 def _demand(member: IntervalMember) -> Demand | Reason:
-    """Give what an interval rule asks for; any of its events may complete it, so what it makes is in their place."""
+    """What an interval rule asks for; any of its events may complete it, so what it makes is in their place."""
     rule = member.rule
     name = str(rule.name)
     if chooses(rule):

@@ -131,7 +131,7 @@ def _join_slices(component: Component, way: BySlice, reasons: list[Reason], draf
 
 
 def _join_whole(component: Component, reasons: list[Reason], shards: int, drafts: list[_Draft]) -> None:
-    """Give a component a shard of its own, or once there are enough of them the one with the fewest rules."""
+    """Put a component into a shard of its own, or once there are enough of them the one with the fewest rules."""
     whole = [draft for draft in drafts if isinstance(draft.way, Whole)]
     if len(whole) < shards:
         drafts.append(_Draft([component], Whole(), reasons=reasons))
