@@ -16,7 +16,7 @@ from cepheus.engine.goals.store import (
     state_at,
     table_at,
 )
-from cepheus.engine.goals.waiting import drop_equal, take_over, wait_with_hash, waiting_hash, waits_already
+from cepheus.engine.goals.waiting_goals import drop_equal, take_over, wait_with_hash, waiting_hash, waits_already
 from cepheus.kernel.calls import call_2
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.memory import fixed, peek, poke

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from cepheus.core.batch import ColumnKey, EventBatch, Provenance
 from cepheus.core.event import EventId
 from cepheus.core.values import Value, ValueType
+from cepheus.engine.goals.kernel import split
 from cepheus.engine.goals.steps import NO_PART
-from cepheus.engine.goals.upkeep import split
 from cepheus.engine.lowered.intake import id_of_word
 from cepheus.kernel.memory import address
 from cepheus.kernel.program import Words
 from cepheus.kernel.state import COMPOSITE_ID_BASE, STRING_ID_FLOOR
 from cepheus.kernel.strings import StringTable
+from cepheus.plan.interval.goal_texts import Goal, Seat, fraction_of
 from cepheus.plan.interval.layout import (
     MATCH_HEADER,
     OUTPUT_HEADER,
@@ -31,7 +32,6 @@ from cepheus.plan.interval.layout import (
     Record,
     Tag,
 )
-from cepheus.plan.interval.progress import Goal, Seat, fraction_of
 from cepheus.plan.interval.specs import NodeSpec
 from cepheus.plan.interval.tables import tag_words
 from cepheus.plan.interval.values import Texts

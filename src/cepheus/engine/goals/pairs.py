@@ -28,7 +28,7 @@ from cepheus.engine.goals.store import (
     state_at,
     table_at,
 )
-from cepheus.engine.goals.waiting import waiting_hash, waits_already
+from cepheus.engine.goals.waiting_goals import waiting_hash, waits_already
 from cepheus.kernel.calls import call_3
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.lanes import before

@@ -9,7 +9,7 @@ import numpy as np
 
 from cepheus.engine.goals.absence import absence_step
 from cepheus.engine.goals.commit import commit
-from cepheus.engine.goals.known import record_at
+from cepheus.engine.goals.instant_events import record_at
 from cepheus.engine.goals.machine import compute, stir, stir_value
 from cepheus.engine.goals.matches import copy_words, load_match, node_at, parts_of, same_match, tag_of, value_of
 from cepheus.engine.goals.pairs import unrestricted_step

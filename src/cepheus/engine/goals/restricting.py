@@ -20,7 +20,7 @@ from cepheus.engine.goals.store import (
     state_at,
     table_at,
 )
-from cepheus.engine.goals.waiting import screen_of
+from cepheus.engine.goals.waiting_goals import screen_of
 from cepheus.kernel.calls import call_3
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.lanes import before

@@ -21,16 +21,15 @@ from cepheus.core.schema import HOME_ATTRIBUTE, Schema
 from cepheus.core.time import MIN_TIME
 from cepheus.core.values import Value, ValueType, as_float
 from cepheus.engine.base.declared_types import batch_of_made
-from cepheus.engine.base.factors import no_such_rule, require_factor
-from cepheus.engine.base.families import tesla_rules
 from cepheus.engine.base.limits import too_many_composites
 from cepheus.engine.base.past import Past
+from cepheus.engine.base.refusals import no_such_rule, require_factor, tesla_rules
 from cepheus.engine.base.snapshot import pack, restoring
 from cepheus.engine.base.ties import MOST_COMPARED, TieCounter, TieCounts
-from cepheus.engine.reference.situation import Deployed as _Deployed
-from cepheus.engine.reference.situation import Match as _Match
-from cepheus.engine.reference.situation import Stored as _Stored
-from cepheus.engine.reference.snapshot import read, stored_to_json
+from cepheus.engine.reference.state import Deployed as _Deployed
+from cepheus.engine.reference.state import Match as _Match
+from cepheus.engine.reference.state import Stored as _Stored
+from cepheus.engine.reference.state import read, stored_to_json
 from cepheus.rules.aggregates import Form, aggregate_named
 from cepheus.rules.check.findings import text_of
 from cepheus.rules.expressions import Between, Constraint, Scope, Within

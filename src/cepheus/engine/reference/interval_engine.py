@@ -18,10 +18,8 @@ from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.time import MIN_TIME
 from cepheus.core.values import Value, ValueType
 from cepheus.engine.base import snapshot_form as form
-from cepheus.engine.base.certain import Reads, reads_of, refuse_uncertain_event
-from cepheus.engine.base.factors import require_factor
-from cepheus.engine.base.families import interval_rules
 from cepheus.engine.base.limits import endless_limits, too_many_composites, too_much_state
+from cepheus.engine.base.refusals import Reads, interval_rules, reads_of, refuse_uncertain_event, require_factor
 from cepheus.engine.base.restored_rules import check_restored_intervals
 from cepheus.engine.base.snapshot import pack, restoring, unpack
 from cepheus.engine.base.ties import TieCounts

@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 from cepheus.core.time import format_duration
 from cepheus.core.values import ValueType
 from cepheus.language.etalis.print import format_condition, format_pattern
-from cepheus.plan.interval.atoms import atom_node
 from cepheus.plan.interval.condition_writer import ConditionWriter
 from cepheus.plan.interval.constructs import GOALS
-from cepheus.plan.interval.graph import Graph
+from cepheus.plan.interval.goal_texts import Seat, seat_of
+from cepheus.plan.interval.graph import Graph, atom_node
 from cepheus.plan.interval.program import ChoiceCode, NodeKind, OperatorCode, PreferenceCode
-from cepheus.plan.interval.progress import Seat, seat_of
 from cepheus.plan.interval.specs import UNLIMITED, ConditionSpec, NodeSpec, PolicySpec, Screen, point_type
 from cepheus.plan.support import require
 from cepheus.rules.expressions import Arithmetic, Comparison, Constant, Expression, Negative, Parameter

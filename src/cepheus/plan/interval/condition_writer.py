@@ -7,10 +7,9 @@ from typing import assert_never
 
 from cepheus.core.lists import distinct, value_key
 from cepheus.plan.aggregates import code_of
-from cepheus.plan.interval.atoms import atom_node
 from cepheus.plan.interval.coder import Coder
 from cepheus.plan.interval.constructs import GOALS, IntervalConstruct, unsupported
-from cepheus.plan.interval.graph import Graph
+from cepheus.plan.interval.graph import Graph, atom_node
 from cepheus.plan.interval.program import ConditionKind, NodeKind
 from cepheus.plan.interval.specs import ConditionSpec, NodeSpec
 from cepheus.plan.support import require

@@ -20,7 +20,7 @@ from cepheus.rules.walk import walk
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class GoalTable:
     """A goal table: its number, the node that its rows wait at, and which operand of that they are matches of."""
 
     table: int
@@ -35,7 +35,7 @@ class Group:
     rules: dict[str, IntervalRule]
     placed: PlacedGraph
 
-    def waiting(self, rule: str | None = None) -> Iterator[Waiting]:
+    def goal_tables(self, rule: str | None = None) -> Iterator[GoalTable]:
         """Walk through the tables in use, of all rules or of one, in an order that depends on nothing but the rules."""
         seen: set[int] = set()
         graph = self.placed.graph
@@ -44,14 +44,14 @@ class Group:
                 for operand, table in enumerate(self.placed.tables.get(node, ())):
                     if table >= 0 and table not in seen:
                         seen.add(table)
-                        yield Waiting(table, node, operand)
+                        yield GoalTable(table, node, operand)
 
     def remove(self, name: str) -> set[int]:
         """Take a rule out and give the tables that nothing uses any more."""
-        before = {waiting.table for waiting in self.waiting()} | set(self.facts().values())
+        before = {each.table for each in self.goal_tables()} | set(self.facts().values())
         graph = self.placed.graph
         del self.rules[name], graph.heads[name], graph.members[name], graph.seats[name]
-        after = {waiting.table for waiting in self.waiting()} | set(self.facts().values())
+        after = {each.table for each in self.goal_tables()} | set(self.facts().values())
         return before - after
 
     def facts(self) -> dict[ConditionSpec, int]:
@@ -61,10 +61,10 @@ class Group:
         conditions = {condition for node in used for condition in graph.nodes[node].conditions}
         return {condition: table for condition, table in self.placed.facts.items() if condition in conditions}
 
-    def operand(self, waiting: Waiting) -> NodeSpec:
+    def operand(self, table: GoalTable) -> NodeSpec:
         """The node whose matches wait in a table."""
         graph = self.placed.graph
-        return graph.nodes[graph.nodes[waiting.node].operands[waiting.operand]]
+        return graph.nodes[graph.nodes[table.node].operands[table.operand]]
 
 
 @dataclass(slots=True)

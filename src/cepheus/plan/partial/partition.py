@@ -15,23 +15,61 @@ After::
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from cepheus.plan.partial.anatomy import (
-    Anatomy,
-    anatomy,
-    anatomy_of_pattern,
+from cepheus.plan.partial.shape import (
+    RuleShape,
     consumed_types,
     input_types,
     item_event,
     item_scope,
+    shape_of,
+    shape_of_pattern,
 )
-from cepheus.plan.partial.rule import PartialRule
 from cepheus.rules.expressions import AttributeRef, Comparison, Constraint, EventPattern, Parameter, Within
 from cepheus.rules.model import Aggregation, Negation, Pattern, PatternItem, Rule, Selection
 from cepheus.rules.policies import Policy
 from cepheus.rules.resolve import bindings, scope_events
 from cepheus.rules.walk import walk
+
+
+@dataclass(frozen=True, slots=True)
+class PartialRule:
+    """A pattern without a composite event: events that cannot satisfy it need not be sent on.
+
+    ``root`` says which part of the rule the pattern's terminator is: the name of a position, or ``#n`` for the n-th
+    item of the whole pattern, a negation or an aggregate. ``origins`` gives for each item of ``pattern`` the item of
+    the whole pattern that it was made from.
+    """
+
+    rule: Rule
+    root: str
+    pattern: Pattern
+    origins: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What tells this partial rule from all others at one processor."""
+        return f"{self.rule.name}/{self.root}"
+
+    @property
+    def selection(self) -> Selection | None:
+        """How the rule chooses the pattern's terminator: None if that is the rule's own, or not chosen at all."""
+        return shape_of(self.rule).selections.get(self.root)
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether every event at the root must be sent, because the choice of several needs to count them."""
+        return self.selection is not None and self.selection.count not in (None, 1)
+
+    @property
+    def joined(self) -> bool:
+        """Whether other events, or what the rule has consumed, decide which events are candidates at the root."""
+        shape = shape_of(self.rule)
+        if shape.choice_needs.get(self.root):
+            return True
+        return self.selection is not None and self.selection.event.type in consumed_types(self.rule)
+
 
 HERE = ""
 """Stands among the children for the processor itself: its own sources, and the rules that it evaluates."""
@@ -73,7 +111,7 @@ def seen_here(whole: Rule | PartialRule, producers: Producers) -> tuple[PartialR
 class _Whole:
     """What is being split."""
 
-    def __init__(self, rule: Rule, root: str, shape: Anatomy, origins: tuple[int, ...]) -> None:
+    def __init__(self, rule: Rule, root: str, shape: RuleShape, origins: tuple[int, ...]) -> None:
         self.rule = rule
         self.root = root
         self.shape = shape
@@ -86,8 +124,8 @@ class _Whole:
     @classmethod
     def of(cls, whole: Rule | PartialRule) -> _Whole:
         if isinstance(whole, PartialRule):
-            return cls(whole.rule, whole.root, anatomy_of_pattern(whole.pattern), whole.origins)
-        shape = anatomy(whole)
+            return cls(whole.rule, whole.root, shape_of_pattern(whole.pattern), whole.origins)
+        shape = shape_of(whole)
         return cls(whole, shape.pattern.terminator.name, shape, tuple(range(len(shape.pattern.items))))
 
     def split(self, producers: Producers) -> Iterator[tuple[str, PartialRule]]:

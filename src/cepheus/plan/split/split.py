@@ -7,14 +7,11 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from cepheus.core.schema import EventType
-from cepheus.plan.split.bands import find_bands
-from cepheus.plan.split.component import Component, components
-from cepheus.plan.split.keys import as_doubles, find_keys
+from cepheus.plan.split.component import Component, components, reads, reads_in_order
 from cepheus.plan.split.model import ByBand, ByKey, BySlice, Reason, RuleGroup, Split, Way, WayName, Whole
-from cepheus.plan.split.reads import reads, reads_in_order
 from cepheus.plan.split.search import Attributes
-from cepheus.plan.split.slices import find_slices
 from cepheus.plan.split.uncertain import AttributeKey
+from cepheus.plan.split.ways import as_doubles, find_bands, find_keys, find_slices
 from cepheus.rules.check import Checked
 from cepheus.rules.resolve import resolve
 

@@ -2,6 +2,7 @@
 
 Where a condition around an operator compares something of the one operand with something of the other, a row carries
 its side of the comparison as a number. Rows that cannot satisfy it are passed over without a further look.
+Python puts goals and background knowledge into tables itself when rules are deployed or restored.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import math
 
 import numpy as np
 
+from cepheus.engine.goals.conditions import condition_at
 from cepheus.engine.goals.machine import as_float, compute, is_number, same_value, stir, stir_value
 from cepheus.engine.goals.matches import (
     copy_words,
@@ -23,6 +25,7 @@ from cepheus.engine.goals.matches import (
 )
 from cepheus.engine.goals.store import (
     NOWHERE,
+    forget,
     has_keys,
     is_sought,
     link_row,
@@ -39,7 +42,7 @@ from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.instructions import Op
 from cepheus.kernel.memory import fixed, peek, poke, poke_float, signed, table
 from cepheus.plan.interval.layout import ROW_HEADER, At, Match, Row, TableState, Tag
-from cepheus.plan.interval.program import IndexCode, NodeField, OutlivesCode, TableField
+from cepheus.plan.interval.program import ConditionField, IndexCode, NodeField, OutlivesCode, TableField
 
 _MATCH_BYTES = 8 * ROW_HEADER
 _INT, _FLOAT = int(Tag.INT), int(Tag.FLOAT)
@@ -203,3 +206,44 @@ def waits_already(context: int, number: int, hashed: int, match: int, tag_words:
                 return True
         row = older_row(context, number, here)
     return False
+
+
+@compiled
+def sweep(context: int, tables: int) -> None:
+    """Forget the goals that no window reaches any more."""
+    for number in range(tables):
+        forget(context, number, peek(context, At.NOW))
+
+
+@compiled
+def put_back(context: int, node: int, operand: int, width: int, matches: int, count: int) -> int:
+    """Put matches of an operand of a node into its table, the oldest first; give how many there was room for."""
+    row = node_at(context, node)
+    for k in range(count):
+        match = matches + 8 * width * k
+        hashed = waiting_hash(context, row, operand, match)
+        if peek(context, At.ROWS) >= fixed(context, At.BUCKETS_SIZE):
+            return k
+        if not wait_with_hash(context, row, operand, match, hashed):
+            return k
+    return count
+
+
+@compiled
+def put_facts(context: int, condition: int, rows: int, count: int) -> int:
+    """Put rows of background knowledge into the table of a condition; give how many there was room for."""
+    row = condition_at(context, condition)
+    node = node_at(context, fixed(row, ConditionField.NODE))
+    keys, key_count = fixed(row, ConditionField.KEYS), fixed(row, ConditionField.KEY_COUNT)
+    number, width = fixed(row, ConditionField.TABLE), fixed(node, NodeField.WIDTH)
+    for k in range(count):
+        fact = rows + 8 * width * k
+        hashed = key_hash(context, number, fact, fixed(node, NodeField.TAG_WORDS), keys, key_count, 0)
+        if peek(context, At.ROWS) >= fixed(context, At.BUCKETS_SIZE):
+            return k
+        waiting = take_row(context, number)
+        if waiting == NOWHERE:
+            return k
+        copy_words(fact, row_at(context, waiting) + _MATCH_BYTES, width)
+        link_row(context, number, waiting, hashed)
+    return count
