@@ -359,7 +359,7 @@ class GoalsEngine:
     # ---- State
 
     @property
-    def goal_tables(self) -> int:
+    def waiting(self) -> int:
         """How many goals wait, background knowledge not counted; one that rules share counts once."""
         self._refresh()
         tables = [each.table for group in self._groups for each in group.goal_tables()]

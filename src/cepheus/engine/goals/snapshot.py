@@ -41,7 +41,7 @@ class SavedType:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """All that a snapshot holds; ``goals`` has the matches of each group's tables, as ``Group.goal_tables`` orders them."""
+    """What a snapshot holds; ``goals`` has the matches of each group's tables, as ``Group.goal_tables`` orders them."""
 
     groups: tuple[tuple[IntervalRule, ...], ...]
     since: tuple[Since, ...]

@@ -12,7 +12,7 @@ from cepheus.core.time import MAX_TIME, MIN_TIME
 from cepheus.engine.matching.at_work import RuleAtWork, RulesAtWork
 from cepheus.engine.matching.matcher import Matcher
 from cepheus.engine.matching.store import Arrival, Record, Store, Waiting
-from cepheus.plan.partial import shape as shape_of
+from cepheus.plan.partial import shape_of
 from cepheus.plan.partial.shape import whole_pattern
 from cepheus.runtime.network.processor.filtering import PartialFilter
 from cepheus.runtime.network.processor.sharing import RELAY, order_of
