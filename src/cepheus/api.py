@@ -88,7 +88,7 @@ class Program:
         return self.checked.warnings
 
     def belief(self, rule: str) -> RuleBelief:
-        """Give the Bayesian network of a rule: what the rule itself says and what the rule text adds.
+        """The Bayesian network of a rule: what the rule itself says and what the rule text adds.
 
         >>> program = compile("define Fire() from Smoke()")
         >>> jam = program.belief("Fire").set("Smoke", {"*": {"YES": 0.5, "NO": 0.5}}, given=["Fire"])
@@ -98,7 +98,7 @@ class Program:
         return self._catalog.belief(rule)
 
     def with_belief(self, belief: RuleBelief) -> Program:
-        """Give the same program with another network of a rule."""
+        """Return the same program with another network of a rule."""
         return replace(self, checked=self._catalog.with_belief(belief).checked)
 
     def detect(self, events: Input, **options: Unpack[RunKeywords]) -> Detected:
@@ -244,7 +244,7 @@ _NOTHING_UNCERTAIN = Verdict(())
 
 
 def _as_certain(found: EventBatch) -> dict[EventId, Verdict]:
-    """Tell why composite events in which nothing is uncertain have their probability: it is that of their rule."""
+    """Why composite events in which nothing is uncertain have their probability: it is that of their rule."""
     told: dict[EventId, Verdict] = {}
     for event in found.to_events():
         if event.id is not None and event.rule is not None:
@@ -254,12 +254,12 @@ def _as_certain(found: EventBatch) -> dict[EventId, Verdict]:
 
 
 def _is_paths(events: object) -> TypeGuard[EventPath | Sequence[EventPath]]:
-    """Tell whether an input names files; anything else holds events."""
+    """Whether an input names files; anything else holds events."""
     if isinstance(events, list | tuple):
         return bool(events) and all(isinstance(item, str | os.PathLike) for item in events)
     return isinstance(events, str | os.PathLike)
 
 
 def _is_by_type(events: object, columns: ColumnNames) -> TypeGuard[FilesByType]:
-    """Tell whether an input is files by the type of their events; an event that is a dict has a time."""
+    """Whether an input is files by the type of their events; an event that is a dict has a time."""
     return isinstance(events, Mapping) and columns.time not in events and all(map(_is_paths, events.values()))

@@ -1,27 +1,30 @@
-"""Options that all commands have that talk to a node: where it is, and how to show who one is."""
+"""What all commands have that talk to a node: options for where it is and who one is, and patience to connect."""
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from cepheus.cli.console import note
 from cepheus.core.errors import OptionError
 
 if TYPE_CHECKING:
     from cepheus.runtime.network.transport.access import Access
+    from cepheus.runtime.network.transport.client import AsyncClient
 
 To = Annotated[str, typer.Option("--to", metavar="HOST:PORT", help="The node to talk to.")]
 Reach = Callable[[str], "Access"]
 """From the address of a node to what a client needs to talk to it."""
 
 
-def reaching(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that say how to reach nodes; it takes what they amount to as ``reach``.
+def with_node_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say how to reach nodes to a command; it takes what they amount to as ``reach``.
 
     Whatever talks to a node has the same options, so they are written once and added to the command's own.
     """
@@ -75,3 +78,27 @@ def _reach(
         return Access(address, tls, token, server_name, seconds)
 
     return reach
+
+
+T = TypeVar("T")
+_MOMENT = 1.0
+
+
+async def announced(work: Awaitable[T], waits_for: str) -> T:
+    """Wait for something; after a second, say on stderr what for."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait([task], timeout=_MOMENT)
+        if not task.done():
+            note(f"waiting for {waits_for}")
+        return await task
+    finally:
+        task.cancel()
+
+
+async def connected(given: Access) -> AsyncClient:
+    """Connect to a node; say so if it does not answer at once."""
+    from cepheus.runtime.network.transport.client import AsyncClient
+
+    words = f"the node at {given.address}, for {given.patience:g} s at most (--patience)"
+    return await announced(AsyncClient.connect(given), words)

@@ -171,7 +171,7 @@ def _checked(paths: list[Path]) -> RuleSet:
 
 
 def _beliefs(rules: RuleSet, name: str | None) -> list[RuleBelief]:
-    """Give the network that was asked for, or those of all rules; rules of the ETALIS language have none."""
+    """The network that was asked for, or those of all rules; rules of the ETALIS language have none."""
     from cepheus.uncertainty.belief.beliefs import belief_of
 
     others = [str(rule.name) for rule in rules.interval_rules]

@@ -18,7 +18,7 @@ Key = tuple[str, str]
 
 
 def with_belief(text: str, belief: Belief, name: str = "<rules>") -> str:
-    """Give rule text in which a network has taken the place of that of its rule, or stands at the end.
+    """Write a network into rule text, in the place of that of its rule or else at the end.
 
     Nodes and observations that did not change stay as they are written, with their comments; comments from inside one
     that changed stand above it, and new ones come last. A network that says nothing is left out, but for its comments.
@@ -110,7 +110,7 @@ def _removed(text: str, item: _Item) -> str:
 
 
 def _margin(text: str, start: int) -> str:
-    """Give what indents the line that a part begins on, or would if it began one."""
+    """What indents the line that a part begins on, or would if it began one."""
     before = text[text.rfind("\n", 0, start) + 1 : start]
     return INDENT if before.strip() else before
 

@@ -51,7 +51,7 @@ def source_tree() -> Path | None:
 
 
 def _project(folder: Path) -> dict[str, Any]:
-    """Give what a folder with a laboratory says of its project."""
+    """Read what a folder with a laboratory says of its project."""
     import tomllib
 
     if not (folder / "benchmarks" / "command.py").is_file():

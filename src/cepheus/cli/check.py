@@ -44,7 +44,7 @@ def check(
 
 
 def _findings(paths: list[Path], facts: list[str] | None, unit: Unit) -> tuple[list[Diagnostic], list[Diagnostic], str]:
-    """Give errors, warnings and, if there are no errors, what was checked."""
+    """Check the files: errors, warnings and, if there are no errors, what was checked."""
     from cepheus.api import compile
 
     try:

@@ -19,7 +19,7 @@ _PLAIN = "\x1b[0m"
 
 
 def is_coloured(stream: TextIO) -> bool:
-    """Tell whether a stream is a terminal that may show colours; NO_COLOR turns them off."""
+    """Whether a stream is a terminal that may show colours; NO_COLOR turns them off."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -70,7 +70,7 @@ def warnings_reported() -> Iterator[None]:
 
 
 def _are_ignored() -> bool:
-    """Tell whether the first filter that concerns our warnings is to ignore them."""
+    """Whether the first filter that concerns our warnings is to ignore them."""
     concerned = (action for action, _, category, *_ in warnings.filters if issubclass(CepheusWarning, category))
     return next(concerned, None) == "ignore"
 
@@ -91,7 +91,7 @@ def _together(findings: Iterable[Diagnostic]) -> Iterable[list[Diagnostic]]:
 
 
 def _of_others(first: Diagnostic, others: list[Diagnostic]) -> str:
-    """Tell of which other rules the same is true, and what to do about them if that is something else."""
+    """Name the other rules of which the same is true, and what to do about them if that is something else."""
     by_hint: dict[str | None, list[Diagnostic]] = {first.hint: []}
     for finding in others:
         by_hint.setdefault(finding.hint, []).append(finding)

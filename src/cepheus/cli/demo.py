@@ -72,7 +72,7 @@ def demo(
 
 
 def _host(asked: Host | None, console: Console) -> Host:
-    """Give where the demo runs: where it should, or on Spark if that is possible."""
+    """Choose where the demo runs: where it should, or on Spark if that is possible."""
     if asked is Host.EMBEDDED:
         return asked
     from cepheus.demo.on_spark import what_is_missing
@@ -111,11 +111,11 @@ def _run_embedded(scenario: Scenario, stream: Stream, out: Path, console: Consol
 def _run_on_spark(spark: SparkSession, scenario: Scenario, stream: Stream, out: Path, console: Console) -> None:
     from cepheus.api import compile
     from cepheus.demo.on_spark import FILES, find_on_spark
-    from cepheus.demo.report import told
+    from cepheus.demo.report import event_line
 
     def tell(found: Sequence[Event]) -> None:
         for event in found[:_SHOWN]:
-            console.print(told(event))
+            console.print(event_line(event))
         if len(found) > _SHOWN:
             console.print(f"[dim]         and {len(found) - _SHOWN} more in this micro-batch[/dim]")
 

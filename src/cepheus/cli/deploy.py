@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cepheus.cli.access import Reach, To, reaching
+from cepheus.cli.access import Reach, To, announced, connected, with_node_options
 from cepheus.cli.check import Rules, read_all
 from cepheus.cli.console import note, report
-from cepheus.cli.waiting import announced, connected
 from cepheus.core.errors import RuleError
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from cepheus.runtime.network.transport.client import AsyncClient
 
 
-@reaching
+@with_node_options
 def deploy(
     rules: Rules,
     to: To,
@@ -44,7 +43,7 @@ def deploy(
     note(f"deployed: {names}; {_from(since)}")
 
 
-@reaching
+@with_node_options
 def withdraw(
     names: Annotated[list[str], typer.Argument(help="Names of deployed rules.", metavar="NAME...")],
     to: To,

@@ -151,7 +151,7 @@ def _compiled(paths: list[Path], facts: list[str] | None, unit: TimeUnit, *, str
 
 
 def _inputs(events: list[str]) -> tuple[list[Path], dict[str, list[Path]]]:
-    """Give the files that have types of their own and, by type, those that do not."""
+    """The files that have types of their own and, by type, those that do not."""
     files: list[Path] = []
     of_type: dict[str, list[Path]] = {}
     for given in events:

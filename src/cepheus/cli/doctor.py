@@ -112,7 +112,7 @@ def _engines() -> Iterator[Finding]:
 
 
 def _spark() -> Iterator[Finding]:
-    """Tell whether Spark can run here, and on which Java."""
+    """Look whether Spark can run here, and on which Java."""
     from cepheus.runtime.spark.java import OLDEST, find_java
 
     yield _package("pyspark", required=False, remedy=f"needed only for Spark: {how_to_install('spark')}")
@@ -129,14 +129,14 @@ def _spark() -> Iterator[Finding]:
 
 
 def _uncertainty() -> Iterator[Finding]:
-    """Tell whether what few uses of uncertainty need is there."""
+    """Look for what only a few uses of uncertainty need."""
     install = how_to_install("uncertainty")
     yield _package("scipy", required=False, remedy=f"needed only for distributions and integrals of SciPy: {install}")
     yield _package("pyagrum", required=False, remedy=f"needed only for networks in BIF files: {install}")
 
 
 def _network() -> Iterator[Finding]:
-    """Tell whether what networks of processors need is there."""
+    """Look for what networks of processors need."""
     install = how_to_install("network")
     yield _package("grpcio", required=False, remedy=f"needed only for networks of processors: {install}")
     yield _package("networkx", required=False, remedy=f"needed only to simulate random networks: {install}")
@@ -144,7 +144,7 @@ def _network() -> Iterator[Finding]:
 
 
 def _cache() -> Finding:
-    """Tell where compiled kernels are kept between runs."""
+    """Find where compiled kernels are kept between runs."""
     from cepheus.kernel.cache import kernel_store
 
     remedy = "every run will compile anew; set CEPHEUS_CACHE_DIR to a folder you own"

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cepheus.cli.access import Reach, To, reaching
+from cepheus.cli.access import Reach, To, announced, connected, with_node_options
 from cepheus.cli.console import note, warnings_reported
 from cepheus.cli.run_options import Unit
-from cepheus.cli.waiting import announced, connected
 from cepheus.core.errors import OptionError
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 _STDIN = Path("-")
 
 
-@reaching
+@with_node_options
 def publish(
     files: Annotated[
         list[Path], typer.Argument(help="Files of events; - for JSON lines from standard input.", metavar="FILE...")
@@ -110,7 +109,7 @@ async def _once(batch: EventBatch) -> AsyncIterator[EventBatch]:
 
 
 async def _standard_input(options: IntakeOptions, *, now: bool) -> AsyncIterator[EventBatch]:
-    """Give events as they come, as many at a time as there are."""
+    """Read events as they come, as many at a time as there are."""
     from cepheus.cli.standard_input import LineReader
 
     reader = LineReader(options, now=now)

@@ -25,8 +25,7 @@ def run(
     """Run rules on Spark: read sources, find composite events, write them to sinks, without a line of code."""
     from cepheus.engine.base.ties import told
     from cepheus.runtime.spark.failures import plain_failures
-    from cepheus.runtime.spark.pipeline.check import check_pipeline
-    from cepheus.runtime.spark.pipeline.read import read_pipeline
+    from cepheus.runtime.spark.pipeline.read import check_pipeline, read_pipeline
     from cepheus.runtime.spark.pipeline.run import detection_of, run_pipeline
     from cepheus.runtime.spark.session import spark_session
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cepheus.cli.access import Reach, reaching
+from cepheus.cli.access import Reach, with_node_options
 from cepheus.cli.console import note
 from cepheus.cli.files import write_file
 
@@ -22,7 +22,7 @@ _PIPE_WIDTH = 120
 Status = dict[str, Any]
 
 
-@reaching
+@with_node_options
 def status(
     addresses: Annotated[list[str], typer.Argument(help="Nodes to ask.", metavar="HOST:PORT...")],
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as a JSON array.")] = False,

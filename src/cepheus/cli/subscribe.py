@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cepheus.cli.access import Reach, To, reaching
+from cepheus.cli.access import Reach, To, connected, with_node_options
 from cepheus.cli.console import note
-from cepheus.cli.waiting import connected
 
 if TYPE_CHECKING:
     from cepheus.runtime.network.transport.access import Access
 
 
-@reaching
+@with_node_options
 def subscribe(
     patterns: Annotated[
         list[str],

@@ -87,7 +87,7 @@ def _cell(value: object) -> str:
 
 
 def _hidden(record: dict[str, object]) -> tuple[str, str]:
-    """Give the fields that are not columns: the event's own id, and what it was made of, which stands last."""
+    """The fields that are not columns: the event's own id, and what it was made of, which stands last."""
     return SPARE_ID_FIELD if SPARE_ID_FIELD in record else ID_FIELD, "from"
 
 

@@ -14,8 +14,7 @@ import numpy as np
 
 from cepheus.core.event import Event
 from cepheus.core.time import MINUTE, SECOND, parse_time
-from cepheus.demo.draws import Floats, Generator, microseconds
-from cepheus.demo.scenario import Incident, Lane, Scenario, Stream, check_size
+from cepheus.demo.scenario import Floats, Generator, Incident, Lane, Scenario, Stream, check_size, microseconds
 
 ROOMS = ("Red", "Blue", "Green", "Oak", "Tower", "Garden")
 PAINTINGS = tuple((room, f"{room} {number}") for room in ROOMS for number in (1, 2, 3))
@@ -68,7 +67,7 @@ def _incidents(plan: _Plan) -> tuple[Incident, ...]:
 
 
 def _crowd(seconds: Floats, plan: _Plan, total: float) -> Floats:
-    """Tell how full the museum is, 0 to 1: empty before it opens, full at noon and in the afternoon."""
+    """How full the museum is, 0 to 1: empty before it opens, full at noon and in the afternoon."""
     part = np.clip((seconds - plan.opening) / (total - plan.opening), 0.0, 1.0)
     shape = 0.25 + 0.6 * np.exp(-((part - 0.35) ** 2) / 0.02) + 0.75 * np.exp(-((part - 0.72) ** 2) / 0.03)
     return np.where(seconds < plan.opening, 0.0, np.minimum(1.0, shape))

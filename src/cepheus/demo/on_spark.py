@@ -1,4 +1,4 @@
-"""The demo as a Spark job: files arrive, a streaming query finds composite events, each told when it is found."""
+"""The demo as a Spark job: files arrive, a streaming query finds composite events, each shown when it is found."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from cepheus.runtime.spark.session import spark_session
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Told = Callable[[Sequence[Event]], None]
+Show = Callable[[Sequence[Event]], None]
 """What is called with the composite events of each micro-batch."""
 
 FILES = 6
@@ -42,7 +42,7 @@ _END = 365 * 24 * 3600 * SECOND
 
 
 def what_is_missing() -> str | None:
-    """Tell why the demo cannot run on Spark here; None if it can."""
+    """Why the demo cannot run on Spark here; None if it can."""
     for package in ("pyspark", "pandas", "google.protobuf"):
         try:
             found = find_spec(package) is not None
@@ -55,7 +55,7 @@ def what_is_missing() -> str | None:
 
 @contextmanager
 def spark_for_demo() -> Iterator[SparkSession]:
-    """Give a session on all cores of this machine, and end it. What Spark says on stderr goes to a file."""
+    """Open a session on all cores of this machine, and end it. What Spark says on stderr goes to a file."""
     with TemporaryFile() as log, _stderr_to(log):
         spark = spark_session("local[*]", name="cepheus demo")
         try:
@@ -76,7 +76,7 @@ def _stderr_to(file: IO[bytes]) -> Iterator[None]:
         os.close(saved)
 
 
-def find_on_spark(spark: SparkSession, scenario: Scenario, stream: Stream, told: Told) -> list[Event]:
+def find_on_spark(spark: SparkSession, scenario: Scenario, stream: Stream, show: Show) -> list[Event]:
     """Run the rules of a scenario as a streaming query over files that arrive; give what it found, in order of time."""
     from pyspark.sql.functions import unix_micros
 
@@ -89,7 +89,7 @@ def find_on_spark(spark: SparkSession, scenario: Scenario, stream: Stream, told:
         del number
         some = sorted((_event(row.asDict(), rules) for row in batch.collect()), key=lambda event: event.time)
         found.update((event.id, event) for event in some if event.id is not None)  # an id again is the same event
-        told(some)
+        show(some)
 
     with TemporaryDirectory(prefix="cepheus-demo-") as name:
         folder = Path(name)
@@ -119,7 +119,7 @@ def find_on_spark(spark: SparkSession, scenario: Scenario, stream: Stream, told:
 
 
 def _tables(stream: Stream) -> list[pa.Table]:
-    """Give the events in as many tables as there are files, and one more that tells the time."""
+    """The events in as many tables as there are files, and one more that tells the time."""
     batch = EventBatch.from_events(stream.events)
     types = pa.DictionaryArray.from_arrays(pa.array(batch.codes), pa.array(batch.types)).cast(pa.string())
     table = pa.table(
@@ -150,7 +150,7 @@ def _arrive(table: pa.Table, folder: Path, number: int) -> None:
 
 
 def _event(row: dict[str, Any], rules: Sequence[Rule]) -> Event:
-    """Give a row of the answer as an event, with the rule that its id tells."""
+    """Turn a row of the answer into an event, with the rule that its id tells."""
     kind, time, given, parts = (row.pop(name) for name in ("type", "time", "id", "from"))
     made_of: tuple[EventId, ...] = tuple(int(part) if part.isdigit() else part for part in parts)
     rule = next(str(rule.name) for rule in rules if composite_id(kind, str(rule.name), made_of) == given)

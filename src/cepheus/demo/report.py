@@ -19,7 +19,7 @@ from cepheus.language.tesla.print import scope_text
 
 
 def incident_table(stream: Stream, found: Sequence[Event]) -> Table:
-    """Tell for each staged incident what was found, and whether that is what should be found."""
+    """For each staged incident, what was found and whether that is what should be found."""
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     for heading in ("staged", "from", "to", "found", ""):
         table.add_column(heading)
@@ -53,7 +53,7 @@ def found_table(scenario: Scenario, found: Sequence[Event]) -> Table:
 
 def why(event: Event, known: Mapping[EventId, Event], rules: Mapping[str, RuleParts]) -> Tree:
     """Show what a composite event was made of, down to the primitive events, and what else had to hold."""
-    root = Tree(told(event), guide_style="dim")
+    root = Tree(event_line(event), guide_style="dim")
     _add_reasons(root, event, known, rules)
     return root
 
@@ -67,7 +67,7 @@ def first_of_each(found: Sequence[Event]) -> list[Event]:
 
 
 def known_events(stream: Stream, found: Sequence[Event]) -> dict[EventId, Event]:
-    """Give all events by what provenance calls them: primitive ones by position, composite ones by id."""
+    """All events by what provenance calls them: primitive ones by position, composite ones by id."""
     known: dict[EventId, Event] = dict(enumerate(stream.events))
     known.update((event.id, event) for event in found if event.id is not None)
     return known
@@ -85,7 +85,7 @@ def clock(time: int) -> str:
 def _add_reasons(branch: Tree, event: Event, known: Mapping[EventId, Event], rules: Mapping[str, RuleParts]) -> None:
     for part_id in event.made_of:
         part = known[part_id]
-        _add_reasons(branch.add(told(part)), part, known, rules)
+        _add_reasons(branch.add(event_line(part)), part, known, rules)
     for condition in rules[event.rule].conditions if event.rule is not None else ():
         assert condition.scope is not None
         constraints = " and ".join((*condition.content, *(link.text for link in condition.links)))
@@ -98,8 +98,8 @@ def _add_reasons(branch: Tree, event: Event, known: Mapping[EventId, Event], rul
             branch.add(Text(f"and {named}{condition.policy} over {where}{held}", "dim"))
 
 
-def told(event: Event) -> Text:
-    """Tell an event in one line: when, what, with which values, and by which rule."""
+def event_line(event: Event) -> Text:
+    """An event in one line: when, what, with which values, and by which rule."""
     values = "  ".join(f"{name}={_value(value)}" for name, value in event.attributes.items())
     kind = (event.type, "bold cyan" if event.rule is not None else "cyan")
     by = (f"   by rule {event.rule}", "dim") if event.rule is not None else ""
@@ -107,7 +107,7 @@ def told(event: Event) -> Text:
 
 
 def _in_order(places: set[Value | None]) -> list[str]:
-    """Give places as texts: numbers by size, names by alphabet."""
+    """Sort places, as texts: numbers by size, names by alphabet."""
     numbers = sorted(place for place in places if isinstance(place, int | float))
     return [*map(_value, numbers), *sorted(place for place in places if isinstance(place, str))]
 

@@ -6,8 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
 
+import numpy as np
+from numpy.typing import NDArray
+
 from cepheus.core.errors import OptionError
 from cepheus.core.event import Event
+from cepheus.core.time import SECOND
+
+Floats = NDArray[np.float64]
+Generator = np.random.Generator
 
 LEAST_EVENTS = 5_000
 """Fewer events are too short a story: the staged incidents would run into each other."""
@@ -79,3 +86,8 @@ def check_size(events: int) -> None:
             f"{events} events are too few for the demo",
             hint=f"its staged incidents need at least {LEAST_EVENTS} events",
         )
+
+
+def microseconds(origin: int, seconds: Floats) -> list[int]:
+    """Turn seconds after an origin into times, to the millisecond."""
+    return [origin + round(1000 * float(second)) * (SECOND // 1000) for second in seconds]

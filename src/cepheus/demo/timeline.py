@@ -76,7 +76,7 @@ def _moments(events: Sequence[Event]) -> NDArray[np.float64]:
 
 
 def _moment(time: int) -> float:
-    """Give a time in days since the epoch, the unit of the time axis."""
+    """Convert a time to days since the epoch, the unit of the time axis."""
     return time / DAY
 
 

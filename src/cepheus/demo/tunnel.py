@@ -13,8 +13,7 @@ import numpy as np
 
 from cepheus.core.event import Event
 from cepheus.core.time import MINUTE, parse_time
-from cepheus.demo.draws import Floats, Generator, bump, drift, microseconds, rush
-from cepheus.demo.scenario import Incident, Lane, Scenario, Stream, check_size
+from cepheus.demo.scenario import Floats, Generator, Incident, Lane, Scenario, Stream, check_size, microseconds
 
 STATIONS = np.arange(1.0, 24.0, 2.0)
 _START = parse_time("2026-03-02T05:00:00Z")
@@ -68,13 +67,13 @@ def _temperatures(rng: Generator, plan: _Plan, seconds: float) -> list[Event]:
     for km in STATIONS.tolist():
         times = _times(rng, _TEMP_PERIOD, seconds)
         heat = (
-            15.5 * _near(km, 9.0, 1.2) * bump(times, *plan.blocked, _RISE)
-            + 11.5 * _near(km, 15.0, 1.1) * bump(times, *plan.jam, _RISE)
-            + 13.5 * _near(km, 19.0, 0.7) * bump(times, *plan.fan, _RISE)
+            15.5 * _near(km, 9.0, 1.2) * _bump(times, *plan.blocked, _RISE)
+            + 11.5 * _near(km, 15.0, 1.1) * _bump(times, *plan.jam, _RISE)
+            + 13.5 * _near(km, 19.0, 0.7) * _bump(times, *plan.fan, _RISE)
         )
         depth = 1.0 - abs(km - 12.0) / 12.0
-        values = 19.5 + 2.0 * depth + 2.5 * rush(_START_HOUR + times / 3600.0) * depth + heat
-        values += drift(rng, len(times), 0.02, 0.08) + rng.normal(0.0, 0.25, len(times))
+        values = 19.5 + 2.0 * depth + 2.5 * _rush(_START_HOUR + times / 3600.0) * depth + heat
+        values += _drift(rng, len(times), 0.02, 0.08) + rng.normal(0.0, 0.25, len(times))
         values = np.where(heat > 3.0, values, np.minimum(values, 29.0))
         events += _readings("Temp", "value", km, times, values)
     return events
@@ -85,12 +84,12 @@ def _oxygen(rng: Generator, plan: _Plan, seconds: float) -> list[Event]:
     for km in STATIONS.tolist():
         times = _times(rng, _OXYGEN_PERIOD, seconds)
         loss = (
-            3.6 * _near(km, 9.0, 1.2) * bump(times, plan.blocked[0] + _RISE, plan.blocked[1], _RISE)
-            + 1.3 * _near(km, 15.0, 1.1) * bump(times, *plan.jam, _RISE)
-            + 3.4 * _near(km, 5.0, 0.6) * bump(times, *plan.generator, _RISE)
+            3.6 * _near(km, 9.0, 1.2) * _bump(times, plan.blocked[0] + _RISE, plan.blocked[1], _RISE)
+            + 1.3 * _near(km, 15.0, 1.1) * _bump(times, *plan.jam, _RISE)
+            + 3.4 * _near(km, 5.0, 0.6) * _bump(times, *plan.generator, _RISE)
         )
-        values = 20.7 - 0.4 * rush(_START_HOUR + times / 3600.0) - loss
-        values += drift(rng, len(times), 0.05, 0.02) + rng.normal(0.0, 0.06, len(times))
+        values = 20.7 - 0.4 * _rush(_START_HOUR + times / 3600.0) - loss
+        values += _drift(rng, len(times), 0.05, 0.02) + rng.normal(0.0, 0.06, len(times))
         values = np.where(loss > 1.0, values, np.maximum(values, 18.6))
         events += _readings("Oxygen", "concentr", km, times, values)
     return events
@@ -129,3 +128,33 @@ TUNNEL = Scenario(
     ),
     generate=generate,
 )
+
+
+def _drift(rng: Generator, steps: int, pull: float, size: float) -> Floats:
+    """Draw a slow random walk that is pulled back to zero (an AR(1) process), one value per step."""
+    shocks = rng.normal(0.0, size, steps)
+    values = np.empty(steps)
+    value = 0.0
+    for step in range(steps):
+        value += shocks[step] - pull * value
+        values[step] = value
+    return values
+
+
+def _bump(seconds: Floats, start: float, end: float, rise: float) -> Floats:
+    """A curve from 0 up to 1 and back: it rises from ``start`` within ``rise`` seconds and falls after ``end``.
+
+    >>> _bump(np.array([0.0, 100.0, 160.0, 1000.0, 2000.0]), 100, 1000, 60).round(2).tolist()
+    [0.0, 0.0, 1.0, 1.0, 0.0]
+    """
+    up = np.clip((seconds - start) / rise, 0.0, 1.0)
+    down = np.clip(1.0 - (seconds - end) / rise, 0.0, 1.0)
+    return np.minimum(up, down)
+
+
+def _rush(hours: Floats) -> Floats:
+    """The traffic of a working day, 0 (none) to 1: little at night, peaks at 8:00 and 17:30."""
+    morning = np.exp(-((hours - 8.0) ** 2) / 1.6)
+    evening = np.exp(-((hours - 17.5) ** 2) / 3.0)
+    midday = 0.35 * np.exp(-((hours - 12.5) ** 2) / 16.0)
+    return np.minimum(1.0, 0.05 + 0.8 * morning + 0.9 * evening + midday)

@@ -21,6 +21,8 @@ _FUNCTIONS: dict[Form, type[OverNumbers] | type[OverWords]] = {
     Form.OVER_NUMBERS: OverNumbers,
     Form.OVER_WORDS: OverWords,
 }
+_BY_FORM: dict[Form, AggregateFunction] = {record.form: record for record in reversed(AGGREGATES.values())}
+"""What kernels know by its form is the first aggregate that has it; another of the same form is none of theirs."""
 
 
 def code_of(record: AggregateFunction) -> int | None:
@@ -32,7 +34,7 @@ def code_of(record: AggregateFunction) -> int | None:
     """
     functions = _FUNCTIONS.get(record.form)
     if functions is None:
-        return int(_CODES[record.form])
+        return int(_CODES[record.form]) if record is _BY_FORM[record.form] else None
     if record.name not in functions.__members__ or record.of_nothing not in (None, 0):
         return None
     zero = 0 if record.of_nothing is None else 1  # the last bit tells what it is of nothing

@@ -1,24 +1,27 @@
 """The selection policies: one record each, which says what engines, planners and explanations make of it.
 
-A new policy that takes events in one of the ways of ``Take`` is a record here and a word in
-``language/tesla/grammar.lark``. One with a way of its own touches four more files: the meaning in
-``engine/reference/engine.py``, and in ``engine/matching/matcher.py`` for networks; the code of the same name in
-``kernel/program.py`` (``PolicyCode``) and what it does in ``kernel/choosing.py``. Engines without it refuse the policy
-by its name when a rule is deployed.
+A new policy is a record here, with its meaning, and a word in ``language/tesla/grammar.lark``: the reference engine and
+the matching engine run it. Columns have it with a code of the same name in ``kernel/program.py`` (``PolicyCode``) and
+what it does in ``kernel/choosing.py``. Whoever does not name it in ``engine/base/capabilities.py`` (automata, which
+keep states for policies, and networks, whose partial rules must know what may be dropped) refuses it by its name when a
+rule is deployed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 
 class Take(Enum):
-    """The ways to take events of a window."""
+    """The ways to take events of a window; engines have short cuts for all but the last."""
 
     ALL = "all of them"
     LATEST = "from the latest on, up to a number"
     EARLIEST = "from the earliest on, up to a number"
+    BY_MEANING = "those that the meaning of the policy names"
 
 
 class Hides(Enum):
@@ -31,10 +34,16 @@ class Hides(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SelectionPolicy:
-    """What a policy is; ``counts`` tells whether a number may stand in front, ``summary`` is its line in the docs."""
+    """What a policy is.
+
+    ``meaning`` is given all events that fit, in the order of the stream, and the number in front of the word (1 if
+    there is none), and returns those that are taken, in that order. ``counts`` tells whether a number may stand in
+    front, ``summary`` is its line in the docs.
+    """
 
     takes: Take
     hides: Hides
+    meaning: Callable[[Sequence[Any], int], Sequence[Any]]
     counts: bool
     phrase: str
     summary: str
@@ -63,27 +72,54 @@ class Policy(Enum):
         return POLICIES[self].takes is Take.ALL
 
     def most(self, count: int | None) -> int | None:
-        """How many events are taken at most, given the number in front of the word; None if all are.
+        """How many events are looked for, given the number in front of the word; None if it is all that fit.
 
         >>> Policy.EACH.most(None), Policy.LAST.most(None), Policy.FIRST.most(3)
         (None, 1, 3)
         """
-        return None if self.takes_all else 1 if count is None else count
+        if POLICIES[self].takes in (Take.ALL, Take.BY_MEANING):
+            return None
+        return 1 if count is None else count
 
 
 POLICIES: dict[Policy, SelectionPolicy] = {
     Policy.EACH: SelectionPolicy(
         Take.ALL,
         Hides.NOTHING,
+        lambda events, _: events,
         False,
         "each",
         "every matching event, each for a composite event of its own",
     ),
     Policy.LAST: SelectionPolicy(
-        Take.LATEST, Hides.EARLIER, True, "the last", "the latest matching event; `n last` up to n of the latest"
+        Take.LATEST,
+        Hides.EARLIER,
+        lambda events, number: events[-number:],
+        True,
+        "the last",
+        "the latest matching event; `n last` up to n of the latest",
     ),
     Policy.FIRST: SelectionPolicy(
-        Take.EARLIEST, Hides.LATER, True, "the first", "the earliest matching event; `n first` up to n of the earliest"
+        Take.EARLIEST,
+        Hides.LATER,
+        lambda events, number: events[:number],
+        True,
+        "the first",
+        "the earliest matching event; `n first` up to n of the earliest",
     ),
 }
 """All policies."""
+
+
+TERMINALS = frozenset(policy.value.upper() for policy in Policy)
+"""The words of all policies, as the grammar of TESLA calls them."""
+
+
+def words_of_policies(between: str = ", ", last: str = " or ") -> str:
+    """The words of all policies, as a list in words.
+
+    >>> words_of_policies()
+    'each, last or first'
+    """
+    *rest, final = [policy.value for policy in Policy]
+    return f"{between.join(rest)}{last}{final}"

@@ -23,9 +23,9 @@ from cepheus.engine.base.interface import Engine
 from cepheus.engine.base.ties import TieCounts
 from cepheus.rules.check import Checked
 from cepheus.rules.interval.reach import points
-from cepheus.runtime.spark.state_live import LiveShards, ShardWork
+from cepheus.runtime.spark.shard import memory
+from cepheus.runtime.spark.shard_state import LiveShards, ShardWork
 from cepheus.runtime.spark.state_machine import ShardMachine
-from cepheus.runtime.spark.state_memory import memory
 
 
 @dataclass(frozen=True)

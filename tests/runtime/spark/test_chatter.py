@@ -6,7 +6,7 @@ import subprocess
 import sys
 from random import Random
 
-from cepheus.runtime.spark.session import Sieve
+from cepheus.runtime.spark.session import ChatterFilter
 
 CHATTER = """Starting Streaming TransformWithStateInPandas Python worker.
 
@@ -26,20 +26,20 @@ Starting something else
 def test_only_chatter_is_kept_back_however_it_comes_in_pieces() -> None:
     text = (ERRORS + CHATTER + ERRORS + CHATTER + "\n" + ERRORS).encode()
     for seed in range(50):
-        random, sieve, given, at = Random(seed), Sieve(), b"", 0
+        random, chatter_filter, given, at = Random(seed), ChatterFilter(), b"", 0
         while at < len(text):
             size = random.choice((1, 3, 40, 200))
-            given += sieve.take(text[at : at + size])
+            given += chatter_filter.take(text[at : at + size])
             at += size
         assert given.decode() == ERRORS * 2 + "\n" + ERRORS
 
 
 def test_what_does_not_end_in_a_line_is_not_held_back() -> None:
-    sieve = Sieve()
-    assert sieve.take(b"[Stage 3:==>") == b"[Stage 3:==>"
-    assert sieve.take(b"\r") == b"\r"
-    assert sieve.take(b"Starting") == b""
-    assert sieve.end() == b"Starting"
+    chatter_filter = ChatterFilter()
+    assert chatter_filter.take(b"[Stage 3:==>") == b"[Stage 3:==>"
+    assert chatter_filter.take(b"\r") == b"\r"
+    assert chatter_filter.take(b"Starting") == b""
+    assert chatter_filter.end() == b"Starting"
 
 
 PROGRAM = """

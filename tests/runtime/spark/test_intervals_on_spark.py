@@ -25,9 +25,8 @@ from cepheus.runtime.spark import detect, state_machine
 from cepheus.runtime.spark.failures import plain_failures
 from cepheus.runtime.spark.files import composites_of, detect_gathered
 from cepheus.runtime.spark.layout import SHARD
-from cepheus.runtime.spark.shard import Job
+from cepheus.runtime.spark.shard import Job, memory
 from cepheus.runtime.spark.sources import kind_of
-from cepheus.runtime.spark.state_memory import memory
 from cepheus.runtime.spark.streaming_processor import JobWork
 from strategies.mixed_cases import mixed_case
 from strategies.split_cases import SplitCase

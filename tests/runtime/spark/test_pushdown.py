@@ -14,8 +14,9 @@ from cepheus.language.tesla import parse
 from cepheus.rules import evaluate
 from cepheus.rules.check import check
 from cepheus.rules.resolve import resolve
+from cepheus.runtime.spark.event_filters import event_filters, settled_inputs
 from cepheus.runtime.spark.planning import SparkOptions, plan
-from cepheus.runtime.spark.pushdown import Pushdown, looks, settled_inputs
+from cepheus.runtime.spark.pushdown import Pushdown
 from cepheus.runtime.spark.sources import Naming, schema_of, sources_of
 from strategies.scratch_functions import DECLARED, RULES, register
 
@@ -112,9 +113,9 @@ def test_nothing_that_matches_is_left_out(spark: SparkSession) -> None:
         except Exception:
             continue
         resolved = resolve(checked.rules.rules[0])
-        places = looks([resolved])
-        inputs = settled_inputs(tuple(checked.inputs.values()), [], places)
-        pushdown = Pushdown(places, {one.name: one for one in inputs}, naming, skip_bad=False)
+        filters = event_filters([resolved])
+        inputs = settled_inputs(tuple(checked.inputs.values()), [], filters)
+        pushdown = Pushdown(filters, {one.name: one for one in inputs}, naming, skip_bad=False)
         condition = pushdown.condition(sources[0], "A", False)
         tests.append((text, [evaluate.tester(c) for c in resolved.terminator.constraints]))
         conditions.append(f.lit(True) if condition is None else f.coalesce(condition.column, f.lit(False)))
@@ -167,4 +168,4 @@ def test_an_argument_that_a_function_does_without_is_not_needed(monkeypatch: pyt
     register(monkeypatch)
     for name, needed in (("either", frozenset()), ("cube", frozenset({"x"}))):
         (rule,) = check(parse(DECLARED + RULES[name])).rules.rules
-        assert looks([resolve(rule)])[0].needed == needed
+        assert event_filters([resolve(rule)])[0].needed == needed

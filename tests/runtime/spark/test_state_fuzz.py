@@ -26,8 +26,7 @@ from cepheus.core.time import SECOND
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 from cepheus.runtime.spark import state_machine
-from cepheus.runtime.spark.state_head import FORMAT, Head
-from cepheus.runtime.spark.state_live import LiveShards
+from cepheus.runtime.spark.shard_state import FORMAT, Head, LiveShards
 from cepheus.runtime.spark.state_machine import ShardMachine
 
 RULES = (

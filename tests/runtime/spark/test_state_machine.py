@@ -20,10 +20,9 @@ from cepheus.engine.base.interface import Engine
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 from cepheus.runtime.spark import state_machine
-from cepheus.runtime.spark.state_head import Head
-from cepheus.runtime.spark.state_live import LiveShards
+from cepheus.runtime.spark.shard import memory
+from cepheus.runtime.spark.shard_state import Head, LiveShards
 from cepheus.runtime.spark.state_machine import ShardMachine
-from cepheus.runtime.spark.state_memory import memory
 
 sys.path.append(str(Path(__file__).parents[2] / "engine"))
 

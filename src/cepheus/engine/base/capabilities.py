@@ -33,7 +33,7 @@ MATCHING = Support(
     "the engine matching does",
     "choose the engine auto or reference",
     _EVERYTHING - {Construct.ERRORS, Construct.BELIEFS, Construct.UNCERTAIN_FORMS},
-    lambda policy: policy.takes in (Take.ALL, Take.LATEST, Take.EARLIEST),
+    lambda _: True,
     lambda _: True,
     arrival=Arrival.ANY_ORDER,
 )
@@ -45,8 +45,12 @@ NETWORK = replace(
     subject="a network of processors does",
     elsewhere="run it in one process or on Spark, and publish what it finds",
     constructs=MATCHING.constructs - {Construct.INTERVAL_RULES, Construct.PROBABILITIES},
+    runs_policy=lambda policy: policy.takes in (Take.ALL, Take.LATEST, Take.EARLIEST),
 )
-"""Processors run rules of TESLA over certain events, by the matchers of the engine matching."""
+"""Processors run rules of TESLA over certain events, by the matchers of the engine matching.
+
+Partial rules know of these policies which events may be dropped on the way.
+"""
 
 SPARK = replace(REFERENCE, name="spark", subject="Spark does", arrival=Arrival.WITHIN_WATERMARK)
 """Each task takes the fastest engine that runs its rules, the reference at last."""

@@ -26,7 +26,8 @@ from cepheus.rules.policies import Take
 from cepheus.rules.resolve import Absent, Choose, Compute, Require, ResolvedRule, resolve
 
 Looked = list[Record]
-_ALL, _LATEST = Take.ALL, Take.LATEST  # to look a member up in its class takes a while
+_ALL, _LATEST, _EARLIEST = Take.ALL, Take.LATEST, Take.EARLIEST  # to look a member up in its class takes a while
+_BY_MEANING = Take.BY_MEANING
 
 _LARGEST_EXACT = 1 << 53
 
@@ -279,7 +280,11 @@ class Matcher:
         if takes is _LATEST:
             return (column.records[high - 1],) if high and times[high - 1] >= start else ()
         low = bisect_left(times, start, 0, high)
-        return column.records[low : high if takes is _ALL else min(low + 1, high)]
+        if takes is _ALL:
+            return column.records[low:high]
+        if takes is _EARLIEST:
+            return column.records[low : min(low + 1, high)]
+        return choose.policy.record.meaning(column.records[low:high], 1)
 
     def _window(self, choose: Choose, match: Match) -> tuple[int, int]:
         """The times from which and before which a choice is made."""
@@ -299,6 +304,8 @@ class Matcher:
                     break
         if latest_first:
             chosen.reverse()
+        if step.takes is _BY_MEANING:
+            return choose.policy.record.meaning(chosen, 1 if choose.count is None else choose.count)
         return chosen
 
     def _occurred(self, step: _Step, match: Match, store: Store, looked: Looked | None) -> bool:

@@ -255,6 +255,12 @@ class ReferenceEngine:
                 if len(chosen) > wanted:
                     self._note_choice(chosen[wanted - 1], chosen[wanted:])
                 return chosen[:wanted]
+            case Take.BY_MEANING:
+                fitting = [*filter(fits, candidates)][::-1]
+                chosen = list(step.policy.record.meaning(fitting, wanted))
+                for stored in chosen:
+                    self._note_choice(stored, [other for other in fitting if other not in chosen])
+                return chosen
             case _:
                 assert_never(step.policy.takes)
 

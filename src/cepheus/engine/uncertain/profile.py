@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from dataclasses import dataclass
+from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch
-from cepheus.core.distribution import Distribution, Frozen, Mixture, Normal, Sum, Uniform
+from cepheus.core.distribution import Discrete, Distribution, Frozen, Mixture, Normal, Samples, Sum, Uniform
 from cepheus.core.error_column import ErrorColumn, ErrorKind
 from cepheus.core.event import Event
 from cepheus.engine.uncertain.state import MOST_TERMS
@@ -77,8 +78,10 @@ def _is_foreign(error: Distribution) -> bool:
             return any(_is_foreign(part) for _, part in parts)
         case Sum(parts=parts):
             return any(map(_is_foreign, parts))
-        case _:
+        case Normal() | Uniform() | Discrete() | Samples():
             return False
+        case _:
+            assert_never(error)
 
 
 def profiles_in(batch: EventBatch) -> dict[Key, Profile]:

@@ -14,12 +14,13 @@ from lark import Token
 from cepheus.core.time import UNITS
 from cepheus.language.common.literals import LiteralError, read_duration, read_string
 from cepheus.language.tesla.parser_stop import ParserStop
+from cepheus.rules.policies import TERMINALS
 
 _Writer = Callable[[ParserStop, list[Token], bool], str]
 """Writes a hint for a word between values, given what follows it, and whether ``not`` stands before it."""
 
 _ENDS_VALUE = frozenset({"NAME", "PARAMETER", "STRING", "INTEGER", "FLOAT", "PERCENTAGE", "RPAR", "TRUE", "FALSE"})
-_INTRODUCES = frozenset({"FROM", "EACH", "LAST", "FIRST", "COUNTED", "NOT", "AS"})
+_INTRODUCES = frozenset({"FROM", "COUNTED", "NOT", "AS"}) | TERMINALS
 _NUMBERS = frozenset({"INTEGER", "FLOAT"})
 _PLAIN = re.compile(r"[\w ]*")
 """A text in which no sign has a meaning in regular expressions."""
@@ -250,12 +251,7 @@ def _in_pattern(stop: ParserStop) -> str | None:
         return f"write a number and a unit: within 5 min from {first}"
     if kind == "COLON" and stop.previous in _NUMBERS:
         return f"write a number and a unit: within 5 min from {first}"
-    if (
-        kind == "WITHIN"
-        and len(kinds) > 1
-        and "WITHIN" not in kinds
-        and not set(kinds) & {"EACH", "LAST", "FIRST", "NOT"}
-    ):
+    if kind == "WITHIN" and len(kinds) > 1 and "WITHIN" not in kinds and not set(kinds) & (TERMINALS | {"NOT"}):
         return (
             f"the first event has no window; the others have one: {first}(..) and last B(..) within 5 min from {first}"
         )

@@ -11,6 +11,7 @@ from lark.exceptions import UnexpectedToken
 
 from cepheus.core.source import Source
 from cepheus.language.common.tokens import either
+from cepheus.rules.policies import TERMINALS, words_of_policies
 
 _NOT_WORDS = frozenset({"NAME", "FUNCTION", "AGGREGATE", "STRING", "PARAMETER", "INTEGER", "FLOAT", "PERCENTAGE"})
 
@@ -151,7 +152,7 @@ def _last_place(kinds: list[str], kind: str) -> int:
     return len(kinds) - 1 - kinds[::-1].index(kind)
 
 
-_WORDS = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "MIN", "EACH", "LAST", "FIRST", "EVENT", "RULE"})
+_WORDS = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "MIN", "EVENT", "RULE"}) | TERMINALS
 _NAMES = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "FUNCTION", "AGGREGATE"})
 _OPERAND = _WORDS | _NAMES | {"STRING", "TRUE", "FALSE", "PARAMETER", "LPAR", "MINUS", "INTEGER", "FLOAT", "PERCENTAGE"}
 _ARITHMETIC = frozenset({"PLUS", "MINUS", "STAR", "SLASH"})
@@ -171,9 +172,7 @@ _NAME_AFTER = {
     "DOT": "the name of an attribute",
     "INTEGER": "a unit of time: us, ms, s, min, h, day or week",
     "FLOAT": "a unit of time: us, ms, s, min, h, day or week",
-    "EACH": _AN_EVENT,
-    "LAST": _AN_EVENT,
-    "FIRST": _AN_EVENT,
+    **dict.fromkeys(TERMINALS, _AN_EVENT),
     "COUNTED": _AN_EVENT,
     "NOT": _AN_EVENT,
     "": _AN_EVENT,
@@ -233,7 +232,7 @@ def _starts(left: set[str], previous: str, before: list[Token]) -> list[str]:
         return ["a rule (define .. from ..) or a declaration (event ..)"]
     if "NOT" in left:
         left -= _OPERAND | {"NOT", "COUNTED"}
-        return ["each, last, first or not with an event", "an aggregate such as Avg(..) > 30"]
+        return [f"{words_of_policies(last=', ')} or not with an event", "an aggregate such as Avg(..) > 30"]
     if {"STRING", "PARAMETER"} <= left:
         left -= _OPERAND
         event = previous == "LPAR" and len(before) > 1 and before[-2].type not in ("FUNCTION", "AGGREGATE")

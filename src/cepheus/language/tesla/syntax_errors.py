@@ -12,14 +12,14 @@ from cepheus.language.tesla.other_languages import NO_CHOICE, hint_from_other_la
 from cepheus.language.tesla.parser_stop import ParserStop, expected, parser_stop
 from cepheus.rules.aggregates import aggregate_names
 from cepheus.rules.functions import FUNCTIONS
+from cepheus.rules.policies import TERMINALS, Policy
 
 _CLAUSES = frozenset({"WHERE", "CONSUMING", "MIN", "$END", "SEMICOLON", "_AND", "COMMA", "RPAR"})
-_POLICIES = frozenset({"EACH", "LAST", "FIRST"})
 _STARTS_OPERAND = (
     frozenset(
         {"NAME", "PARAMETER", "STRING", "INTEGER", "FLOAT", "PERCENTAGE", "FUNCTION", "AGGREGATE", "COUNTED", "NOT"}
     )
-    | _POLICIES
+    | TERMINALS
 )
 _SIGNS = frozenset(
     {"STAR", "SLASH", "PLUS", "MINUS", "COLON", "COMMA", "DOT", "LPAR", "RPAR", "LBRACE", "RBRACE", "SEMICOLON"}
@@ -69,7 +69,8 @@ def _unknown_call(stop: ParserStop, source: Source) -> Diagnostic:
         )
     if any(token.type == "WHERE" for token in stop.before):
         return Diagnostic("function", f"there is no function '{name}'", span, did_you_mean(name, FUNCTIONS))
-    hint = f"say which to take: each {name}(..), last {name}(..), first {name}(..), or not {name}(..)"
+    choices = ", ".join(f"{policy.value} {name}(..)" for policy in Policy)
+    hint = f"say which to take: {choices}, or not {name}(..)"
     return Diagnostic("syntax", f"the event '{name}' stands here without a selection", span, hint)
 
 
@@ -114,7 +115,7 @@ def _found(token: Token) -> str:
 def _hint(stop: ParserStop, source: Source) -> str | None:
     if stop.before and stop.before[0].type == "NETWORK":
         return _hint_in_belief(stop)
-    if stop.open and stop.kind == "NAME" and stop.previous in _POLICIES:
+    if stop.open and stop.kind == "NAME" and stop.previous in TERMINALS:
         return _unclosed(stop, source)  # the pattern goes on although the event before has not ended
     return (
         hint_from_other_language(stop)
@@ -148,7 +149,7 @@ def _hint_on_word(stop: ParserStop) -> str | None:
         return "write ( )"
     if kind == "BETWEEN" and "WITHIN" in accepts:
         return "a selection takes a window; only 'not' and aggregates take an interval"
-    if kind in _POLICIES and stop.previous == "FROM" and "NAME" in accepts:
+    if kind in TERMINALS and stop.previous == "FROM" and "NAME" in accepts:
         return "the first event is the terminator: every one counts, so it takes no selection"
     if kind == "DEFINE" and stop.previous == "RULE":
         return "name the rule, or leave out 'rule'"

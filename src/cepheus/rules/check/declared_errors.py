@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from typing import assert_never
 
-from cepheus.core.distribution import Discrete, Distribution, Mixture, Samples, Sum
+from cepheus.core.distribution import Discrete, Distribution, Frozen, Mixture, Normal, Samples, Sum, Uniform
 from cepheus.core.schema import EventType, Schema
 from cepheus.rules.check.event_types import KnownTypes
 from cepheus.rules.check.findings import Findings, line_of, text_of
@@ -130,8 +131,10 @@ def _has_density(error: Distribution) -> bool:
             return all(_has_density(part) for _, part in parts)
         case Sum(parts=parts):
             return any(map(_has_density, parts))
-        case _:
+        case Normal() | Uniform() | Frozen():
             return True
+        case _:
+            assert_never(error)
 
 
 def refuse_declared_errors(

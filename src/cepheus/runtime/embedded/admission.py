@@ -37,8 +37,8 @@ from cepheus.formats.frames import arrow_table
 from cepheus.formats.intake import Intake, IntakeOptions
 from cepheus.formats.intervals import ARGUMENTS, END, START, argument_name, named
 from cepheus.formats.problems import BadEvents, lacking, placed, shown
-from cepheus.runtime.embedded.own_fields import ids_of, number_of, probability_of, with_own_fields
-from cepheus.runtime.embedded.settle import Key, kinds_in, refuse_conflicts, untold
+from cepheus.runtime.embedded.event_fields import ids_of, number_of, probability_of, with_own_fields
+from cepheus.runtime.embedded.settled_types import Key, kinds_in, refuse_conflicts, without_type
 
 
 @runtime_checkable
@@ -46,7 +46,7 @@ class ArrowTable(Protocol):
     """A table that gives itself as an Arrow stream: of Arrow itself, pandas, Polars, DuckDB and others."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Give the Arrow C stream."""
+        """Return the Arrow C stream."""
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -243,7 +243,7 @@ class Admission:
             ).batch
             if self._check is not None and self._check.looked:
                 self._check = None
-        self._found = kinds_in(batch, untold(self._schema))
+        self._found = kinds_in(batch, without_type(self._schema))
         self._settle_found()
         return batch, count
 
@@ -256,11 +256,11 @@ class Admission:
             self._check = None
 
     def time(self, given: int | datetime) -> int:
-        """Give a time in microseconds."""
+        """Convert a time to microseconds."""
         return self._time(given, {})
 
     def settled_in(self, schema: Schema) -> Schema:
-        """Give a schema with the types that data has settled."""
+        """A schema with the types that data has settled."""
         return Schema((self._with_settled(event_type) for event_type in schema.values()), closed=schema.closed)
 
     def batch_of(self, events: Sequence[Event]) -> EventBatch:
@@ -356,7 +356,7 @@ class Admission:
         return time
 
     def _named(self, given: Record, plan: _Plan) -> Record:
-        """Give a dict with its attributes under the names that rules have for them."""
+        """Return a dict with its attributes under the names that rules have for them."""
         if not given.keys().isdisjoint((ARGUMENTS, END)):
             given = named(given, plan.event_type, self._time_key)
         if not is_unnamed(plan.event_type):
@@ -412,7 +412,7 @@ class Admission:
 
 
 def _is_plain(raw: object, kind: ValueType | None) -> TypeGuard[Value]:
-    """Tell the common cases apart, quickly: this runs for every attribute of every event that is fed alone."""
+    """Whether this is a common case, decided quickly: it runs for every attribute of every event that is fed alone."""
     if kind is ValueType.FLOAT:
         return type(raw) is float and -inf < raw < inf
     if kind is ValueType.STRING:
@@ -421,7 +421,7 @@ def _is_plain(raw: object, kind: ValueType | None) -> TypeGuard[Value]:
 
 
 def _arrays(given: ArrowTable, columns: ColumnNames) -> tuple[dict[str, pa.Array], int]:
-    """Give the columns of a table by name, and how many rows it has."""
+    """The columns of a table by name, and how many rows it has."""
     table = arrow_table(given)
     check_columns(table.schema.names, None, (columns.type, columns.time))
     arrays = {name: _one(table.column(name)) for name in table.schema.names}
@@ -459,6 +459,6 @@ def _prefixed(error: EventError, prefix: str, hint: str | None = None) -> EventE
 
 
 def from_datetime(moment: datetime) -> int:
-    """Give the microseconds since the epoch; a moment without a zone is in UTC."""
+    """Convert a moment to microseconds since the epoch; without a zone it is in UTC."""
     moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
     return (moment - _EPOCH) // timedelta(microseconds=1)

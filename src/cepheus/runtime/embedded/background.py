@@ -62,7 +62,7 @@ def _arrow(name: str, given: ArrowTable) -> pa.Table:
 
 
 def _rows(name: str, given: object) -> list[tuple[Any, ...]]:
-    """Give rows as tuples; those of dicts in the order of the keys of the first."""
+    """Turn rows into tuples; those of dicts in the order of the keys of the first."""
     if isinstance(given, Mapping) or not isinstance(given, Iterable):
         raise OptionError.of("facts", f"the facts of '{name}' are no rows: {shown(given)}", hint=_ROWS)
     found: list[tuple[Any, ...]] = []
@@ -157,7 +157,7 @@ def read_facts(name: str, path: Path) -> Relation:
 
 
 def _lines(name: str, path: Path) -> tuple[list[str], list[tuple[int, list[Cell]]]]:
-    """Give the names of the columns, and the cells of every line with its number."""
+    """Read the names of the columns, and the cells of every line with its number."""
     if not path.is_file():
         raise OptionError.of("file", f"there is no file '{path}' with the facts of '{name}'")
     header: list[str] = []
@@ -184,7 +184,7 @@ def _lines(name: str, path: Path) -> tuple[list[str], list[tuple[int, list[Cell]
 
 
 def _typed(name: str, path: Path, column: str, cells: list[tuple[int, Cell]]) -> list[Value | None]:
-    """Give the values of a column: those of the first kind that all its cells have."""
+    """The values of a column: those of the first kind that all its cells have."""
     texts = [(number, cell) for number, cell in cells if cell is not None]
     if not texts:
         return [None] * len(cells)
@@ -222,7 +222,7 @@ def _is_integer(text: str) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    """Tell whether a text is a number; one with a zero before other digits is a text, such as 007."""
+    """Whether a text is a number; one with a zero before other digits is a text, such as 007."""
     digits = text.removeprefix("-")
     if not digits.isascii() or not digits[:1].isdigit() or (digits[0] == "0" and digits[1:2].isdigit()) or "_" in text:
         return False

@@ -55,7 +55,7 @@ class Catalog:
         """What must be admitted for the rules and the subscriptions: event types and their attributes."""
         types = dict(self.checked.inputs)
         for name, heard in self.heard.items():
-            types[name] = _heard_with(types[name], heard) if name in types else heard
+            types[name] = _with_subscribed(types[name], heard) if name in types else heard
         return Schema(types.values(), closed=self.closed)
 
     def with_rules(self, added: RuleSet) -> tuple[Catalog, tuple[AnyRule, ...]]:
@@ -73,12 +73,12 @@ class Catalog:
         return catalog, tuple(r for r in checked.rules.all_rules if r.name not in known)
 
     def beliefs(self, among: tuple[Belief, ...] | None = None) -> dict[str, RuleBelief]:
-        """Give the networks of rules, or only some of them, by the name of the rule, each evaluated once."""
+        """The networks of rules, or only some of them, by the name of the rule, each evaluated once."""
         rules = self.checked.rules
         return beliefs_of(rules if among is None else replace(rules, beliefs=among))
 
     def belief(self, name: str) -> RuleBelief:
-        """Give the network of a rule; that of a rule to which nothing was added is as the rule itself says."""
+        """The network of a rule; that of a rule to which nothing was added is as the rule itself says."""
         return belief_of(self.checked.rules, name)
 
     def with_belief(self, belief: RuleBelief) -> Catalog:
@@ -135,11 +135,11 @@ class Catalog:
         if declared is not None:  # whoever hears of an event of a declared type gets all of it
             heard = declared
         before = self.heard.get(pattern.type)
-        heard = heard if before is None else _together(before, heard)
+        heard = heard if before is None else _merged_type(before, heard)
         return replace(self, heard=Schema({**self.heard, pattern.type: heard}.values()))
 
     def to_json(self) -> dict[str, Any]:
-        """Give the catalog as JSON, subscriptions left out."""
+        """Write the catalog as JSON, subscriptions left out."""
         return {
             "rules": to_json(self.checked.rules),
             "data": to_json(RuleSet(tuple(self.data.values()))),
@@ -148,7 +148,7 @@ class Catalog:
         }
 
     def restored(self, data: dict[str, Any]) -> Catalog:
-        """Give the catalog of a snapshot, with this one's subscriptions."""
+        """Read the catalog of a snapshot and keep this one's subscriptions."""
         schema = Schema(from_json(data["data"]).declarations, closed=data["data_closed"])
         rules = from_json(data["rules"])
         checked = check(rules, schema=schema, closed=data["closed"])
@@ -171,14 +171,14 @@ def _refuse_other_types(pattern: EventPattern, heard: EventType, expected: Event
             )
 
 
-def _heard_with(read: EventType, heard: EventType) -> EventType:
-    """Give what rules read of events and, besides, what only subscriptions hear of; these may lack it."""
+def _with_subscribed(read: EventType, heard: EventType) -> EventType:
+    """What rules read of events and, besides, what only subscriptions hear of; these may lack it."""
     own = [replace(a, optional=True) for a in heard.attributes if read.attribute(a.name) is None]
     return replace(read, attributes=(*read.attributes, *own))
 
 
-def _together(one: EventType, other: EventType) -> EventType:
-    """Give an event type with the attributes of both; what one only guesses the other may know."""
+def _merged_type(one: EventType, other: EventType) -> EventType:
+    """An event type with the attributes of both; what one only guesses the other may know."""
     attributes: dict[str, Attribute] = {attribute.name: attribute for attribute in one.attributes}
     for attribute in other.attributes:
         first = attributes.setdefault(attribute.name, attribute)

@@ -25,7 +25,7 @@ from cepheus.formats.problems import BadEvents, shown
 from cepheus.formats.read import EventFile, open_files
 from cepheus.rules.check import Checked
 from cepheus.runtime.embedded.order import ReorderBuffer
-from cepheus.runtime.embedded.settle import Key, kinds_in, refuse_conflicts, untold
+from cepheus.runtime.embedded.settled_types import Key, kinds_in, refuse_conflicts, without_type
 
 EventPath = str | os.PathLike[str]
 """A file of events."""
@@ -186,7 +186,7 @@ class FileDetection:
 
 
 def _paths(files: Files, of_type: FilesByType) -> tuple[list[Path], dict[str, str]]:
-    """Give all files and, by path, the type of those that have no types of their own."""
+    """All files and, by path, the type of those that have no types of their own."""
     paths = [Path(path) for path in _several(files)]
     type_names: dict[str, str] = {}
     for name, given in of_type.items():
@@ -205,7 +205,7 @@ def _several(files: Files) -> Sequence[EventPath]:
 
 
 def _in_order(file: EventFile, buffer: ReorderBuffer, tally: Tally, policy: OnBadEvent) -> Iterator[EventBatch]:
-    wanted = untold(file.options.schema)
+    wanted = without_type(file.options.schema)
     for chunk in file:
         _count(chunk.batch, tally.events)
         if wanted:  # each file has found out for itself; together they must agree
@@ -234,7 +234,7 @@ def _late(chunk: Chunk, row: int, lateness: int) -> EventError:
 
 
 def place_of_late(event: Event, given: object, id_field: str = ID_FIELD) -> Place:
-    """Tell which event of an input in memory came late: by its place, or by its id where it has one of its own.
+    """Which event of an input in memory came late: by its place, or by its id where it has one of its own.
 
     An event without an id has its place, counted from 0, for one.
     """
@@ -252,7 +252,7 @@ def place_of_late(event: Event, given: object, id_field: str = ID_FIELD) -> Plac
 
 
 def late_event(event_type: str, time: int, lateness: int, place: Place | None = None) -> EventError:
-    """Give the error for an event that came later than the lateness allows."""
+    """The error for an event that came later than the lateness allows."""
     allowed = f"more than {format_duration(lateness)}" if lateness else "which is"
     return EventError.of(
         "late",

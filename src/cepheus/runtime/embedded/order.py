@@ -122,7 +122,7 @@ class ReorderBuffer:
         return self._release()
 
     def flush(self) -> EventBatch:
-        """Give all that waits. What comes later and belongs before any of it is late."""
+        """Release all that waits. What comes later and belongs before any of it is late."""
         self._to_batch()
         ready, self._batch = self._batch, EventBatch.empty()
         if len(ready):
@@ -131,7 +131,7 @@ class ReorderBuffer:
         return ready
 
     def waiting(self) -> EventBatch:
-        """Give the events that wait, in order, and leave them where they are."""
+        """The events that wait, in order; they stay where they are."""
         self._to_batch()
         return self._batch
 
@@ -182,7 +182,7 @@ def _sorted(batch: EventBatch, sequenced: bool) -> EventBatch:
 
 
 def no_sequence() -> EventError:
-    """Give the error for an event without a sequence number where they are needed."""
+    """The error for an event without a sequence number where they are needed."""
     return EventError.of(
         "sequence", "an event has no sequence number", hint="give every event one, or leave out the sequence option"
     )

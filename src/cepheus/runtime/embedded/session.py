@@ -208,11 +208,11 @@ class Session:
         return tuple(str(rule.name) for rule in added)
 
     def belief(self, rule: str) -> RuleBelief:
-        """Give the Bayesian network of a deployed rule, to look at it or to edit it and put it back."""
+        """The Bayesian network of a deployed rule, to look at it or to edit it and put it back."""
         return self._catalog.belief(rule)
 
     def set_belief(self, belief: RuleBelief) -> float:
-        """Give a deployed rule another network and evaluate it; gives the probability that it has outside all periods.
+        """Replace the network of a deployed rule and evaluate it; returns its probability outside all periods.
 
         Composite events that the rule makes from now on have it as a factor of their own probability.
         """
@@ -232,7 +232,7 @@ class Session:
         self._expect(catalog)
 
     def goals(self, rule: str | None = None) -> list[Goal]:
-        """Give what is under way toward complex events of interval rules, of one rule or of all of them.
+        """What is under way toward complex events of interval rules, of one rule or of all of them.
 
         Each goal tells what has happened, what is missing, and how far along that is. A rule that is not deployed is an
         OptionError; rules of TESLA have no goals.
@@ -266,7 +266,7 @@ class Session:
         return self._subscriptions.add(parsed, callback)
 
     def snapshot(self) -> bytes:
-        """Give all that later answers depend on: rules, engine state, waiting events, counts and options.
+        """Return all that later answers depend on: rules, engine state, waiting events, counts and options.
 
         Subscriptions are functions of this process and are not part of it.
         """

@@ -17,7 +17,7 @@ from cepheus.rules.json_fields import fail, integer_between
 
 
 def batch_to_bytes(batch: EventBatch) -> tuple[dict[str, Any], bytes]:
-    """Give a batch as a JSON object and an Arrow stream.
+    """Write a batch as a JSON object and an Arrow stream.
 
     >>> from cepheus.core.event import Event
     >>> header, blob = batch_to_bytes(EventBatch.from_events([Event("Temp", 5, {"value": 1.5}, id="t1")]))
@@ -78,7 +78,7 @@ _NUMBERS: dict[str, pa.DataType] = {
 
 
 def batch_from_bytes(header: object, blob: bytes) -> EventBatch:
-    """Give back the batch that was frozen; an error if this is none."""
+    """Read the batch that was frozen; an error if this is none."""
     found = _HEADER(header, "$.waiting")
     with pa.ipc.open_stream(blob) as reader:
         table = reader.read_all().combine_chunks()

@@ -51,7 +51,7 @@ def read_rules(source: RuleSource, unit: TimeUnit = TimeUnit.US) -> RuleSet:
 
 
 def is_etalis(text: str) -> bool:
-    """Tell whether rule text is in the ETALIS language for events: it has an arrow, and nothing that TESLA defines.
+    """Whether rule text is in the ETALIS language for events: it has an arrow, and nothing that TESLA defines.
 
     Without either, it is if it ends with a full stop, as statements of TESLA besides definitions do not, or if there
     are only comments.

@@ -39,7 +39,7 @@ class _Content:
     event: Event
 
     def attribute(self, event: str | None, name: str) -> Value | None:
-        """Give an attribute of the one event there is."""
+        """Look up an attribute of the one event there is."""
         del event
         return self.event.time if name == TIME_ATTRIBUTE else self.event.attributes.get(name)
 
@@ -96,7 +96,7 @@ class Subscriptions:
             self._by_type.pop(subscription.pattern.type, None)
 
     def wanted(self, batch: EventBatch) -> list[Event]:
-        """Give the events of a batch whose type someone has subscribed to."""
+        """The events of a batch whose type someone has subscribed to."""
         codes = [code for code, name in enumerate(batch.types) if name in self._by_type]
         if not codes or not len(batch):
             return []
@@ -109,7 +109,7 @@ class Subscriptions:
         call_all(self.calls(events))
 
     def calls(self, events: Iterable[Event]) -> Iterator[tuple[Callback, Event]]:
-        """Give the callback of whoever has subscribed to each event, in the order of the events."""
+        """Find the callback of whoever has subscribed to each event, in the order of the events."""
         for event in events:
             for subscription in self._by_type.get(event.type, ()):
                 content = _Content(event)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from cepheus.core.schema import EventType
 from cepheus.plan.split import ByBand, BySlice, RuleGroup
 from cepheus.runtime.spark.layout import SHARD, TIME, TYPE
-from cepheus.runtime.spark.placement import Edges
 from cepheus.runtime.spark.planning import Planned, place_groups
-from cepheus.runtime.spark.routing import route, routed_value
+from cepheus.runtime.spark.routing import Edges, route, routed_value
 from cepheus.runtime.spark.shard import Job
 from cepheus.runtime.spark.ties import counts_row, with_counts_taken
 
@@ -24,7 +23,7 @@ _ACCURACY = 1000
 
 
 def batch(planned: Planned) -> tuple[DataFrame, Observation]:
-    """Give the composite events of a finite input, and where counts of simultaneous events will be.
+    """Detect the composite events of a finite input; returns them, and where counts of simultaneous events will be.
 
     To find where bands and slices begin and end, Spark looks at the data once, here; all else waits to be asked for.
     """
@@ -44,7 +43,7 @@ def batch(planned: Planned) -> tuple[DataFrame, Observation]:
 
 
 def run_batch(routed: DataFrame, job: Job) -> tuple[DataFrame, Observation]:
-    """Give the composite events in rows that know their shards, and where counts of simultaneous events will be.
+    """Run the engines on rows that know their shards; returns what they find, and where the counts of ties will be.
 
     Each shard is one partition. Spark sorts it by time alone, which it does fastest; ties are settled in Python.
     """
@@ -68,7 +67,7 @@ def _marked(routed: DataFrame, shards: Sequence[int]) -> DataFrame:
 
 
 def _edges(planned: Planned, group: RuleGroup) -> Sequence[float]:
-    """Give the numbers or times at which one shard ends and the next begins, so that all get about as many events."""
+    """The numbers or times at which one shard ends and the next begins, so that all get about as many events."""
     from pyspark.sql import functions as f
 
     count = planned.options.shards
@@ -87,7 +86,7 @@ def _edges(planned: Planned, group: RuleGroup) -> Sequence[float]:
 
 
 def _line(planned: Planned, group: RuleGroup, types: Sequence[str]) -> Column:
-    """Give the number or time by which events of some types are dealt out."""
+    """The number or time by which events of some types are dealt out."""
     from pyspark.sql import functions as f
 
     if isinstance(group.way, BySlice):

@@ -13,7 +13,7 @@ from cepheus.core.time import TimeUnit
 from cepheus.core.time_check import TimeCheck
 from cepheus.core.values import INT_MAX
 from cepheus.engine.base.ties import TieCounts
-from cepheus.plan.split import ByBand, WayName
+from cepheus.plan.split import WayName
 from cepheus.rules.check import Checked
 from cepheus.rules.model import RuleSet
 from cepheus.runtime.embedded.sources import RuleSource, read_rules
@@ -21,20 +21,13 @@ from cepheus.runtime.spark.batch import batch
 from cepheus.runtime.spark.explain import explain, skew
 from cepheus.runtime.spark.layout import NO_TYPE, CompositeLayout, quoted
 from cepheus.runtime.spark.metrics import take_name
-from cepheus.runtime.spark.placement import Cells
-from cepheus.runtime.spark.planning import Planned, SparkOptions, place_groups, plan
-from cepheus.runtime.spark.routing import route
-from cepheus.runtime.spark.sources import Naming, Source, sources_of, start_column
-from cepheus.runtime.spark.streaming import is_stream, run_stream, watermarked
+from cepheus.runtime.spark.planning import Planned, SparkOptions, plan
+from cepheus.runtime.spark.sources import Naming, Source, checked_times, is_stream, sources_of, start_column
+from cepheus.runtime.spark.streaming import stream, watermarked
 from cepheus.runtime.spark.ties import counts_in
-from cepheus.runtime.spark.time_check import checked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation, SparkSession
-
-_CELLS_PER_MARGIN = 8
-"""How many times as wide as the margin a cell of a stream's bands is: one event in four goes to a neighbour, too."""
-
 
 _ANY_WAY = "auto"
 
@@ -72,7 +65,7 @@ class Detection:
         return self.planned.composites
 
     def ties(self) -> TieCounts:
-        """Give what the run counted of simultaneous events, once rows have been asked for: that of the first action.
+        """What the run counted of simultaneous events, once rows have been asked for: that of the first action.
 
         OptionError if none were, or if events come as a stream: its progress has the counts of every micro-batch.
         """
@@ -85,7 +78,7 @@ class Detection:
         return counts_in(self.counts)
 
     def of(self, composite: str, rows: DataFrame | None = None) -> DataFrame:
-        """Give the composite events of one type and its attributes: ``time``, with rules over intervals ``start``, with
+        """The composite events of one type and its attributes: ``time``, with rules over intervals ``start``, with
         provenance ``id`` and ``from``, with anything uncertain ``probability``.
 
         ``rows`` are taken in place of ``dataframe``: the same rows, cached.
@@ -106,7 +99,7 @@ class Detection:
         return frame.where(f.col("type") == composite).select(*columns)
 
     def explain(self, *, measure: bool = False) -> str:
-        """Tell how the rules are split and why not better, where events go, what Spark leaves out by itself.
+        """Describe how the rules are split and why not better, where events go, what Spark leaves out by itself.
 
         With ``measure`` Spark also looks at the data, and keys with too many events are named.
         """
@@ -153,7 +146,7 @@ def detect(
     read = _rule_set(rules, run.unit)
     naming = Naming.of(run, start_column(events, read, run.columns.start))
     check = TimeCheck.of(run.time_unit, strict=run.strict)
-    sources = checked(sources_of(events, read, naming), naming, check)
+    sources = checked_times(sources_of(events, read, naming), naming, check)
     how = SparkOptions(run, naming, shards or cores(sources[0].frame.sparkSession), provenance)
     return find(read, sources, how, split=split, late=late, name=name)
 
@@ -188,7 +181,7 @@ def find(
     metrics = take_name(sources[0].frame.sparkSession, name)
     flowing = watermarked(sources, options.naming, options.run.lateness, metrics)
     planned = plan(rules, sources, flowing, options, ways - {WayName.SLICES})
-    return Detection(_stream(planned, metrics, late=late), planned, metrics=metrics)
+    return Detection(stream(planned, metrics, late=late), planned, metrics=metrics)
 
 
 def _ways(split: WayName | str) -> set[WayName]:
@@ -202,17 +195,6 @@ def _ways(split: WayName | str) -> set[WayName]:
     return {WayName(split), WayName.WHOLE}
 
 
-def _stream(planned: Planned, metrics: str, *, late: bool) -> DataFrame:
-    cells = {
-        number: Cells(_CELLS_PER_MARGIN * max(group.way.margins.values()) or 1, planned.options.shards)
-        for number, group in enumerate(planned.split.groups)
-        if isinstance(group.way, ByBand)
-    }
-    routed = place_groups(planned, cells)
-    rows = route(planned.sources, routed, planned.inputs, planned.events)
-    return run_stream(rows, planned.job(routed), metrics, late=late)
-
-
 def _rule_set(rules: RuleSource | Compiled, unit: TimeUnit) -> RuleSet:
     if isinstance(rules, RuleSet | str | PathLike | Sequence):
         return read_rules(rules, unit)
@@ -220,7 +202,7 @@ def _rule_set(rules: RuleSource | Compiled, unit: TimeUnit) -> RuleSet:
 
 
 def cores(spark: SparkSession) -> int:
-    """Give how many tasks can run at once."""
+    """How many tasks can run at once."""
     try:
         return int(spark.sparkContext.defaultParallelism)
     except Exception:  # Spark Connect has no context; what shuffles use is the next best guess

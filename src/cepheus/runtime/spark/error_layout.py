@@ -45,11 +45,11 @@ class ErrorLayout:
         return tuple(dict.fromkeys(name for _, source in self.error_columns for name in source.columns))
 
     def text_column(self, attribute: str) -> str:
-        """Give the name in Spark of the texts of an attribute."""
+        """The name in Spark of the texts of an attribute."""
         return f"t{self.texts.index(attribute)}"
 
     def parameter_column(self, name: str) -> str:
-        """Give the name in Spark of a column of parameters."""
+        """The name in Spark of a column of parameters."""
         return f"c{self.parameters.index(name)}"
 
     @property
@@ -58,7 +58,7 @@ class ErrorLayout:
         return (*map(self.text_column, self.texts), *map(self.parameter_column, self.parameters))
 
     def sound(self, rows: Rows) -> Rows:
-        """Give the rows without those that have a bad text, if these are to be left out."""
+        """Leave out the rows that have a bad text, if that is asked for."""
         if not self.skip_bad:
             return rows
         for name in self.texts:
@@ -69,7 +69,7 @@ class ErrorLayout:
         return rows
 
     def errors(self, rows: pa.RecordBatch, attributes: Mapping[ColumnKey, pa.Array]) -> dict[str, ErrorColumn]:
-        """Give the errors of attributes; EventError if one is none. A value that is undefined has no error."""
+        """Read the errors of attributes; EventError if one is none. A value that is undefined has no error."""
         found = {name: _parsed(name, rows.column(self.text_column(name))) for name in self.texts}
         for name, source in self.error_columns:
             column, faults = source.errors(lambda parameter: self._read(parameter, rows))
@@ -130,7 +130,7 @@ def _present(name: str, attributes: Mapping[ColumnKey, pa.Array]) -> np.ndarray[
 
 
 def probabilities(column: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
-    """Give the probabilities of events, None if all are certain; an event without one is."""
+    """The probabilities of events, None if all are certain; an event without one is."""
     found: np.ndarray[tuple[int], np.dtype[np.float64]] = column.fill_null(1.0).to_numpy(zero_copy_only=False)
     if (found == 1.0).all():
         return None

@@ -21,7 +21,7 @@ _SKEW = 2
 
 
 def explain(planned: Planned) -> str:
-    """Tell how rules are split and why not better, what each event type is dealt out by, what Spark leaves out."""
+    """Describe how rules are split and why not better, what each event type is dealt out by, what Spark leaves out."""
     return "\n".join([*_groups(planned), *_inputs(planned)]) + "\n"
 
 
@@ -69,8 +69,8 @@ def _inputs(planned: Planned) -> Iterator[str]:
         columns = ", ".join(attribute.name for attribute in event_type.attributes)
         read = f"columns {columns}" if columns else "no attributes"
         yield f"events {event_type.name}: {read}; {_pushed(planned, event_type)}"
-        if untold := planned.untold.get(event_type.name):
-            yield f"  not left out by Spark, as only the engine knows the errors: {', '.join(untold)}"
+        if left := planned.left_to_engine.get(event_type.name):
+            yield f"  not left out by Spark, as only the engine knows the errors: {', '.join(left)}"
 
 
 def _pushed(planned: Planned, event_type: EventType) -> str:

@@ -9,20 +9,20 @@ from contextlib import contextmanager
 from cepheus.core import errors
 from cepheus.core.errors import CepheusError, Diagnostic
 
-_TOLD = re.compile(
+_ERROR = re.compile(
     r"^cepheus\.core\.errors\.(?P<kind>\w+): (?:(?P<place>\S+?): )?error\[(?P<code>[\w-]+)\]: (?P<message>.*)$"
     r"(?:\n(?: .*\|.*\n)*  hint: (?P<hint>.*)$)?",
     re.M,
 )
 
 
-def told(text: str) -> CepheusError | None:
-    """Give the error that a traceback of Spark's tells of, if it is one of ours.
+def error_in(text: str) -> CepheusError | None:
+    """Find the error that a traceback of Spark's tells of, if it is one of ours.
 
-    >>> told("..\\ncepheus.core.errors.EventError: error[event]: an event has no time\\n  hint: look again\\n..")
+    >>> error_in("..\\ncepheus.core.errors.EventError: error[event]: an event has no time\\n  hint: look again\\n..")
     EventError('error[event]: an event has no time\\n  hint: look again')
     """
-    found = _TOLD.search(text)
+    found = _ERROR.search(text)
     if found is None:
         return None
     kind = getattr(errors, found["kind"], CepheusError)
@@ -38,7 +38,7 @@ def plain_failures() -> Iterator[None]:
     except CepheusError:
         raise
     except Exception as error:
-        ours = told(str(error))
+        ours = error_in(str(error))
         if ours is None:
             raise
         raise ours from None

@@ -186,7 +186,7 @@ def _with_lists(checked: Checked, kinds: _Kinds) -> Iterator[EventType]:
 
 
 def _table(events: EventBatch, name: str, event_type: EventType, kinds: _Kinds) -> pa.Table:
-    """Give the events of one type as a table, with their places in the total order."""
+    """The events of one type as a table, with their places in the total order."""
     rows = np.flatnonzero(events.codes == events.types.index(name)) if name in events.types else np.empty(0, np.int64)
     mine = events.take(rows)
     ids = mine.id_list() or []
@@ -221,7 +221,7 @@ _BEFORE, _AT, _AFTER = range(3)
 
 
 def order_of_making(made: EventBatch, given: EventBatch, rules: RuleSet) -> IntArray:
-    """Give the rows of composite events in the order in which one engine makes them out of the given events."""
+    """The rows of composite events in the order in which one engine makes them out of the given events."""
     ways = _Ways(made, given, rules)
     keys = [(int(made.times[row]), ways.key(ways.of_row(row))) for row in range(len(made))]
     return np.array(sorted(range(len(made)), key=keys.__getitem__), np.int64)
@@ -241,11 +241,11 @@ class _Ways:
         self._known: dict[int, Way] = {}
 
     def key(self, way: Way) -> Way:
-        """Give what an event is ordered by that came about in some way."""
+        """What an event is ordered by that came about in some way."""
         return way if self._strata else (way[0], len(way), way)
 
     def of_row(self, row: int) -> Way:
-        """Give how a composite event came about, once that is known of its parts; hierarchies may be deep."""
+        """How a composite event came about, once that is known of its parts; hierarchies may be deep."""
         work = [row]
         while work:
             parts = [self._rows[part] for part in self._parts[work[-1]] if part in self._rows]

@@ -82,7 +82,7 @@ def _packaged() -> Java | None:
 
 
 def _launcher_home(executable: Path) -> Path:
-    """Give a home folder whose ``java`` is a script that drops the one option and starts the real one."""
+    """Make a home folder whose ``java`` is a script that drops the one option and starts the real one."""
     home = private_folder("java")  # what lies there is run
     script = home / "bin" / "java"
     text = (

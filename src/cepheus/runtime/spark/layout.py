@@ -121,11 +121,11 @@ class EventLayout:
         )
 
     def name_of(self, key: ColumnKey) -> str:
-        """Give the name in Spark of an attribute's column."""
+        """The name in Spark of an attribute's column."""
         return f"a{self.columns.index(key)}"
 
     def batch(self, rows: pa.RecordBatch) -> EventBatch:
-        """Give rows as events, in the order in which they come; EventError if one is bad."""
+        """Turn rows into events, in the order in which they come; EventError if one is bad."""
         columns = {key: _attribute(rows.column(f"a{n}"), key) for n, key in enumerate(self.columns)}
         if self.homes:
             columns[HOME_COLUMN] = rows.column(HOME)
@@ -143,7 +143,7 @@ class EventLayout:
         )
 
     def _starts(self, rows: pa.RecordBatch) -> NDArray[np.int64] | None:
-        """Give when events began: those without a start are instants."""
+        """When events began: those without a start are instants."""
         if not self.intervals:
             return None
         starts, times = rows.column(START), rows.column(TIME)
@@ -187,14 +187,14 @@ class EventLayout:
 
 
 def _filled(column: pa.Array, what: str) -> NDArray[Any]:
-    """Give a column of integers of whatever width, which must not have nulls."""
+    """Read a column of integers of whatever width, which must not have nulls."""
     if column.null_count:
         raise _no(what)
     return np.asarray(column.to_numpy(zero_copy_only=True))
 
 
 def _text_ids(column: pa.Array) -> list[EventId]:
-    """Give ids that are texts; one that is written as an integer is that integer, as in files."""
+    """Read ids that are texts; one that is written as an integer is that integer, as in files."""
     if column.null_count:
         raise _no("id")
     return [id_of_text(text) for text in column.to_pylist()]
@@ -279,7 +279,7 @@ class CompositeLayout:
         return tuple(f"__error{number}" for number in range(len(self.uncertain)))
 
     def shown(self) -> list[Column]:
-        """Give the columns as the user sees them: an attribute that may have errors is a struct of value and error."""
+        """The columns as the user sees them: an attribute that may have errors is a struct of value and error."""
         from pyspark.sql import functions as f
 
         errors = dict(zip(self.uncertain, self._error_names, strict=True))
@@ -293,7 +293,7 @@ class CompositeLayout:
         return found
 
     def rows(self, batch: EventBatch) -> pa.RecordBatch:
-        """Give composite events as rows for Spark."""
+        """Turn composite events into rows for Spark."""
         if self.heads:
             batch = _as_told(batch, self.heads)
         types = pa.DictionaryArray.from_arrays(pa.array(batch.codes), pa.array(batch.types, pa.string()))
@@ -317,7 +317,7 @@ class CompositeLayout:
 
 
 def _error_texts(batch: EventBatch, key: ColumnKey) -> pa.Array:
-    """Give the errors of the values of a column as texts."""
+    """The errors of the values of a column, as texts."""
     if key[0] not in batch.errors or key not in batch.columns:
         return pa.nulls(len(batch), pa.string())
     present = batch.columns[key].is_valid().to_pylist()
@@ -336,7 +336,7 @@ _OWN = {
 
 
 def _as_told(batch: EventBatch, heads: Sequence[EventType]) -> EventBatch:
-    """Give complex events whose values are of the types that are known of their attributes.
+    """Convert the values of complex events to the types that are known of their attributes.
 
     Numbers that are equal are one value to interval rules, so an attribute of integers may come as a double; where
     rules give values of different types, all are texts.
@@ -362,7 +362,7 @@ HOME_COLUMN = (HOME_ATTRIBUTE, ValueType.BOOL)
 
 
 def with_home(rule: Rule) -> Rule:
-    """Give a rule whose composite events are at home where their terminators are."""
+    """Change a rule so that its composite events are at home where their terminators are."""
     value = AttributeRef(rule.pattern.terminator.name, HOME_ATTRIBUTE)
     return replace(
         rule,
@@ -372,7 +372,7 @@ def with_home(rule: Rule) -> Rule:
 
 
 def with_homes(schema: Schema) -> Schema:
-    """Give event types that have the hidden attribute."""
+    """Add the hidden attribute to event types."""
     return Schema((_with_attribute(event_type) for event_type in schema.values()), closed=schema.closed)
 
 

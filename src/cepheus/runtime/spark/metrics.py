@@ -24,7 +24,7 @@ _ONE_AT_A_TIME = Lock()
 
 
 def take_name(spark: SparkSession, given: str | None) -> str:
-    """Give what the metrics of a new detection are called: as it was given, or as no other of the session is."""
+    """Name the metrics of a new detection: as was given, or as no other of the session is called."""
     if given is not None:
         return given
     with _ONE_AT_A_TIME:

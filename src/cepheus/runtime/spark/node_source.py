@@ -50,11 +50,11 @@ class CepheusDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """Give the name of the format."""
+        """The name of the format."""
         return "cepheus"
 
     def schema(self) -> str:
-        """Give the schema of events whose attributes are not known."""
+        """The schema of events whose attributes are not known."""
         return _DEFAULT_SCHEMA
 
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -79,7 +79,7 @@ class _BatchReader(DataSourceReader):
         self._schema = schema
 
     def read(self, partition: InputPartition) -> Iterator[Row]:
-        """Give the events, row by row."""
+        """Read the events, row by row."""
         del partition
         yield from asyncio.run(self._take())
 
@@ -107,11 +107,11 @@ class _StreamReader(SimpleDataSourceStreamReader):
         return self.__dict__ | {"_state": None}  # whoever reads elsewhere connects anew
 
     def initialOffset(self) -> Offset:  # noqa: N802 - Spark's name
-        """Give the offset before the subscription; the stream begins with what is delivered after it."""
+        """The offset before the subscription; the stream begins with what is delivered after it."""
         return _BEGINNING
 
     def read(self, start: Offset) -> tuple[Iterator[Row], Offset]:
-        """Give what has come since an offset, and the next offset."""
+        """Read what has come since an offset; returns the next offset as well."""
         state = self._at(start)
         after = int(start["received"]) if start["session"] else state.first
         deliveries = state.deliveries(after)
@@ -119,7 +119,7 @@ class _StreamReader(SimpleDataSourceStreamReader):
         return self._rows(deliveries), state.offset(end)
 
     def readBetweenOffsets(self, start: Offset, end: Offset) -> Iterator[Row]:  # noqa: N802 - Spark's name
-        """Give again what came between two offsets; this runs elsewhere, and must not stay connected."""
+        """Read again what came between two offsets; this runs elsewhere, and must not stay connected."""
         after = int(start["received"] if start["session"] else end["first"])
         if after == end["received"]:
             return iter(())
@@ -154,20 +154,20 @@ class _Connected:
         self._before = self.first if offset is None else int(offset["received"])
 
     def offset(self, received: int) -> Offset:
-        """Give the offset after a message."""
+        """The offset after a message."""
         position = self._client.position
         sent, first = position.sent, self.first
         return {"session": position.name, "sent": sent, "first": first, "received": received, "sink": self._sink}
 
     def deliveries(self, after: int) -> list[tuple[int, tuple[Event, ...]]]:
-        """Give what has come after a message, without waiting."""
+        """Return what has come after a message, without waiting."""
         with self._lock:
             if self._failure is not None:
                 raise self._failure
             return [delivery for delivery in self._deliveries if delivery[0] > after]
 
     def wait_for(self, after: int, last: int) -> list[tuple[int, tuple[Event, ...]]]:
-        """Give what came between two messages, once all of it is there."""
+        """Wait until all that came between two messages is there, and return it."""
         with self._lock:
             self._lock.wait_for(lambda: self._failure is not None or (self._known() >= last))
         return [delivery for delivery in self.deliveries(after) if delivery[0] <= last]
@@ -224,7 +224,7 @@ class _Connected:
 
 
 def row_of(event: Event, schema: StructType) -> Row:
-    """Give an event as a row of a schema."""
+    """Turn an event into a row of a schema."""
     known: dict[str, Any] = {
         "event": json.dumps(event.to_dict(), ensure_ascii=False),
         **event.attributes,

@@ -19,7 +19,7 @@ from cepheus.core.values import ValueType
 
 
 def settle_ties(batch: EventBatch) -> EventBatch:
-    """Give a batch that is in order of time in total order.
+    """Put a batch that is in order of time into total order.
 
     >>> from cepheus.core.event import Event
     >>> events = [Event("A", 1), Event("B", 2, {"x": 7}), Event("B", 2, {"x": 5}), Event("A", 2)]
@@ -31,7 +31,7 @@ def settle_ties(batch: EventBatch) -> EventBatch:
 
 
 def tied_rows(batch: EventBatch) -> NDArray[np.int64] | None:
-    """Give the rows of a batch that is in order of time in total order; None if no two have equal times."""
+    """The total order of the rows of a batch that is in order of time; None if no two have equal times."""
     same = batch.times[1:] == batch.times[:-1]
     if not same.any():
         return None
@@ -42,7 +42,7 @@ def tied_rows(batch: EventBatch) -> NDArray[np.int64] | None:
 
 
 def _keys(batch: EventBatch) -> list[NDArray[np.generic]]:
-    """Give what events are sorted by, the first criterion last."""
+    """What events are sorted by, the first criterion last."""
     keys: list[NDArray[np.generic]] = [batch.times]
     if batch.sequences is not None:
         keys.append(batch.sequences)
@@ -67,7 +67,7 @@ def _keys(batch: EventBatch) -> list[NDArray[np.generic]]:
 
 
 def _error_keys(errors: ErrorColumn) -> list[NDArray[np.generic]]:
-    """Give what errors are sorted by: kind, then parameters, of other kinds than Normal and Uniform their text."""
+    """What errors are sorted by: kind, then parameters, of other kinds than Normal and Uniform their text."""
     first = errors.first
     if errors.others:
         ranks = _ranks(pa.array(list(map(str, errors.others)), pa.string())).astype(np.float64)
@@ -101,7 +101,7 @@ def _sortable_ids(ids: list[str]) -> NDArray[np.generic]:
 
 
 def _ranks(texts: pa.Array) -> NDArray[np.int64]:
-    """Give the rank of each text among all, by its bytes."""
+    """The rank of each text among all, by its bytes."""
     ranks = np.empty(len(texts), np.int64)
     ranks[pc.sort_indices(texts).to_numpy()] = np.arange(len(texts))
     return ranks

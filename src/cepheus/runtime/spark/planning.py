@@ -17,13 +17,12 @@ from cepheus.rules.check import Checked, check
 from cepheus.rules.model import AnyRule, RuleSet
 from cepheus.rules.resolve import resolve
 from cepheus.runtime.spark.error_layout import ErrorLayout
-from cepheus.runtime.spark.interval_looks import interval_looks
+from cepheus.runtime.spark.event_filters import event_filters, interval_filters, settled_inputs
 from cepheus.runtime.spark.layout import CompositeLayout, EventLayout
-from cepheus.runtime.spark.placement import Placement
-from cepheus.runtime.spark.prepare import Prepared, id_kind, prepare
-from cepheus.runtime.spark.pushdown import Condition, Pushdown, looks, settled_inputs
-from cepheus.runtime.spark.routing import Routed
+from cepheus.runtime.spark.pushdown import Condition, Pushdown
+from cepheus.runtime.spark.routing import Placement, Routed
 from cepheus.runtime.spark.shard import GroupJob, Job
+from cepheus.runtime.spark.source_rows import SourceRows, id_kind, source_rows
 from cepheus.runtime.spark.sources import Naming, Source, kind_of, schema_of
 from cepheus.uncertainty.belief.beliefs import beliefs_of
 
@@ -50,7 +49,7 @@ class Planned:
     """Rules that fit the data, how they are split, and the rows that their shards will get.
 
     ``inputs`` are the event types from outside as engines meet them; ``pushed`` is, for each, what Spark leaves out,
-    ``untold`` what rules ask of uncertain numbers that only an engine can tell.
+    ``left_to_engine`` what rules ask of uncertain numbers that only an engine can tell.
     """
 
     checked: Checked
@@ -59,12 +58,12 @@ class Planned:
     inputs: Mapping[str, EventType]
     events: EventLayout
     composites: CompositeLayout
-    sources: tuple[Prepared, ...]
+    sources: tuple[SourceRows, ...]
     pushed: Mapping[str, Condition | None]
-    untold: Mapping[str, Sequence[str]]
+    left_to_engine: Mapping[str, Sequence[str]]
 
     def job(self, routed: Sequence[Routed], edges: Mapping[int, tuple[int, ...]] | None = None) -> Job:
-        """Give what tasks run; ``edges`` has, by the first shard of a group, the times at which its slices begin."""
+        """What tasks run; ``edges`` has, by the first shard of a group, the times at which its slices begin."""
         types = Schema({**self.checked.composites, **self.inputs}.values())
         options = self.options
         groups = tuple(
@@ -103,10 +102,10 @@ def plan(
     doubtful = any(naming.probability in source.frame.columns for source in sources)
     uncertain = uncertain_attributes(checked, _given_errors(checked, sources, naming), doubtful=doubtful)
     found = split(checked, ways=ways, shards=options.shards, uncertain=uncertain)
-    places = looks((resolve(rule) for rule in checked.rules.rules), options.run.calculus)
-    places += interval_looks(checked.rules.interval_rules, {**checked.composites, **checked.inputs})
+    filters = event_filters((resolve(rule) for rule in checked.rules.rules), options.run.calculus)
+    filters += interval_filters(checked.rules.interval_rules, {**checked.composites, **checked.inputs})
     declared = {event_type.name for event_type in checked.rules.declarations}
-    inputs = {event_type.name: event_type for event_type in settled_inputs(found.inputs, declared, places)}
+    inputs = {event_type.name: event_type for event_type in settled_inputs(found.inputs, declared, filters)}
     types = Schema({**checked.composites, **inputs}.values())
     create(options.run, checked.rules.all_rules, types, beliefs=beliefs_of(checked.rules))  # or say why not
     events = EventLayout.of(
@@ -118,7 +117,7 @@ def plan(
         doubtful=doubtful,
         errors=_error_layout(inputs, sources, options),
     )
-    pushdown = Pushdown(places, inputs, naming, skip_bad=options.skip_bad, uncertain=uncertain)
+    pushdown = Pushdown(filters, inputs, naming, skip_bad=options.skip_bad, uncertain=uncertain)
     pushed: dict[str, Condition | None] = {}
     rows = []
     for source in prepared_from:
@@ -126,7 +125,7 @@ def plan(
             name: pushdown.condition(source, name, name in declared) for name in source.types if name in inputs
         }
         pushed |= conditions
-        prepared = prepare(source, inputs, events, naming, conditions)
+        prepared = source_rows(source, inputs, events, naming, conditions)
         if prepared is not None:
             rows.append(prepared)
     composites = CompositeLayout.of(
@@ -136,11 +135,11 @@ def plan(
         heads=[rule.head.name for rule in checked.rules.interval_rules],
         uncertain=uncertain,
     )
-    return Planned(checked, found, options, inputs, events, composites, tuple(rows), pushed, pushdown.untold)
+    return Planned(checked, found, options, inputs, events, composites, tuple(rows), pushed, pushdown.left_to_engine)
 
 
 def _given_errors(checked: Checked, sources: Sequence[Source], naming: Naming) -> frozenset[AttributeKey]:
-    """Give the attributes that have errors in the data."""
+    """The attributes that have errors in the data."""
     return frozenset(
         (name, attribute.name)
         for source in sources

@@ -3,6 +3,11 @@
 For each event type the condition is the union, over all the places where rules look at the type, of what each place
 asks of an event alone. It may let through more than the rules do, since the engine looks again, but never less.
 Conditions that are plain comparisons of a column with a constant reach the files: Parquet skips what cannot match.
+
+Comparisons of uncertain numbers are widened so far that no row is left out that may pass with enough probability. The
+true value is the observed one less its error. With an error N(m, s^2) the probability of ``value > c`` is at least t
+where ``value - m - s * z(t) >= c``, z being the quantile of the standard Gaussian; with U(low, high) where
+``value - low - t * (high - low) >= c``. An error that Spark does not know the form of lets every row through.
 """
 
 from __future__ import annotations
@@ -11,9 +16,13 @@ import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from math import sqrt
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal
 
-from cepheus.core.calculus import DEFAULT_CALCULUS, Calculus
+from cepheus.core import error_columns
+from cepheus.core.distribution import Distribution, Normal, Uniform
+from cepheus.core.error_columns import ErrorSource, Parameter
 from cepheus.core.schema import TIME_ATTRIBUTE, EventType
 from cepheus.core.values import ValueType, as_int
 from cepheus.language.tesla.print import format_expression
@@ -28,103 +37,13 @@ from cepheus.rules.expressions import (
     Expression,
     Negative,
 )
-from cepheus.rules.functions import FUNCTIONS, takes_undefined
-from cepheus.rules.resolve import Choose, Compute, ResolvedRule
+from cepheus.rules.functions import FUNCTIONS
 from cepheus.rules.walk import transform, walk
-from cepheus.runtime.spark.likely import Likely, enough, sound
+from cepheus.runtime.spark.event_filters import EventFilter
 from cepheus.runtime.spark.sources import Naming, Source, as_kind, column, micros
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """A place at which rules look at events of a type; ``own`` is the event's name in the constraints.
-
-    ``value`` is what an aggregate takes of the event; an event without it does not count. Where numbers are uncertain,
-    an event that meets the constraints with a probability below ``least`` does not matter; if that is None, every
-    event may. Rules that take values as they were ``observed`` do not ask for errors.
-    """
-
-    type: str
-    own: str | None
-    constraints: tuple[Constraint, ...]
-    value: Expression | None = None
-    least: float | None = 0.0
-    observed: bool = False
-
-    @property
-    def needed(self) -> frozenset[str]:
-        """The attributes that an event must have to match here."""
-        nodes = (*self.constraints, *([] if self.value is None else [self.value]))
-        return frozenset(name for node in nodes for name in _needed(node, self.own))
-
-
-def looks(rules: Iterable[ResolvedRule], calculus: Calculus = DEFAULT_CALCULUS) -> list[Look]:
-    """Find all places at which rules look at events.
-
-    What is chosen with too little probability makes nothing; what is counted or must not be there matters as long as
-    it is possible at all, and by the formula of the paper for negations even then.
-    """
-    found = []
-    for rule in rules:
-        least = enough(rule.min_probability, calculus.draws)
-        found.append(Look(rule.terminator.type, rule.terminator.name, rule.terminator.constraints, least=least))
-        for step in rule.steps:
-            if isinstance(step, Choose):
-                found.append(Look(step.type, step.name, step.constraints, least=least))
-            elif isinstance(step, Compute):
-                found.append(Look(step.type, None, step.constraints, step.value))
-        possible = 0.0 if calculus.negation == "independent" else None
-        found += [Look(absent.type, None, absent.constraints, least=possible) for absent in rule.absences]
-    return found
-
-
-def _needed(node: Constraint, own: str | None) -> Iterable[str]:
-    """The attributes of the event itself without which an expression is undefined."""
-    match node:
-        case AttributeRef(event=event, name=name):
-            return [name] if event == own and name != TIME_ATTRIBUTE else []
-        case Call(function=function) if takes_undefined(function):
-            return []
-        case Call(arguments=operands) | Comparison(operands=operands):
-            return [name for operand in operands for name in _needed(operand, own)]
-        case Arithmetic(left=left, right=right):
-            return [*_needed(left, own), *_needed(right, own)]
-        case Negative(operand=operand):
-            return _needed(operand, own)
-        case _:
-            return []
-
-
-def always_needed(places: Sequence[Look]) -> dict[str, frozenset[str]]:
-    """For each event type, the attributes without which an event of it matters to no rule."""
-    found: dict[str, frozenset[str]] = {}
-    for look in places:
-        found[look.type] = found.get(look.type, look.needed) & look.needed
-    return found
-
-
-def settled_inputs(inputs: Sequence[EventType], declared: Iterable[str], places: Sequence[Look]) -> list[EventType]:
-    """The types of events as engines meet them: what is left after Spark's conditions lacks less.
-
-    An attribute that every place needs is never undefined, as events without it are left out. That of a declared type
-    is as it is declared.
-    """
-    needed = always_needed(places)
-    told = set(declared)
-    return [
-        event_type
-        if event_type.name in told
-        else replace(
-            event_type,
-            attributes=tuple(
-                replace(a, optional=False) if a.name in needed[event_type.name] else a for a in event_type.attributes
-            ),
-        )
-        for event_type in inputs
-    ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,19 +70,19 @@ class Pushdown:
 
     def __init__(
         self,
-        places: Sequence[Look],
+        filters: Sequence[EventFilter],
         inputs: Mapping[str, EventType],
         naming: Naming,
         *,
         skip_bad: bool,
         uncertain: frozenset[AttributeKey] = frozenset(),
     ) -> None:
-        self._places = places
+        self._filters = filters
         self._inputs = inputs
         self._naming = naming
         self._skip_bad = skip_bad
         self._uncertain = uncertain
-        self.untold: dict[str, list[str]] = {}
+        self.left_to_engine: dict[str, list[str]] = {}
         """By event type, what rules ask of uncertain numbers and only the engine can tell."""
 
     def condition(self, source: Source, type_name: str, declared: bool) -> Condition | None:
@@ -176,9 +95,9 @@ class Pushdown:
         translator = _Translator(source, self._inputs[type_name], self._naming, uncertain)
         nullable = {f.name for f in source.frame.schema.fields if f.nullable or source.has_errors(f.name)}
         required = [a.name for a in self._inputs[type_name].attributes if not a.optional and a.name in nullable]
-        choices = [translator.all_of(look) for look in self._places if look.type == type_name]
+        choices = [translator.all_of(asked) for asked in self._filters if asked.type == type_name]
         told = [choice for choice in choices if choice is not None]
-        self.untold[type_name] = list(dict.fromkeys(translator.untold))
+        self.left_to_engine[type_name] = list(dict.fromkeys(translator.left_to_engine))
         parts: list[Condition] = []
         if told and len(told) == len(choices):
             distinct = {choice.words: choice for choice in told}
@@ -212,7 +131,7 @@ class Pushdown:
                 value = source.value(attribute.name).cast("double")
                 parts.append(value.isNull() | (~f.isnan(value) & (f.abs(value) < float("inf"))))
             if attribute.name in self._naming.uncertain:
-                parts.append(sound(self._naming.uncertain[attribute.name]))
+                parts.append(_has_sound_parameters(self._naming.uncertain[attribute.name]))
         if self._naming.probability is not None and self._naming.probability in source.frame.columns:
             probability = column(self._naming.probability)
             parts.append(probability.isNull() | probability.between(0, 1))
@@ -230,7 +149,7 @@ _COMPARE: Mapping[str, Callable[[Any, Any], Any]] = {
 }
 
 
-class _UntoldError(Exception):
+class _UntranslatableError(Exception):
     """An expression that has no counterpart in Spark with the same meaning."""
 
 
@@ -245,20 +164,20 @@ class _Translator:
         self._event_type = event_type
         self._naming = naming
         self._uncertain = uncertain
-        self.untold: list[str] = []
+        self.left_to_engine: list[str] = []
 
-    def all_of(self, look: Look) -> Condition | None:
+    def all_of(self, asked: EventFilter) -> Condition | None:
         """Join the constraints that can be told; None if none can."""
         parts = []
-        for constraint in look.constraints:
+        for constraint in asked.constraints:
             try:
-                parts += self._constraint(constraint, look)
-            except _UntoldError:
+                parts += self._constraint(constraint, asked)
+            except _UntranslatableError:
                 continue
         return _joined(parts, "and") if parts else None
 
-    def _constraint(self, constraint: Constraint, look: Look) -> list[Condition]:
-        own = look.own
+    def _constraint(self, constraint: Constraint, asked: EventFilter) -> list[Condition]:
+        own = asked.own
         if not isinstance(constraint, Comparison):
             return [Condition(self._truth(constraint, own), _words(constraint, own))]
         parts = []
@@ -268,45 +187,47 @@ class _Translator:
                 continue  # where a parameter is bound; that the attribute is there is asked for elsewhere
             words = f"{_words(left, own)} {symbol} {_words(right, own)}"
             try:
-                if look.observed or not (self._blurred(left, own) or self._blurred(right, own)):
+                if asked.observed or not (self._has_uncertain(left, own) or self._has_uncertain(right, own)):
                     parts.append(Condition(self._compare(left, symbol, right, own), words))
                 else:
-                    parts.append(self._likely(left, symbol, right, look, words))
-            except _UntoldError:
+                    parts.append(self._uncertain_comparison(left, symbol, right, asked, words))
+            except _UntranslatableError:
                 continue
         return parts
 
-    def _blurred(self, expression: Expression, own: str | None) -> bool:
+    def _has_uncertain(self, expression: Expression, own: str | None) -> bool:
         """Whether uncertain numbers of the event are part of an expression."""
         refs = (node for node in walk(expression) if isinstance(node, AttributeRef) and node.event == own)
         return any(ref.name in self._uncertain for ref in refs)
 
-    def _likely(self, left: Expression, symbol: str, right: Expression, look: Look, words: str) -> Condition:
-        """Translate a comparison of an uncertain number with what is certain, widened; others are noted as untold."""
-        if self._blurred(right, look.own):
+    def _uncertain_comparison(
+        self, left: Expression, symbol: str, right: Expression, asked: EventFilter, words: str
+    ) -> Condition:
+        """Translate a comparison of an uncertain number with what is certain, widened; leave others to the engine."""
+        if self._has_uncertain(right, asked.own):
             left, symbol, right = right, symbol.translate(_MIRRORED), left
-        alone = isinstance(left, AttributeRef) and not self._blurred(right, look.own) and symbol[0] in "<>"
-        if not alone or look.least is None:
-            self.untold.append(words)
-            raise _UntoldError
+        alone = isinstance(left, AttributeRef) and not self._has_uncertain(right, asked.own) and symbol[0] in "<>"
+        if not alone or asked.least is None:
+            self.left_to_engine.append(words)
+            raise _UntranslatableError
         assert isinstance(left, AttributeRef)
         attribute = self._event_type.attribute(left.name)
-        likely = Likely(
-            self._value(left, look.own).cast("double"),
+        compared = UncertainComparison(
+            self._value(left, asked.own).cast("double"),
             symbol[0] == ">",
-            self._value(right, look.own).cast("double"),
-            look.least,
+            self._value(right, asked.own).cast("double"),
+            asked.least,
         )
-        widened = likely.under(
-            self._compare(left, symbol, right, look.own),
+        widened = compared.condition(
+            self._compare(left, symbol, right, asked.own),
             self._source,
             left.name,
             self._naming.uncertain.get(left.name),
             None if attribute is None else attribute.error,
         )
         if self._source.has_errors(left.name):
-            self.untold.append(words)
-        chance = f"with a probability of {look.least:g}" if look.least > 0 else "as far as possible"
+            self.left_to_engine.append(words)
+        chance = f"with a probability of {asked.least:g}" if asked.least > 0 else "as far as possible"
         return Condition(widened, f"{words} {chance}")
 
     def _truth(self, expression: Expression, own: str | None) -> Column:
@@ -319,7 +240,7 @@ class _Translator:
             case AttributeRef():
                 return self._value(expression, own)
             case _:
-                raise _UntoldError
+                raise _UntranslatableError
 
     def _compare(self, left: Expression, symbol: str, right: Expression, own: str | None) -> Column:
         compared: Column = _COMPARE[symbol](self._side(left, right, own), self._side(right, left, own))
@@ -363,19 +284,19 @@ class _Translator:
             case Arithmetic(operator="*", left=left, right=right):
                 return f.try_multiply(self._value(left, own), self._value(right, own))
             case _:
-                raise _UntoldError
+                raise _UntranslatableError
 
     def _attribute(self, attribute: AttributeRef) -> Column:
         """Return an attribute's column as the type that rules compare it as."""
         name = self._column_name(attribute)
         if name not in self._schema.names:
-            raise _UntoldError
+            raise _UntranslatableError
         data_type = self._source.value_type(name)
         if attribute.name == TIME_ATTRIBUTE:
             return micros(column(name), data_type, self._naming.unit)
         known = self._event_type.attribute(name)
         if known is None or known.type is None:
-            raise _UntoldError
+            raise _UntranslatableError
         return as_kind(self._source.value(name), data_type, known.type, self._naming.unit)
 
 
@@ -390,3 +311,107 @@ def _words(expression: Expression, own: str | None) -> str:
 
 def _is_time(expression: Expression) -> bool:
     return isinstance(expression, Constant) and expression.type is ValueType.TIMESTAMP
+
+
+_BEYOND = 40.0
+"""So many standard deviations away the probability of a Gaussian is less than the least double above 0."""
+
+_SLACK = 1e-9
+"""Rounding moves a sum of doubles by far less than this part of it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UncertainComparison:
+    """A comparison ``value > bound`` or ``value < bound`` that is to hold with a probability of ``least`` at least."""
+
+    value: Column
+    upward: bool
+    bound: Column
+    least: float
+
+    def condition(
+        self, plain: Column, source: Source, attribute: str, error: ErrorSource | None, declared: Distribution | None
+    ) -> Column:
+        """Write the condition, whatever error a row has; ``plain`` is that for a certain number.
+
+        An error in the value goes before one in columns, and that before what is declared.
+        """
+        from pyspark.sql import functions as f
+
+        found = self._declared(declared) if declared is not None else plain
+        if error is not None and set(error.columns) <= set(source.frame.columns):
+            there = reduce(lambda one, other: one & other, map(_there, error.columns), f.lit(True))
+            found = f.when(there, self._error_source(error)).otherwise(found)
+        if source.has_errors(attribute):
+            found = f.when(source.error(attribute).isNotNull(), f.lit(True)).otherwise(found)
+        return found
+
+    def _declared(self, error: Distribution) -> Column:
+        from pyspark.sql import functions as f
+
+        match error:
+            case Normal(mean=mean, variance=variance):
+                return self._normal(f.lit(mean), f.lit(sqrt(variance)))
+            case Uniform(low=low, high=high):
+                return self._uniform(f.lit(low), f.lit(high))
+            case _:
+                return f.lit(True)
+
+    def _error_source(self, error: ErrorSource) -> Column:
+        """The condition for parameters in columns; those that are none go through, to be refused."""
+        from pyspark.sql import functions as f
+
+        if isinstance(error, error_columns.Uniform):
+            low, high = _parameter(error.low), _parameter(error.high)
+            return (low > high) | self._uniform(low, high)
+        if error.sd is not None:
+            spread = _parameter(error.sd)
+            return (spread < 0) | self._normal(_parameter(error.mean), spread)
+        assert error.variance is not None
+        variance = _parameter(error.variance)
+        return (variance < 0) | self._normal(_parameter(error.mean), f.sqrt(variance))
+
+    def _normal(self, mean: Column, spread: Column) -> Column:
+        quantile = NormalDist().inv_cdf(self.least) if self.least > 0 else -_BEYOND
+        shift = spread * quantile
+        moved = self.value - mean - shift if self.upward else self.value - mean + shift
+        return self._passes(moved, mean, shift)
+
+    def _uniform(self, low: Column, high: Column) -> Column:
+        part = (high - low) * self.least
+        moved = self.value - low - part if self.upward else self.value - high + part
+        return self._passes(moved, low, high)
+
+    def _passes(self, moved: Column, one: Column, other: Column) -> Column:
+        from pyspark.sql import functions as f
+
+        slack = (f.abs(self.value) + f.abs(self.bound) + f.abs(one) + f.abs(other)) * _SLACK
+        return moved >= self.bound - slack if self.upward else moved <= self.bound + slack
+
+
+def _there(name: str) -> Column:
+    from pyspark.sql import functions as f
+
+    value = column(name).cast("double")
+    return value.isNotNull() & ~f.isnan(value)
+
+
+def _parameter(given: Parameter) -> Column:
+    from pyspark.sql import functions as f
+
+    return column(given).cast("double") if isinstance(given, str) else f.lit(float(given))
+
+
+def _has_sound_parameters(error: ErrorSource) -> Column:
+    """What makes the parameters of a row sound: they are those of an error, or not all there."""
+    from pyspark.sql import functions as f
+
+    if isinstance(error, error_columns.Uniform):
+        low, high = _parameter(error.low), _parameter(error.high)
+        fits = low <= high
+    else:
+        given = error.variance if error.sd is None else error.sd
+        assert given is not None
+        fits = _parameter(given) >= 0
+    lacking = [~_there(name) for name in error.columns]
+    return reduce(lambda one, other: one | other, lacking, f.coalesce(fits, f.lit(True)))

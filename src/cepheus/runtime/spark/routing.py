@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from cepheus.core.schema import TIME_ATTRIBUTE, EventType
 from cepheus.core.values import ValueType
 from cepheus.plan.split import ByBand, ByKey, BySlice, RuleGroup, Whole
 from cepheus.runtime.spark.layout import HOME, SHARD, TIME, TYPE, EventLayout
-from cepheus.runtime.spark.placement import Placement, with_slack
-from cepheus.runtime.spark.prepare import Prepared
+from cepheus.runtime.spark.source_rows import SourceRows
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -28,15 +27,15 @@ class Routed:
 
 
 def route(
-    sources: Sequence[Prepared], routed: Sequence[Routed], inputs: Mapping[str, EventType], layout: EventLayout
+    sources: Sequence[SourceRows], routed: Sequence[Routed], inputs: Mapping[str, EventType], layout: EventLayout
 ) -> DataFrame:
-    """Give the rows of all sources, each as often as there are shards that need it, with the shard's number."""
+    """The rows of all sources, each as often as there are shards that need it, with the shard's number."""
     frames = [_route_one(source, routed, inputs, layout) for source in sources]
     return reduce(lambda one, other: one.unionByName(other), frames)
 
 
 def _route_one(
-    source: Prepared, routed: Sequence[Routed], inputs: Mapping[str, EventType], layout: EventLayout
+    source: SourceRows, routed: Sequence[Routed], inputs: Mapping[str, EventType], layout: EventLayout
 ) -> DataFrame:
     from pyspark.sql import functions as f
 
@@ -59,8 +58,8 @@ def _home(layout: EventLayout) -> dict[str, Column]:
     return {HOME: f.lit(True)} if layout.homes else {}
 
 
-def _by_type(source: Prepared, layout: EventLayout, expression: Callable[[str], Column]) -> Column:
-    """Give an expression for each event type of a source; one for all where they are the same."""
+def _by_type(source: SourceRows, layout: EventLayout, expression: Callable[[str], Column]) -> Column:
+    """Choose an expression by the event type of a row; there is one for all types where they are the same."""
     from pyspark.sql import functions as f
 
     found: dict[str, tuple[Column, list[str]]] = {}
@@ -75,7 +74,7 @@ def _by_type(source: Prepared, layout: EventLayout, expression: Callable[[str], 
 
 
 def _one_shard(routed: Routed, event_type: EventType, layout: EventLayout) -> Column:
-    """Give the shard of an event in a group that sends each event to one."""
+    """The shard of an event in a group that sends each event to one."""
     from pyspark.sql import functions as f
 
     first, count = routed.shards.start, len(routed.shards)
@@ -91,7 +90,7 @@ def _one_shard(routed: Routed, event_type: EventType, layout: EventLayout) -> Co
 
 
 def _shards_of(routed: Routed, inputs: Mapping[str, EventType], layout: EventLayout, name: str) -> Column:
-    """Give the shards of an event of a type, and whether each of them owns it, as an array."""
+    """The shards of an event of a type, and whether each of them owns it, as an array."""
     from pyspark.sql import functions as f
 
     event_type = inputs[name]
@@ -125,7 +124,7 @@ def _later(time: Column, reach: int) -> Column:
 
 
 def routed_value(event_type: EventType, name: str, layout: EventLayout) -> tuple[Column, ValueType]:
-    """Give the column of an attribute, or of the time, of events of a type, and what it holds."""
+    """The column of an attribute, or of the time, of events of a type, and what it holds."""
     from pyspark.sql import functions as f
 
     if name == TIME_ATTRIBUTE:
@@ -134,3 +133,81 @@ def routed_value(event_type: EventType, name: str, layout: EventLayout) -> tuple
     assert attribute is not None
     assert attribute.type is not None
     return f.col(layout.name_of((name, attribute.type))), attribute.type
+
+
+_SLACK = 1e-9
+"""Rounding moves a sum of doubles by far less than this part of it."""
+
+
+class Placement(Protocol):
+    """Finds the shards of values, from 0 on, as expressions that Spark computes."""
+
+    def home(self, value: Column) -> Column:
+        """The shard that owns a value."""
+
+    def between(self, low: Column, high: Column) -> Column:
+        """The array of shards that own a value between two, both included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Shard n owns the values from the n-th edge on; below the first edge is shard 0."""
+
+    edges: Sequence[float]
+
+    def home(self, value: Column) -> Column:
+        """Count the edges that are not above the value."""
+        from pyspark.sql import functions as f
+
+        shard = f.lit(0)
+        for edge in self.edges:
+            shard += (value >= edge).cast("int")
+        return shard
+
+    def between(self, low: Column, high: Column) -> Column:
+        """The shards from that of one value to that of the other."""
+        from pyspark.sql import functions as f
+
+        return f.sequence(self.home(low), self.home(high))
+
+
+_FAR = float(2**40)
+"""Beyond so many cells from zero, all numbers are in one cell: their number would leave the range of integers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The line is cut into cells of one width, dealt out to the shards in turn; no look at the data is needed."""
+
+    width: float
+    shards: int
+
+    def home(self, value: Column) -> Column:
+        """The shard of the value's cell."""
+        from pyspark.sql import functions as f
+
+        return f.pmod(self._cell(value), f.lit(self.shards)).cast("int")
+
+    def between(self, low: Column, high: Column) -> Column:
+        """Each shard once, however many of its cells lie between."""
+        from pyspark.sql import functions as f
+
+        shards = f.transform(
+            f.sequence(self._cell(low), self._cell(high)), lambda cell: f.pmod(cell, f.lit(self.shards)).cast("int")
+        )
+        return f.array_distinct(shards)
+
+    def _cell(self, value: Column) -> Column:
+        from pyspark.sql import functions as f
+
+        place = value / f.lit(float(self.width))
+        inside = f.when(place > _FAR, f.lit(_FAR)).when(place < -_FAR, f.lit(-_FAR)).otherwise(place)
+        return f.floor(inside)
+
+
+def with_slack(value: Column, margin: float) -> tuple[Column, Column]:
+    """The ends of a margin around a value, a little too wide, as sums of doubles are rounded."""
+    from pyspark.sql import functions as f
+
+    wide = f.lit(margin * (1 + _SLACK)) + f.abs(value) * _SLACK
+    return value - wide, value + wide

@@ -90,13 +90,13 @@ _CHATTER = (
 )
 
 
-class Sieve:
+class ChatterFilter:
     """Takes what is said, in pieces of any size, and gives it without the chatter and the empty lines behind it.
 
-    >>> sieve = Sieve()
-    >>> sieve.take(b"an error\\nStreaming TransformWithStateInPandas Python worker finish init st")
+    >>> chatter_filter = ChatterFilter()
+    >>> chatter_filter.take(b"an error\\nStreaming TransformWithStateInPandas Python worker finish init st")
     b'an error\\n'
-    >>> sieve.take(b"age\\n\\nanother error\\n")
+    >>> chatter_filter.take(b"age\\n\\nanother error\\n")
     b'another error\\n'
     """
 
@@ -113,7 +113,7 @@ class Sieve:
         return b"".join(given) + (b"" if may_be_chatter else rest)
 
     def end(self) -> bytes:
-        """Give what is left when no more comes."""
+        """Return what is left when no more comes."""
         return self._held if self._goes_on(self._held) else b""
 
     def _goes_on(self, line: bytes) -> bool:
@@ -123,7 +123,7 @@ class Sieve:
 
 @contextmanager
 def without_chatter() -> Iterator[None]:
-    """Let processes that start meanwhile say what they say on stderr by way of a sieve, for as long as they live."""
+    """Let processes that start meanwhile say what they say on stderr by way of a filter, for as long as they live."""
     sys.stderr.flush()
     stderr = os.dup(2)
     end, beginning = os.pipe()
@@ -139,9 +139,9 @@ def without_chatter() -> Iterator[None]:
 
 
 def _pass_on(end: int, real: int) -> None:
-    sieve = Sieve()
+    chatter_filter = ChatterFilter()
     with os.fdopen(end, "rb", buffering=0) as said, os.fdopen(real, "wb") as out:
         while some := said.read(1 << 16):
-            out.write(sieve.take(some))
+            out.write(chatter_filter.take(some))
             out.flush()
-        out.write(sieve.end())
+        out.write(chatter_filter.end())

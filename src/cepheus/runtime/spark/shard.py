@@ -1,9 +1,13 @@
-"""What a task does with its rows: events to an engine, composite events out. Arrow in, Arrow out, no Spark."""
+"""What a task does with its rows: events to an engine, composite events out. Arrow in, Arrow out, no Spark.
+
+For streams, which forget, also how far back the past of rules can matter.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +20,13 @@ from cepheus.engine.assembly.registry import create
 from cepheus.engine.base.interface import Engine
 from cepheus.engine.base.ties import TieCounts
 from cepheus.rules.belief.model import Belief
-from cepheus.rules.interval.reach import points
+from cepheus.rules.interval.model import Atom, IntervalRule
+from cepheus.rules.interval.reach import chooses, points
+from cepheus.rules.interval.reach import reach as reach_of_intervals
 from cepheus.rules.model import AnyRule, Rule, RuleSet
+from cepheus.rules.reach import reach
+from cepheus.rules.resolve import Choose, Compute, ResolvedRule, resolve
+from cepheus.rules.walk import walk
 from cepheus.runtime.spark.layout import HOME_COLUMN, SHARD, TYPE, CompositeLayout, EventLayout, with_home, with_homes
 from cepheus.runtime.spark.order import settle_ties
 from cepheus.uncertainty.belief.beliefs import beliefs_of
@@ -31,7 +40,7 @@ class GroupJob:
     """What the shards of one group of rules run; ``shards`` are their numbers.
 
     ``edges`` are the times between which each shard keeps composite events, if the group is split by time. ``homes``
-    says that composite events know whether they are at home. ``networks`` are those of rules of the group.
+    says that composite events know whether they are at home. ``beliefs`` are the networks of rules of the group.
     """
 
     rules: tuple[AnyRule, ...]
@@ -57,12 +66,12 @@ class GroupJob:
         return points(self.rules)
 
     def begins(self, shard: int) -> int:
-        """Give the time from which a shard's terminators are its own; those before are there for what they feed."""
+        """The time from which a shard's terminators are its own; those before are there for what they feed."""
         place = shard - self.shards.start
         return self.edges[place - 1] if self.edges and place > 0 else MIN_TIME
 
     def kept(self, shard: int, composites: EventBatch) -> EventBatch:
-        """Give the composite events that belong to a shard; the others are another's."""
+        """Keep the composite events that belong to a shard; the others are another's."""
         if not len(composites):
             return composites
         place = shard - self.shards.start
@@ -85,7 +94,7 @@ class Job:
     groups: tuple[GroupJob, ...]
 
     def group_of(self, shard: int) -> GroupJob:
-        """Give the group that a shard belongs to."""
+        """The group that a shard belongs to."""
         return next(group for group in self.groups if shard in group.shards)
 
     @property
@@ -121,7 +130,7 @@ class Job:
 
 
 def _marks(rows: pa.RecordBatch) -> tuple[Sequence[int], pa.RecordBatch]:
-    """Give the shards that marks stand for, one each and before all their events, and the events."""
+    """Take out the marks, which stand before all events: the shards that they stand for, one each, and the events."""
     types = rows.column(TYPE)
     if not types.null_count:
         return (), rows
@@ -129,7 +138,7 @@ def _marks(rows: pa.RecordBatch) -> tuple[Sequence[int], pa.RecordBatch]:
 
 
 def _by_shard(rows: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Give the rows of each shard apart; mostly there is only one."""
+    """Separate the rows of each shard; mostly there is only one."""
     if not rows.num_rows:
         return
     shards = rows.column(SHARD).to_numpy()
@@ -167,7 +176,7 @@ class ShardRun:
         return self._feed(last=False) if self._count >= self._due else EventBatch.empty()
 
     def finish(self) -> EventBatch:
-        """Give the rest, after the last row: also what time alone completes."""
+        """Return the rest, after the last row: also what time alone completes."""
         rest = self._feed(last=True)
         completed = self._group.kept(self._shard, self._engine.advance(MAX_TIME))
         return EventBatch.concat([rest, completed])
@@ -194,3 +203,79 @@ class ShardRun:
             self._not_own = self._engine.ties
             batch = batch.slice(early, len(batch))
         return self._group.kept(self._shard, self._engine.feed(batch)) if len(batch) else EventBatch.empty()
+
+
+def memory(rules: Sequence[AnyRule]) -> int | None:
+    """The microseconds before an event that can decide what it completes; None if there is no bound.
+
+    Composite events that feed other rules bring their own past with them, so reaches add up along a hierarchy. Rules
+    that consume events, interval rules whose policy chooses, and rules that feed themselves, remember without end:
+    whether an event is there at all may depend on another long before it. So do points in time, which happen but once.
+
+    >>> from cepheus.language.tesla import parse
+    >>> from cepheus.rules.check import check
+    >>> memory(check(parse("define Fire() from Smoke() and last Temp() within 5 s from Smoke")).rules.rules)
+    5000000
+    """
+    makers: dict[str, list[_Maker]] = {}
+    for rule in rules:
+        maker = _maker(rule)
+        if maker is None:
+            return None
+        makers.setdefault(rule.composite.name, []).append(maker)
+    known: dict[str, int | None] = {}
+    longest = 0
+    for name in makers:
+        found = _memory(name, makers, known, ())
+        if found is None:
+            return None
+        longest = max(longest, found)
+    return longest
+
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """What a rule looks at, and how far back in microseconds."""
+
+    types: frozenset[str]
+    back: int
+
+
+def _maker(rule: AnyRule) -> _Maker | None:
+    """Take a rule apart; None if its own memory has no bound."""
+    if isinstance(rule, IntervalRule):
+        back = reach_of_intervals(rule.pattern)
+        if chooses(rule) or points([rule]) or back == inf:
+            return None
+        return _Maker(frozenset(node.type for node in walk(rule.pattern) if isinstance(node, Atom)), int(back))
+    if rule.consuming:
+        return None
+    resolved = resolve(rule)
+    return _Maker(frozenset(_types(resolved)), reach(resolved))
+
+
+def _memory(
+    name: str, makers: dict[str, list[_Maker]], known: dict[str, int | None], path: tuple[str, ...]
+) -> int | None:
+    """The memory of an event type; 0 for a type that no rule makes."""
+    if name in path:
+        return None
+    if name not in known:
+        longest: int | None = 0
+        for maker in makers.get(name, ()):
+            for used in maker.types:
+                below = _memory(used, makers, known, (*path, name))
+                if below is None or longest is None:
+                    return None
+                longest = max(longest, min(below + maker.back, MAX_TIME))
+        known[name] = longest
+    return known[name]
+
+
+def _types(rule: ResolvedRule) -> Iterator[str]:
+    yield rule.terminator.type
+    for step in rule.steps:
+        if isinstance(step, Choose | Compute):
+            yield step.type
+    for absent in rule.absences:
+        yield absent.type

@@ -1,17 +1,26 @@
-"""DataFrames as sources of events: which columns mean what, and which event types and attributes they have."""
+"""DataFrames as sources of events: which columns mean what, and which event types and attributes they have.
+
+Do their times make sense in their unit? Only columns of integers can be wrong about that. A finite input is looked at
+before it runs: a few rows of it. A stream says by and by what times it has: Spark counts along, and what it reports of
+the first micro-batch with events is looked at.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+import uuid
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from cepheus.core.error_columns import ErrorSources
 from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.options import RunOptions
 from cepheus.core.schema import Attribute, EventType, Schema
-from cepheus.core.time import TimeUnit
+from cepheus.core.time import MAX_TIME, MIN_TIME, TimeUnit
+from cepheus.core.time_check import EARLY, FIRST, LAST, TimeCheck
 from cepheus.core.values import ValueType
 from cepheus.formats.intervals import START, argument_name
 from cepheus.rules.expressions import EventPattern
@@ -21,7 +30,7 @@ from cepheus.rules.walk import walk
 from cepheus.runtime.spark.layout import SQL_TYPES, quoted
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, SparkSession
     from pyspark.sql.types import DataType
 
 _KINDS: dict[str, ValueType] = {
@@ -99,24 +108,24 @@ class Source:
         return "the events" if self.typed else f"the events of type '{self.types[0]}'"
 
     def value_type(self, name: str) -> DataType:
-        """Give the type of the values of a column; of uncertain numbers that of the numbers."""
+        """The type of the values of a column; of uncertain numbers that of the numbers."""
         return _value_type(self.frame.schema[name].dataType)
 
     def value(self, name: str) -> Column:
-        """Give the values of a column."""
+        """The values of a column."""
         return column(name).getField(_VALUE) if self.has_errors(name) else column(name)
 
     def error(self, name: str) -> Column:
-        """Give the errors of a column that has them, as texts, null where a number is certain."""
+        """The errors of a column that has them, as texts, null where a number is certain."""
         return column(name).getField(_ERROR).cast("string")
 
     def has_errors(self, name: str) -> bool:
-        """Tell whether a column is a struct of numbers and their errors."""
+        """Whether a column is a struct of numbers and their errors."""
         return name in self.frame.columns and _is_uncertain(self.frame.schema[name].dataType)
 
 
 def sources_of(events: DataFrame | Mapping[str, DataFrame], rules: RuleSet, naming: Naming) -> tuple[Source, ...]:
-    """Give the sources of the events that rules look at; OptionError if a column that all need is missing."""
+    """The sources of the events that rules look at; OptionError if a column that all need is missing."""
     if isinstance(events, Mapping):
         found = tuple(Source(frame, (name,), False) for name, frame in events.items())
     else:
@@ -133,14 +142,14 @@ def sources_of(events: DataFrame | Mapping[str, DataFrame], rules: RuleSet, nami
 
 
 def _relations(rules: RuleSet) -> set[str]:
-    """Give the names of background knowledge, which patterns may mention like events."""
+    """The names of background knowledge, which patterns may mention like events."""
     known = rules.knowledge
     told = {fact.relation for fact in known.facts} | {deduction.relation for deduction in known.deductions}
     return told | {table.name for table in known.tables}
 
 
 def start_column(events: DataFrame | Mapping[str, DataFrame], rules: RuleSet, given: str | None) -> str | None:
-    """Give the column in which events over intervals have their start: the one given, or else ``start``, if there is
+    """The column in which events over intervals have their start: the one given, or else ``start``, if there is
     one and it is no attribute.
     """
     frames = events.values() if isinstance(events, Mapping) else (events,)
@@ -200,7 +209,7 @@ def _check_kind(source: Source, option: str, name: str, fit: Collection[ValueTyp
 
 
 def kind_of(data_type: DataType) -> ValueType | None:
-    """Give the type of attribute that a column holds, None if it is none of ours."""
+    """The type of attribute that a column holds, None if it is none of ours."""
     from pyspark.sql.types import ArrayType
 
     if isinstance(data_type, ArrayType):
@@ -224,7 +233,7 @@ def _value_type(data_type: DataType) -> DataType:
 
 
 def schema_of(sources: Iterable[Source], naming: Naming, rules: RuleSet) -> Schema:
-    """Give the event types that the data has, as the checks of rules take them: null means undefined.
+    """The event types that the data has, as the checks of rules take them: null means undefined.
 
     Where each type has a DataFrame of its own, there are no other types. Where all share one, a type that rules read by
     the places of its attributes has as many as they write, if there are columns ``arg1``, ``arg2`` and so on.
@@ -248,7 +257,7 @@ def schema_of(sources: Iterable[Source], naming: Naming, rules: RuleSet) -> Sche
 
 
 def _in_places(attributes: tuple[Attribute, ...], arity: int, typed: bool) -> tuple[Attribute, ...]:
-    """Give the attributes of a type that rules read by their places; all of them unless it shares them with others."""
+    """The attributes of a type that rules read by their places; all of them unless it shares them with others."""
     if not typed:
         return attributes
     by_name = {attribute.name: attribute for attribute in attributes}
@@ -257,14 +266,14 @@ def _in_places(attributes: tuple[Attribute, ...], arity: int, typed: bool) -> tu
 
 
 def column(name: str) -> Column:
-    """Give a column by its exact name, dots and all."""
+    """The column of this exact name, dots and all."""
     from pyspark.sql import functions as f
 
     return f.col(quoted(name))
 
 
 def micros(value: Column, data_type: DataType, unit: TimeUnit = TimeUnit.US) -> Column:
-    """Give a time as an integer of microseconds since the epoch; a time without a zone is UTC."""
+    """Convert a time to an integer of microseconds since the epoch; a time without a zone is UTC."""
     from pyspark.sql import functions as f
 
     match data_type.typeName():
@@ -283,7 +292,7 @@ def micros(value: Column, data_type: DataType, unit: TimeUnit = TimeUnit.US) -> 
 
 
 def as_kind(value: Column, data_type: DataType, kind: ValueType, unit: TimeUnit) -> Column:
-    """Give an attribute in the type that rules take it for; a timestamp becomes an integer of microseconds."""
+    """Convert an attribute to the type that rules take it for; a timestamp becomes an integer of microseconds."""
     if kind is ValueType.TIMESTAMP:
         return micros(value, data_type, unit)
     if kind is ValueType.LIST and data_type.typeName() == "array":
@@ -292,10 +301,105 @@ def as_kind(value: Column, data_type: DataType, kind: ValueType, unit: TimeUnit)
 
 
 def _list_text(value: Column, array: str) -> Column:
-    """Give the text of an array; numbers that are not finite are written as such, so that they are refused."""
+    """The text of an array; numbers that are not finite are written as such, so that they are refused."""
     from pyspark.sql import functions as f
 
     if not re.fullmatch(r"(array<)+(float|double)>+", array):
         return f.to_json(value)
     text = f.to_json(value.cast(array.replace("float", "double")))
     return f.regexp_replace(text, '"(NaN|-?Infinity)"', "$1")
+
+
+def is_stream(sources: Sequence[Source]) -> bool:
+    """Whether events come as a stream; OptionError if only some do."""
+    kinds = {source.frame.isStreaming for source in sources}
+    if len(kinds) > 1:
+        raise OptionError.of(
+            "stream", "some events come as a stream, others do not", hint="read all of them in the same way"
+        )
+    return kinds == {True}
+
+
+_ROWS = 100
+"""How many rows of a finite input are looked at: the first that Spark can give."""
+
+
+def checked_times(sources: Sequence[Source], naming: Naming, check: TimeCheck) -> tuple[Source, ...]:
+    """Look at the times of sources, now or, if they are streams, as they come; give the sources to go on with."""
+    numbers = [kind_of(source.frame.schema[naming.time].dataType) is ValueType.INT for source in sources]
+    if not any(numbers):
+        return tuple(sources)
+    if not is_stream(sources):
+        for source in (source for source, is_number in zip(sources, numbers, strict=True) if is_number):
+            rows = source.frame.select(column(naming.time)).head(_ROWS)
+            times = [row[0] * naming.unit.microseconds for row in rows if row[0] is not None]
+            check.look(np.array([min(max(time, MIN_TIME), MAX_TIME) for time in times], np.int64))
+        return tuple(sources)
+    watch = _refusing if check.strict else _observed
+    return tuple(
+        watch(source, naming, check) if is_number else source
+        for source, is_number in zip(sources, numbers, strict=True)
+    )
+
+
+def _time(source: Source, naming: Naming) -> Column:
+    return micros(column(naming.time), source.frame.schema[naming.time].dataType, naming.unit)
+
+
+def _refusing(source: Source, naming: Naming, check: TimeCheck) -> Source:
+    """Let every time that makes no sense stop the stream."""
+    from pyspark.sql import functions as f
+
+    time = _time(source, naming)
+    far = _raised("the times are in no year from 1000 to 3000 in their unit")
+    right = f.when((time > LAST) | (time < FIRST), far).otherwise(column(naming.time))
+    if not check.given:
+        early = _raised("the times are numbers without a unit: taken for microseconds they are of early 1970")
+        right = f.when((time > -EARLY) & (time < EARLY), early).otherwise(right)
+    return replace(source, frame=source.frame.withColumn(naming.time, right))
+
+
+def _raised(message: str) -> Column:
+    """Raise an error, written as tasks write theirs."""
+    from pyspark.sql import functions as f
+
+    hint = "say which unit they are in: time_unit='s', or ms or us"
+    return f.raise_error(f.lit(f"\ncepheus.core.errors.OptionError: error[time-unit]: {message}\n  hint: {hint}"))
+
+
+def _observed(source: Source, naming: Naming, check: TimeCheck) -> Source:
+    """Let Spark report between which times the events of a micro-batch are."""
+    from pyspark.sql import functions as f
+
+    name = f"times-{uuid.uuid4().hex}"
+    time = _time(source, naming)
+    _listen(source.frame.sparkSession, name, check)
+    return replace(source, frame=source.frame.observe(name, f.min(time).alias("first"), f.max(time).alias("last")))
+
+
+def _listen(spark: SparkSession, name: str, check: TimeCheck) -> None:
+    from pyspark.sql.streaming.listener import StreamingQueryListener
+
+    class Listener(StreamingQueryListener):
+        """Looks at the first times that are reported."""
+
+        def __init__(self) -> None:
+            self.done = False
+
+        def onQueryStarted(self, event: Any) -> None:  # noqa: N802  # Spark's name
+            """Wait for events."""
+
+        def onQueryIdle(self, event: Any) -> None:  # noqa: N802
+            """Wait for events."""
+
+        def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
+            """Leave it at that."""
+
+        def onQueryProgress(self, event: Any) -> None:  # noqa: N802
+            """Look at the times of a micro-batch."""
+            seen = event.progress.observedMetrics.get(name)
+            if not self.done and seen is not None and seen["first"] is not None:
+                self.done = True
+                check.look(np.array([seen["first"], seen["last"]], np.int64))
+
+    spark.streams.addListener(Listener())

@@ -22,8 +22,16 @@ from cepheus.core.time import MAX_TIME, MIN_TIME
 from cepheus.engine.base import snapshot_form as form
 from cepheus.engine.base.snapshot import restoring
 from cepheus.engine.base.ties import TieCounts
-from cepheus.runtime.spark.state_head import Base, Head, Piece, refuse_other_rules
-from cepheus.runtime.spark.state_live import Live, LiveShards, ShardWork, missed
+from cepheus.runtime.spark.shard_state import (
+    Base,
+    Head,
+    LiveShard,
+    LiveShards,
+    Piece,
+    ShardWork,
+    missed,
+    refuse_other_rules,
+)
 from cepheus.runtime.spark.streaming_pack import from_bytes, to_bytes
 
 _RECENT = 16
@@ -110,16 +118,16 @@ class ShardMachine:
         refuse_other_rules(head, self._work.fingerprint)
         return head if head.shard else replace(head, shard=self._new_name())
 
-    def _restored(self, store: ShardStore, head: Head) -> Live:
+    def _restored(self, store: ShardStore, head: Head) -> LiveShard:
         """Start from the base, or from nothing."""
-        live = Live(self._work, self._work.engine())
+        live = LiveShard(self._work, self._work.engine())
         if head.base is not None:
             with restoring():
                 live.engine.restore(read_blob(store, head.base.number, head.base.parts))
             live.floor = head.base.floor
         return live
 
-    def _catch_up(self, store: ShardStore, live: Live, head: Head) -> None:
+    def _catch_up(self, store: ShardStore, live: LiveShard, head: Head) -> None:
         """Process what the state says has been processed; the composite events were given when that happened.
 
         Piece after piece: what no later piece comes before is processed at once, so that a long past does not have to
@@ -140,7 +148,7 @@ class ShardMachine:
         live.after, live.token = head.next - 1, head.token
 
     def _piece(self, store: ShardStore, piece: Piece) -> pa.Table:
-        """Give the events of a piece, if they are what the head says."""
+        """Read the events of a piece, if they are what the head says."""
         data = read_blob(store, piece.number, piece.parts)
         form.require(len(data) == piece.size, "$.pieces", "a piece has another size")
         events = from_bytes(data)
@@ -151,14 +159,14 @@ class ShardMachine:
         return events
 
     def _apart(self, events: pa.Table, until: int) -> tuple[pa.Table, pa.Table | None]:
-        """Tell events that are in time from those that are late."""
+        """Separate events that are in time from those that are late."""
         times = self._work.times(events)
         if times.min() >= until:
             return events, None
         in_time = pa.array(times >= until)
         return events.filter(in_time), events.filter(pa.array(times < until))
 
-    def _add(self, store: ShardStore, live: Live, head: Head, events: pa.Table) -> Head:
+    def _add(self, store: ShardStore, live: LiveShard, head: Head, events: pa.Table) -> Head:
         """Let events wait, and write them down."""
         data = to_bytes(events)
         token = hashlib.blake2b(data, key=head.token.encode(), digest_size=16).hexdigest()
@@ -168,7 +176,7 @@ class ShardMachine:
         live.after, live.token = piece.number, token
         return replace(head, next=head.next + 1, token=token, pieces=(*head.pieces, piece))
 
-    def _forget(self, store: ShardStore, live: Live, head: Head) -> Head:
+    def _forget(self, store: ShardStore, live: LiveShard, head: Head) -> Head:
         """Drop what nothing will ask for again."""
         memory = self._work.memory
         if memory is not None:
@@ -221,8 +229,8 @@ class ShardMachine:
             last.level + 1,
         )
 
-    def _wake(self, live: Live, head: Head) -> int | None:
-        """Give when there is something to do: events to process, points in time that come up, pieces to drop.
+    def _wake(self, live: LiveShard, head: Head) -> int | None:
+        """When there is something to do: events to process, points in time that come up, pieces to drop.
 
         A watermark begins at 0, so before that there is no time to wake at.
         """
@@ -242,13 +250,13 @@ class ShardStore(Protocol):
     """The state of one shard. All changes of one micro-batch become durable together, or none does."""
 
     def head(self) -> bytes | None:
-        """Give the head; None for a shard that is new."""
+        """Read the head; None for a shard that is new."""
 
     def set_head(self, data: bytes) -> None:
         """Write the head."""
 
     def part(self, number: int, part: int) -> bytes:
-        """Give a part of the blob of that number."""
+        """Read a part of the blob of that number."""
 
     def set_part(self, number: int, part: int, data: bytes) -> None:
         """Write a part of a blob."""
@@ -267,7 +275,7 @@ def write_blob(store: ShardStore, number: int, data: bytes) -> int:
 
 
 def read_blob(store: ShardStore, number: int, parts: int) -> bytes:
-    """Give a blob."""
+    """Read a blob, all its parts together."""
     return b"".join(store.part(number, part) for part in range(parts))
 
 

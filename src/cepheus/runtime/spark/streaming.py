@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from cepheus.core.errors import OptionError
 from cepheus.core.time import MILLISECOND
+from cepheus.plan.split import ByBand
+from cepheus.runtime.spark.checkpoint_rules import describe, watch_starts
 from cepheus.runtime.spark.metrics import METRICS
-from cepheus.runtime.spark.query_start import watch_starts
+from cepheus.runtime.spark.planning import Planned, place_groups
+from cepheus.runtime.spark.routing import Cells, route
 from cepheus.runtime.spark.shard import Job
 from cepheus.runtime.spark.sources import Naming, Source, column, micros
-from cepheus.runtime.spark.state_rules import describe
 from cepheus.runtime.spark.streaming_pack import PACKED, pack, spread_slots
 
 if TYPE_CHECKING:
@@ -23,9 +25,12 @@ if TYPE_CHECKING:
 _WATERMARK = "spark.watermarkDelayMs"
 _EVENT_TIME = "__cepheus_event_time"
 
+_CELLS_PER_MARGIN = 8
+"""How many times as wide as the margin a cell of a stream's bands is: one event in four goes to a neighbour, too."""
+
 
 def stream_settings(shards: int) -> Mapping[str, str]:
-    """Give what a session must be set to when a query with so many shards starts.
+    """What a session must be set to when a query with so many shards starts.
 
     Each shard is one partition of the state, which is kept in RocksDB; a micro-batch writes down only what it changed.
     Exchanges are not shared: of two stateful operators that share one, Spark 4.3 tells the second nothing of the
@@ -41,18 +46,8 @@ def stream_settings(shards: int) -> Mapping[str, str]:
     }
 
 
-def is_stream(sources: Sequence[Source]) -> bool:
-    """Tell whether events come as a stream; OptionError if only some do."""
-    kinds = {source.frame.isStreaming for source in sources}
-    if len(kinds) > 1:
-        raise OptionError.of(
-            "stream", "some events come as a stream, others do not", hint="read all of them in the same way"
-        )
-    return kinds == {True}
-
-
 def watermarked(sources: Sequence[Source], naming: Naming, lateness: int | None, metrics: str) -> tuple[Source, ...]:
-    """Give streaming sources with watermarks; OptionError if there is none, or two for one source.
+    """Set the watermarks of streaming sources; OptionError if there is none, or two for one source.
 
     A watermark counts every event of a source, also those that no rule looks at: they tell what time it is. So filters
     must not be moved to before the watermark, which counting the events on the way prevents.
@@ -96,8 +91,20 @@ def _counted(frame: DataFrame, name: str) -> DataFrame:
     return frame.observe(name, f.count(f.lit(1)).alias("rows"))
 
 
+def stream(planned: Planned, metrics: str, *, late: bool) -> DataFrame:
+    """Find the composite events of a stream, and on request its late events; bands are cells of equal width."""
+    cells = {
+        number: Cells(_CELLS_PER_MARGIN * max(group.way.margins.values()) or 1, planned.options.shards)
+        for number, group in enumerate(planned.split.groups)
+        if isinstance(group.way, ByBand)
+    }
+    routed = place_groups(planned, cells)
+    rows = route(planned.sources, routed, planned.inputs, planned.events)
+    return run_stream(rows, planned.job(routed), metrics, late=late)
+
+
 def run_stream(routed: DataFrame, job: Job, metrics: str, *, late: bool) -> DataFrame:
-    """Give the composite events in a stream of rows that know their shards, and on request the late events.
+    """Find the composite events in a stream of rows that know their shards, and on request the late events.
 
     The session is set for the query: Spark reads the settings when the query starts, and has no other place for them.
     """

@@ -17,10 +17,9 @@ import pyarrow as pa
 from cepheus.core.batch import EventBatch
 from cepheus.core.values import ValueType
 from cepheus.engine.base.ties import TieCounts
+from cepheus.runtime.spark.checkpoint_rules import DESCRIBED, Described
 from cepheus.runtime.spark.layout import CompositeLayout
-from cepheus.runtime.spark.query_start import DESCRIBED
 from cepheus.runtime.spark.state_machine import Outcome
-from cepheus.runtime.spark.state_rules import Described
 from cepheus.runtime.spark.ties import fields_of
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ _TIES = ("ties_decided", "ties_passed_over", "ties_at_least", "ties_uncounted")
 
 
 def answer_schema(layout: CompositeLayout, described: Described) -> StructType:
-    """Give the schema of the rows that a shard gives: the columns of the layout by number, late events, counts.
+    """The schema of the rows that a shard returns: the columns of the layout by number, late events, counts.
 
     The first count also carries, on its way to where queries are started, what the state of the shards goes with.
     """
@@ -65,7 +64,7 @@ def _note(described: Described) -> dict[str, Any]:
 
 
 def answer(layout: CompositeLayout, outcome: Outcome, events: int, late: EventBatch | None) -> pd.DataFrame:
-    """Give the rows for what a call led to; ``events`` is how many it was given, ``late`` those to be given back."""
+    """The rows for what a call led to; ``events`` is how many it was given, ``late`` those to be given back."""
     composites = outcome.composites
     parts = [layout.rows(composites)] if len(composites) else []
     texts: list[str | None] = [None] * len(composites)
@@ -106,7 +105,7 @@ def finished(answers: DataFrame, layout: CompositeLayout, metrics: str, *, late:
 
 
 def ties_of(query: StreamingQuery, metrics: str) -> dict[int, TieCounts]:
-    """Give what the micro-batches in a query's progress counted of simultaneous events, by their numbers.
+    """What the micro-batches in a query's progress counted of simultaneous events, by their numbers.
 
     ``metrics`` is what the counts of the detection are called.
     """
@@ -122,13 +121,13 @@ def ties_of(query: StreamingQuery, metrics: str) -> dict[int, TieCounts]:
 
 
 def _row(layout: CompositeLayout) -> pa.RecordBatch:
-    """Give a row without an event."""
+    """A row without an event."""
     fields = fields_of(layout)
     return pa.RecordBatch.from_arrays([pa.nulls(1, field.type) for field in fields], fields.names)
 
 
 def _late_rows(layout: CompositeLayout, late: EventBatch) -> pa.RecordBatch:
-    """Give late events as rows among composite events, with their types and times alone."""
+    """Turn late events into rows among composite events, with their types and times alone."""
     fields = fields_of(layout)
     bare = CompositeLayout((), (), provenance=False).rows(late)
     rest = [pa.nulls(len(late), field.type) for field in list(fields)[bare.num_columns :]]
@@ -136,7 +135,7 @@ def _late_rows(layout: CompositeLayout, late: EventBatch) -> pa.RecordBatch:
 
 
 def _frame(parts: Sequence[pa.RecordBatch], late: Sequence[str | None]) -> pd.DataFrame:
-    """Give rows as a frame; each column is one array, as Spark expects."""
+    """Join rows into a frame; each column is one array, as Spark expects."""
     (rows,) = pa.Table.from_batches(parts).combine_chunks().to_batches()
     columns = {f"c{number}": _series(column) for number, column in enumerate(rows.columns)}
     return pd.DataFrame({**columns, "late_event": _series(pa.array(late, pa.string()))})

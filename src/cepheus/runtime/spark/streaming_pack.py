@@ -67,7 +67,7 @@ def from_bytes(data: bytes) -> pa.Table:
 
 
 def spread_slots(shards: int) -> tuple[int, ...]:
-    """Give numbers for shards that Spark's hash spreads evenly: the n-th goes to the n-th of so many partitions.
+    """Find numbers for shards that Spark's hash spreads evenly: the n-th goes to the n-th of so many partitions.
 
     >>> spread_slots(3)
     (0, 1, 11)
@@ -81,7 +81,7 @@ def spread_slots(shards: int) -> tuple[int, ...]:
 
 
 def _murmur3(value: int) -> int:
-    """Give Spark's hash of an int: murmur3 of 32 bits with seed 42, as a signed number."""
+    """Spark's hash of an int: murmur3 of 32 bits with seed 42, as a signed number."""
     mask = 0xFFFFFFFF
     word = (value * 0xCC9E2D51) & mask
     word = ((word << 15) | (word >> 17)) & mask

@@ -18,13 +18,12 @@ from pyspark.sql.types import BinaryType, IntegerType, LongType, StructField, St
 from cepheus.core.batch import EventBatch
 from cepheus.core.time import MIN_TIME
 from cepheus.engine.base.interface import Engine
+from cepheus.runtime.spark.checkpoint_rules import fingerprint
 from cepheus.runtime.spark.layout import TIME
 from cepheus.runtime.spark.order import tied_rows
-from cepheus.runtime.spark.shard import Job
-from cepheus.runtime.spark.state_live import LiveShards
+from cepheus.runtime.spark.shard import Job, memory
+from cepheus.runtime.spark.shard_state import LiveShards
 from cepheus.runtime.spark.state_machine import Outcome, ShardMachine
-from cepheus.runtime.spark.state_memory import memory
-from cepheus.runtime.spark.state_rules import fingerprint
 from cepheus.runtime.spark.streaming_answer import answer
 from cepheus.runtime.spark.streaming_pack import from_bytes
 
@@ -62,17 +61,17 @@ class JobWork:
         """The points in time at which something happens though there be no event."""
         return self.job.group_of(self.shard).points
 
-    def known(self) -> Self:
+    def computed(self) -> Self:
         """Find out now what is the same in every task, so that tasks do not have to."""
         _ = self.fingerprint, self.memory, self.points
         return self
 
     def engine(self) -> Engine:
-        """Give a new engine with the rules of the shard."""
+        """Build a new engine with the rules of the shard."""
         return self.job.group_of(self.shard).start()
 
     def times(self, events: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        """Give the times of events in microseconds."""
+        """The times of events in microseconds."""
         found: np.ndarray[tuple[int], np.dtype[np.int64]] = events.column(TIME).to_numpy()
         return found
 
@@ -85,7 +84,7 @@ class JobWork:
         return events if rows is None else events.take(pa.array(rows))
 
     def batch(self, events: pa.Table) -> EventBatch:
-        """Give events as the engine takes them."""
+        """Turn events into a batch as the engine takes it."""
         (rows,) = events.combine_chunks().to_batches()
         return self.job.events.batch(rows)
 
@@ -102,7 +101,7 @@ class SparkStore:
         self._parts: MapState = handle.getMapState("parts", _PART, _DATA)
 
     def head(self) -> bytes | None:
-        """Give the head."""
+        """Read the head."""
         found = self._head.get()
         return None if found is None else bytes(found[0])
 
@@ -111,7 +110,7 @@ class SparkStore:
         self._head.update((data,))
 
     def part(self, number: int, part: int) -> bytes:
-        """Give a part of a blob."""
+        """Read a part of a blob."""
         found = self._parts.getValue((number, part))
         assert found is not None
         return bytes(found[0])
@@ -133,7 +132,7 @@ class ShardProcessor(StatefulProcessor):
     """
 
     def __init__(self, job: Job, slots: Sequence[int], *, late: bool) -> None:
-        self._works = {slot: JobWork(job, shard).known() for shard, slot in enumerate(slots)}
+        self._works = {slot: JobWork(job, shard).computed() for shard, slot in enumerate(slots)}
         self._late = late
         self._identity = uuid4().hex
 
@@ -169,11 +168,11 @@ class ShardProcessor(StatefulProcessor):
         """Called at the end of a task."""
 
     def work(self, key: Any) -> JobWork:
-        """Tell what the shard of a key does."""
+        """What the shard of a key does."""
         return self._works[key[0]]
 
     def answer(self, work: JobWork, outcome: Outcome, events: int) -> pd.DataFrame:
-        """Give the rows for what a shard found."""
+        """The rows for what a shard found."""
         late = work.batch(outcome.late) if self._late and outcome.late is not None else None
         return answer(work.job.composites, outcome, events, late)
 

@@ -29,19 +29,19 @@ _PATIENCE = 10.0
 
 
 def fields_of(layout: CompositeLayout) -> pa.Schema:
-    """Give the columns of composite events as tasks give them."""
+    """The columns of composite events as tasks return them."""
     return layout.rows(_NOTHING).schema
 
 
 def counts_row(layout: CompositeLayout, ties: TieCounts) -> pa.RecordBatch:
-    """Give the row that carries counts."""
+    """The row that carries counts."""
     fields = fields_of(layout)
     text = pa.array([json.dumps(ties.to_dict())], pa.string())
     return pa.RecordBatch.from_arrays([text, *(pa.nulls(1, field.type) for field in list(fields)[1:])], fields.names)
 
 
 def with_counts_taken(rows: DataFrame) -> tuple[DataFrame, Observation]:
-    """Give rows without those that carry counts, and where the counts will be."""
+    """Take the rows that carry counts out of the others; also returns where the counts will be."""
     from pyspark.sql import Observation
     from pyspark.sql import functions as f
 
@@ -60,7 +60,7 @@ def with_counts_taken(rows: DataFrame) -> tuple[DataFrame, Observation]:
 
 
 def counts_in(observation: Observation) -> TieCounts:
-    """Give the counts of rows that have been asked for; OptionError if nobody has asked for them yet."""
+    """The counts of rows that have been asked for; OptionError if nobody has asked for them yet."""
     deadline = time.monotonic() + _PATIENCE
     while not _is_there(observation):
         if time.monotonic() > deadline:
@@ -79,7 +79,7 @@ def counts_in(observation: Observation) -> TieCounts:
 
 
 def _is_there(observation: Observation) -> bool:
-    """Tell whether metrics have arrived: to ask for them before would wait for ever."""
+    """Whether metrics have arrived: to ask for them before would wait for ever."""
     java = getattr(observation, "_jo", None)
     if java is not None:
         return bool(java.future().isCompleted())

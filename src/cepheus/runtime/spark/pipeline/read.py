@@ -8,8 +8,9 @@ from typing import Any, TypeVar
 
 from cepheus.core.calculus import Calculus, calculus_of
 from cepheus.core.error_columns import ErrorSource, error_source_of
-from cepheus.core.errors import OptionError
+from cepheus.core.errors import Diagnostic, OptionError, RuleError, did_you_mean
 from cepheus.core.options import KEYWORDS, RunOptions
+from cepheus.core.time import TimeUnit
 from cepheus.core.toml_file import (
     ByName,
     KeyPath,
@@ -25,6 +26,9 @@ from cepheus.core.toml_file import (
     text,
     texts,
 )
+from cepheus.rules.check import check
+from cepheus.rules.model import RuleSet
+from cepheus.runtime.embedded.sources import read_rules
 from cepheus.runtime.spark.pipeline.model import DetectSpec, Pipeline, SinkSpec, SourceSpec, SparkSpec
 
 S = TypeVar("S", SourceSpec, SinkSpec)
@@ -43,7 +47,7 @@ def read_pipeline(path: Path) -> Pipeline:
     for name in ("sources", "sinks"):
         if not file.values.get(name):
             file.note((name,), f"the pipeline has no {name}", f'write [[{name}]] and below it format = "parquet"')
-    _together(found, file)
+    _check_combinations(found, file)
     file.raise_findings()
     return found
 
@@ -163,7 +167,7 @@ def _check_rules(pipeline: Pipeline, file: TomlFile) -> None:
             file.note(("rules",), f"there is no rule file '{name}'", f"looked for {path}")
 
 
-def _together(pipeline: Pipeline, file: TomlFile) -> None:
+def _check_combinations(pipeline: Pipeline, file: TomlFile) -> None:
     """Check what no table can tell alone."""
     typed = [source.type is not None for source in pipeline.sources]
     if any(typed) and not all(typed):
@@ -190,3 +194,41 @@ def _check_sink(number: int, sink: SinkSpec, file: TomlFile, *, is_stream: bool)
     if not is_stream and (sink.checkpoint or sink.trigger):
         key = "checkpoint" if sink.checkpoint else "trigger"
         file.note((*at, key), f"'{key}' is for streams", "add stream = true to the sources, or leave it out")
+
+
+_DATA_TELLS = {"undeclared-order"}
+"""Errors of rules that the columns of the data may settle."""
+
+
+def check_pipeline(path: Path, pipeline: Pipeline) -> tuple[Diagnostic, ...]:
+    """Check the rules of a pipeline and the composite events that its sinks take; give the warnings.
+
+    What only the data can tell is found when the pipeline runs.
+    """
+    rules = read_rules([Path(name) for name in pipeline.rules], TimeUnit(pipeline.detect.time_unit or "us"))
+    warnings: tuple[Diagnostic, ...] = ()
+    try:
+        warnings = check(rules, closed=False).warnings
+    except RuleError as error:
+        mistakes = [finding for finding in error.diagnostics if finding.code not in _DATA_TELLS]
+        if mistakes:
+            raise RuleError(mistakes) from None
+    _check_sinks(path, pipeline, rules)
+    return warnings
+
+
+def _check_sinks(path: Path, pipeline: Pipeline, rules: RuleSet) -> None:
+    names = {rule.composite.name for rule in rules.rules} | {rule.composite.name for rule in rules.interval_rules}
+    defined = sorted(names)
+    wrong = [
+        (number, sink.composite)
+        for number, sink in enumerate(pipeline.sinks)
+        if sink.composite is not None and sink.composite not in defined
+    ]
+    if not wrong:
+        return
+    file = TomlFile(path, "pipeline")
+    for number, name in wrong:
+        hint = did_you_mean(name, defined) or f"the rules define {', '.join(defined) or 'nothing'}"
+        file.note(("sinks", number, "composite"), f"no rule defines '{name}'", hint)
+    file.raise_findings()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prepared:
+class SourceRows:
     """A source whose rows are laid out; ``frame`` has the columns of the layout, without shards."""
 
     frame: DataFrame
@@ -27,7 +27,7 @@ class Prepared:
 
 
 def id_kind(sources: Sequence[Source], naming: Naming, *, wanted: bool) -> IdKind:
-    """Tell how events are named: by a column of the user's, or else, if names are wanted, by their content."""
+    """How events are named: by a column of the user's, or else, if names are wanted, by their content."""
     if not wanted:
         return IdKind.NONE
     if naming.id is None:
@@ -36,13 +36,13 @@ def id_kind(sources: Sequence[Source], naming: Naming, *, wanted: bool) -> IdKin
     return IdKind.NUMBER if kinds == {ValueType.INT} else IdKind.TEXT
 
 
-def prepare(
+def source_rows(
     source: Source,
     inputs: Mapping[str, EventType],
     layout: EventLayout,
     naming: Naming,
     conditions: Mapping[str, Condition | None],
-) -> Prepared | None:
+) -> SourceRows | None:
     """Lay out the rows of a source; None if no rule looks at any of its types.
 
     ``conditions`` has, for each of its types, what an event must meet to matter to any rule; None if all do.
@@ -67,15 +67,15 @@ def prepare(
     attributes = [_attribute(source, types, inputs, key, naming).alias(layout.name_of(key)) for key in layout.columns]
     attributes += _errors(source, layout)
     if layout.ids is IdKind.NONE:
-        return Prepared(frame.select(*columns, *attributes), types)
+        return SourceRows(frame.select(*columns, *attributes), types)
     if naming.id is not None:
         own = column(naming.id).cast(layout.ids.value)
-        return Prepared(frame.select(*columns, *attributes, own.alias(ID)), types)
-    return Prepared(frame.select(*columns, *attributes).withColumn(ID, _content_id(layout)), types)
+        return SourceRows(frame.select(*columns, *attributes, own.alias(ID)), types)
+    return SourceRows(frame.select(*columns, *attributes).withColumn(ID, _content_id(layout)), types)
 
 
 def _errors(source: Source, layout: EventLayout) -> list[Column]:
-    """Give the errors of attributes, null where this source has none."""
+    """The errors of attributes, null where this source has none."""
     from pyspark.sql import functions as f
 
     errors = layout.errors
@@ -87,14 +87,14 @@ def _errors(source: Source, layout: EventLayout) -> list[Column]:
 
 
 def _number(source: Source, name: str | None) -> Column:
-    """Give a column as doubles, null if this source does not have it."""
+    """Read a column as doubles, null if this source does not have it."""
     from pyspark.sql import functions as f
 
     return column(name).cast("double") if name in source.frame.columns else f.lit(None).cast("double")
 
 
 def _start(source: Source, naming: Naming) -> Column:
-    """Give when events start, null for those that are instants."""
+    """When events start, null for those that are instants."""
     from pyspark.sql import functions as f
 
     if naming.start is None or naming.start not in source.frame.columns:
@@ -105,7 +105,7 @@ def _start(source: Source, naming: Naming) -> Column:
 def _condition(
     source: Source, types: Sequence[str], conditions: Mapping[str, Condition | None], naming: Naming
 ) -> Column | None:
-    """Give what rows of a source must meet; rows of types that no rule looks at are left out."""
+    """What rows of a source must meet; rows of types that no rule looks at are left out."""
     if not source.typed:
         only = conditions[types[0]]
         return None if only is None else only.column
@@ -131,7 +131,7 @@ def _type_code(source: Source, types: Sequence[str], layout: EventLayout, naming
 def _attribute(
     source: Source, types: Sequence[str], inputs: Mapping[str, EventType], key: ColumnKey, naming: Naming
 ) -> Column:
-    """Give an attribute's column, null if no type of this source has it."""
+    """An attribute's column, null if no type of this source has it."""
     from pyspark.sql import functions as f
 
     name, kind = key
@@ -145,7 +145,7 @@ def _attribute(
 
 
 def _content_id(layout: EventLayout) -> Column:
-    """Give an id made of all that rules can tell events apart by."""
+    """An id made of all that rules can tell events apart by."""
     from pyspark.sql import functions as f
 
     own = [START] if layout.intervals else []

@@ -8,11 +8,12 @@ import pytest
 from event_rows import whole_job
 
 from cepheus.core.errors import SnapshotError
+from cepheus.core.options import RunOptions
 from cepheus.language.etalis import parse as etalis
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
+from cepheus.runtime.spark.checkpoint_rules import describe, from_bytes, refuse_changed, to_bytes
 from cepheus.runtime.spark.shard import Job
-from cepheus.runtime.spark.state_rules import describe, from_bytes, refuse_changed, to_bytes
 from cepheus.runtime.spark.streaming_processor import JobWork
 
 RULES = """
@@ -57,7 +58,9 @@ def test_what_else_a_state_goes_with_is_told() -> None:
     job = job_of(RULES)
     assert "made with 1 shard, and now there would be 4" in refusal([job], [with_group(job, shards=range(4))])
     assert "go on with as many, shards=1" in refusal([job], [with_group(job, shards=range(4))])
-    assert "the engine was 'auto' and now is 'reference'" in refusal([job], [with_group(job, engine="reference")])
+    assert "the engine was 'auto' and now is 'reference'" in refusal(
+        [job], [with_group(job, options=RunOptions(engine="reference"))]
+    )
     sequenced = whole_job(check(parse(RULES)), sequenced=True)
     assert "the columns of the events, or their types, have changed" in refusal([job], [sequenced])
     assert "a query that runs detect 2 times, this one does once" in refusal([job, job], [job])
@@ -77,7 +80,7 @@ def test_what_is_refused_here_is_what_the_shards_would_refuse() -> None:
     others = [
         job_of(RULES.replace("x > 3", "x > 4")),
         with_group(job, shards=range(4)),
-        with_group(job, engine="reference"),
+        with_group(job, options=RunOptions(engine="reference")),
         whole_job(check(parse(RULES)), sequenced=True),
     ]
     for other in others:

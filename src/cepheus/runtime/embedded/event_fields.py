@@ -17,7 +17,7 @@ _ID_TYPES = (int, str, NoneType)
 
 
 def with_own_fields(event: Event) -> Event:
-    """Give an event whose own fields are of the types they should be; EventError if one cannot be.
+    """Return an event whose own fields are of the types they should be; EventError if one cannot be.
 
     >>> with_own_fields(Event("Temp", 4, {}, start=7))
     Traceback (most recent call last):
@@ -45,7 +45,7 @@ def with_own_fields(event: Event) -> Event:
 
 
 def _are_usual(event: Event) -> bool:
-    """Tell the common case apart, quickly: this runs for every Event that is fed."""
+    """Whether this is the common case, decided quickly: it runs for every Event that is fed."""
     sequence, start = event.sequence, event.start
     return (
         type(event.attributes) is dict
@@ -61,19 +61,19 @@ def _are_usual(event: Event) -> bool:
 
 
 def probability_of(raw: object) -> float:
-    """Give a probability, however it is written."""
+    """Read a probability, however it is written."""
     return coerce_probability(as_float(_coerced(raw, ValueType.FLOAT, "probability")))
 
 
 def ids_of(raw: object) -> tuple[EventId, ...]:
-    """Give the ids of the events that an event was made of."""
+    """Read the ids of the events that an event was made of."""
     if not isinstance(raw, list | tuple):
         raise EventError.of("event", f"from: {shown(raw)} is not a list of ids")
     return tuple(map(coerce_id, raw))
 
 
 def number_of(raw: object, name: str) -> int:
-    """Give a whole number that stands under a name."""
+    """Read the whole number that stands under a name."""
     return as_int(_coerced(raw, ValueType.INT, name))
 
 

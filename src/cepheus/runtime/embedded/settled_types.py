@@ -18,8 +18,8 @@ Key = tuple[str, str]
 Kinds = Mapping[Key, ValueType]
 
 
-def untold(schema: Schema) -> set[Key]:
-    """Give the attributes whose types a schema does not tell."""
+def without_type(schema: Schema) -> set[Key]:
+    """The attributes whose types a schema does not tell."""
     return {
         (event_type.name, attribute.name)
         for event_type in schema.values()
@@ -32,7 +32,7 @@ _NUMBERS = {ValueType.INT, ValueType.FLOAT}
 
 
 def kinds_in(batch: EventBatch, wanted: Iterable[Key]) -> dict[Key, ValueType]:
-    """Give the types that a batch has for some attributes, as far as it has values for them.
+    """The types that a batch has for some attributes, as far as it has values for them.
 
     >>> from cepheus.core.event import Event
     >>> batch = EventBatch.from_events([Event("Smoke", 1, {"area": "A1"}), Event("Rain", 2)])
