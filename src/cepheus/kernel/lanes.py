@@ -342,7 +342,7 @@ def _point_lanes(context: int, kind: int, new_offset: int, new_mask: int) -> Non
 
 @inlined
 def append_row(context: int, kind: int) -> int:
-    """Make the row that was placed last count, and give its number."""
+    """Make the row that was placed last count, and return its number."""
     row = type_state_at(context, kind)
     entry = peek(row, TypeState.NEXT)
     poke(row, TypeState.NEXT, entry + 1)

@@ -96,7 +96,7 @@ def _extends(bits: int) -> int:
 
 @compiled
 def add_floats(limbs: int, values: int, first: int, end: int, mask: int, subtract: bool) -> int:
-    """Add floats of a ring to (or take them from) the sum at an address; give how many were too far out to be added.
+    """Add floats of a ring to (or take them from) the sum at an address; return how many were too far out to be added.
 
     ``values`` is the address of the first value of the ring. Most values lie between 2**-12 and 2**52: those are
     gathered in the two middle limbs and added to the sum together.

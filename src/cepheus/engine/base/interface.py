@@ -51,7 +51,7 @@ class Engine(Protocol):
         """
 
     def feed(self, batch: EventBatch) -> EventBatch:
-        """Take events in total order and give the composite events they complete, in the order they arise.
+        """Take events in total order and return the composite events they complete, in the order they arise.
 
         A batch is one reading of the input: attributes conform to the types the rules expect.
         """

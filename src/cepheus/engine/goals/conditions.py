@@ -138,7 +138,7 @@ def _next_element(context: int, condition: int, cursor: int, begin: bool) -> boo
 
 @compiled
 def _member_value(context: int, condition: int, match: int, tag_words: int) -> int:
-    """Leave what is aggregated of a member at the bottom of the stack and give its tag; a mere count is of 1."""
+    """Leave what is aggregated of a member at the bottom of the stack and return its tag; a mere count is of 1."""
     if fixed(condition, ConditionField.CODE) < 0:
         poke(fixed(context, At.STACK), 0, 1)
         return _INT
@@ -188,7 +188,7 @@ def _exceeds(context: int, function: int, tag: int, value: int, best_tag: int, b
 
 @compiled
 def _aggregate(context: int, condition: int) -> int:
-    """Leave an aggregate over the members of a sliding window at the bottom of the stack and give its tag."""
+    """Leave an aggregate over the members of a sliding window at the bottom of the stack and return its tag."""
     function = fixed(condition, ConditionField.FUNCTION)
     tag_words = fixed(node_at(context, fixed(condition, ConditionField.NODE)), NodeField.TAG_WORDS)
     limbs, stack = fixed(context, At.SUM), fixed(context, At.STACK)

@@ -273,7 +273,7 @@ def run(context: int) -> int:
 
 @compiled
 def split(words: int, strides: int, size: int, places: int, rules: int) -> int:
-    """Find the records of an output: where each begins, and its rule; give how many there are."""
+    """Find the records of an output: where each begins, and its rule; return how many there are."""
     at, count = 0, 0
     while at < size:
         rule = peek(words, at + OutputRecord.RULE)

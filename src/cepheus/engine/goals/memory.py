@@ -253,7 +253,7 @@ class Runner:
         self._limit = limit
 
     def until_done(self, kernel: Callable[[], int], rules: _Rules) -> Words | None:
-        """Call the kernel until it is done, with more room and answers as it needs them; give what it found.
+        """Call the kernel until it is done, with more room and answers as it needs them; return what it found.
 
         ``rules`` gives the rules by their numbers, for the error that names one which went too far.
         """

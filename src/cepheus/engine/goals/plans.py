@@ -114,7 +114,7 @@ def _step(context: int, node: int, step: int) -> int:
 
 @compiled
 def _once_each(context: int, node: int, first: int, count: int) -> int:
-    """Leave out new matches that repeat others; give how many are left, -1 if there is no room to find out."""
+    """Leave out new matches that repeat others; return how many are left, -1 if there is no room to find out."""
     size = 4
     while size < 2 * count:
         size *= 2

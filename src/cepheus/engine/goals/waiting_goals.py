@@ -217,7 +217,7 @@ def sweep(context: int, tables: int) -> None:
 
 @compiled
 def put_back(context: int, node: int, operand: int, width: int, matches: int, count: int) -> int:
-    """Put matches of an operand of a node into its table, the oldest first; give how many there was room for."""
+    """Put matches of an operand of a node into its table, the oldest first; return how many there was room for."""
     row = node_at(context, node)
     for k in range(count):
         match = matches + 8 * width * k
@@ -231,7 +231,7 @@ def put_back(context: int, node: int, operand: int, width: int, matches: int, co
 
 @compiled
 def put_facts(context: int, condition: int, rows: int, count: int) -> int:
-    """Put rows of background knowledge into the table of a condition; give how many there was room for."""
+    """Put rows of background knowledge into the table of a condition; return how many there was room for."""
     row = condition_at(context, condition)
     node = node_at(context, fixed(row, ConditionField.NODE))
     keys, key_count = fixed(row, ConditionField.KEYS), fixed(row, ConditionField.KEY_COUNT)

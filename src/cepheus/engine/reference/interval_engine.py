@@ -237,7 +237,7 @@ class IntervalReferenceEngine:
                 yield from self._run(deployed, [instance])
 
     def _run(self, deployed: _Deployed, instances: Sequence[Instance]) -> Iterator[Effect]:
-        """Bring instances to a rule and give what it makes, each instance that is not known yet."""
+        """Bring instances to a rule and return what it makes, each instance that is not known yet."""
         matches = deployed.node.arrive(instances)
         most = min(self._limit, _MOST_WAITING)
         if sum(map(len, deployed.node.stores())) > most:

@@ -44,7 +44,7 @@ class Node(Protocol):
     """A pattern at work."""
 
     def arrive(self, instances: Sequence[Instance]) -> list[Match]:
-        """Take what happens and give the new matches, in the order in which they arise."""
+        """Take what happens and return the new matches, in the order in which they arise."""
 
     def stores(self) -> Iterator[Store]:
         """Walk through all that waits here and below, always in the same order."""

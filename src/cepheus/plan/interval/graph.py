@@ -47,7 +47,7 @@ class Graph:
         return self._numbers[spec]
 
     def arguments(self, atom: Atom) -> tuple[tuple[ArgumentSpec, ...], tuple[str, ...]]:
-        """Describe the arguments of an atom, and give the names of the variables that they bind."""
+        """Describe the arguments of an atom, and return the names of the variables that they bind."""
         names: list[str] = []
         specs: list[ArgumentSpec] = []
         known = self.schema.get(atom.type)

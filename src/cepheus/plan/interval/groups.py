@@ -47,7 +47,7 @@ class Group:
                         yield GoalTable(table, node, operand)
 
     def remove(self, name: str) -> set[int]:
-        """Take a rule out and give the tables that nothing uses any more."""
+        """Take a rule out and return the tables that nothing uses any more."""
         before = {each.table for each in self.goal_tables()} | set(self.facts().values())
         graph = self.placed.graph
         del self.rules[name], graph.heads[name], graph.members[name], graph.seats[name]

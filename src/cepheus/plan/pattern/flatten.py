@@ -50,14 +50,14 @@ class _Tables:
     listeners: list[tuple[int, ...]] = field(default_factory=list)
 
     def add_code(self, code: Sequence[Instruction]) -> int:
-        """Append instructions and give where they begin; -1 for none."""
+        """Append instructions and return where they begin; -1 for none."""
         if not code:
             return -1
         self.code += code
         return len(self.code) - len(code)
 
     def add_constraints(self, constraints: Iterable[LoweredConstraint]) -> tuple[int, int]:
-        """Append constraints and give their range."""
+        """Append constraints and return their range."""
         begin = len(self.constraints)
         for c in constraints:
             code = self.add_code(c.code)
@@ -76,7 +76,7 @@ class _Tables:
         return begin, len(self.constraints)
 
     def add_member(self, listener: Listener) -> int:
-        """Append a listener and give its number, or, if there is nothing to check, whom it stands for."""
+        """Append a listener and return its number, or, if there is nothing to check, whom it stands for."""
         if not listener.filters:
             return ~(2 * listener.target + listener.is_rule)
         begin, end = self.add_constraints(listener.filters)

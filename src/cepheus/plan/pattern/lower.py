@@ -45,7 +45,7 @@ class Lowering(SharedColumns):
         return lowered
 
     def remove(self, name: str) -> list[int]:
-        """Take a rule out and give the columns that nothing uses any more; their numbers may be used again."""
+        """Take a rule out and return the columns that nothing uses any more; their numbers may be used again."""
         if name not in self.rules:
             raise OptionError.of("withdraw", f"no rule named '{name}' is deployed")
         del self.rules[name]
