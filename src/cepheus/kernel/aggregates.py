@@ -165,7 +165,7 @@ def _give_float(context: int, at: int, value: float) -> None:
 
 @compiled
 def _finish(context: int, step: int, count: int, limbs: int) -> None:
-    """Give Count, Sum or Avg from an exact sum."""
+    """Compute Count, Sum or Avg from an exact sum."""
     function, at = fixed(step, StepField.FUNCTION), fixed(step, StepField.RESULT)
     if function == FunctionCode.COUNT:
         _give(context, at, count, True)
@@ -180,7 +180,7 @@ def _finish(context: int, step: int, count: int, limbs: int) -> None:
 
 @compiled
 def _finish_floats(context: int, step: int, values: Floats) -> None:
-    """Give Sum or Avg from the members themselves, where some lie outside the range of exact sums."""
+    """Compute Sum or Avg from the members themselves, where some lie outside the range of exact sums."""
     total = sum_floats(values, len(values), np.empty(_PARTIALS, np.float64))
     if fixed(step, StepField.FUNCTION) == FunctionCode.AVG:
         total = total / len(values) if len(values) > 0 else math.nan

@@ -23,7 +23,7 @@ _kept: dict[int, pa.Buffer] = {}
 
 
 def words(count: int) -> NDArray[np.int64]:
-    """Give room for so many words; what stands there means nothing.
+    """Allocate so many words; what stands there means nothing.
 
     The room is used again once neither this array nor a view of it is left.
 
@@ -40,7 +40,7 @@ def words(count: int) -> NDArray[np.int64]:
 
 
 def _take(size: int) -> pa.Buffer:
-    """Give the smallest block that is kept and large enough, but not much larger; else a new one."""
+    """Take the smallest block that is kept and large enough, but not much larger; else a new one."""
     fitting = [block for block in list(_kept.values()) if size <= block.size <= 2 * size]
     for block in sorted(fitting, key=lambda block: block.size):
         if _kept.pop(block.address, None) is not None:  # else another thread was faster

@@ -56,7 +56,7 @@ class KernelStore:
     key: bytes | None = None
 
     def read(self, name: str) -> bytes | None:
-        """Give the content of a kernel; None if there is none, it is damaged, or it may not be ours."""
+        """Read the content of a kernel; None if there is none, it is damaged, or it may not be ours."""
         try:
             handle = os.open(self._path(name), os.O_RDONLY | _NO_LINKS | _NO_WAITING)
         except OSError:
@@ -73,7 +73,7 @@ class KernelStore:
         return content
 
     def _read(self, handle: int) -> bytes | None:
-        """Give the content of an open file, None if it is none or others could have written it."""
+        """Read the content of an open file, None if it is none or others could have written it."""
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode):
             return None
@@ -100,7 +100,7 @@ class KernelStore:
                 part.unlink(missing_ok=True)
 
     def has(self, stem: str) -> bool:
-        """Tell whether there is any kernel whose name begins so."""
+        """Whether there is any kernel whose name begins so."""
         return any(self._beginning(stem))
 
     def _beginning(self, stem: str) -> Iterator[str]:
@@ -117,7 +117,7 @@ class KernelStore:
 
 
 def kernel_store() -> KernelStore | None:
-    """Give the folder of compiled kernels, None if none can be kept.
+    """Find the folder of compiled kernels, None if none can be kept.
 
     OptionError if the user named a folder that others could change, or a key that others could know.
     """

@@ -77,7 +77,7 @@ def announce_compilation(kernel: Callable[..., object]) -> None:
 
 
 def seen_by(function: object) -> tuple[frozenset[str], tuple[str, ...]]:
-    """Give the modules that a function is written in, those of its parts included, and what else its parts are."""
+    """The modules that a function is written in, those of its parts included, and what else its parts are."""
     function = getattr(function, "py_func", function)
     modules = {str(getattr(function, "__module__", ""))}
     others: list[str] = []
@@ -122,12 +122,12 @@ class KernelCache(NumbaCache):
         return None if store is None else str(store.folder)
 
     def is_kept(self) -> bool:
-        """Tell whether the function has been compiled before, whatever for."""
+        """Whether the function has been compiled before, whatever for."""
         store = self._store()
         return store is not None and store.has(self._stem)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Give the function compiled for a signature; None if that has not been done."""
+        """Load the function compiled for a signature; None if that has not been done."""
         store = self._store()
         if store is None:
             return None
@@ -157,7 +157,7 @@ class KernelCache(NumbaCache):
         """Part of what Numba may ask for; kernels stay until somebody removes the folder."""
 
     def _store(self) -> KernelStore | None:
-        """Give where the function may be kept, if anywhere: what is written elsewhere has no sources to go by."""
+        """Where the function may be kept, if anywhere: what is written elsewhere has no sources to go by."""
         return None if not self.modules or OWN.is_replaced(self._modules) else kernel_store()
 
     @property
@@ -172,12 +172,12 @@ class KernelCache(NumbaCache):
 
 
 def _arguments(sig: Any) -> tuple[Any, ...]:
-    """Give the types of arguments that a function was compiled for."""
+    """The types of arguments that a function was compiled for."""
     return tuple(getattr(sig, "args", sig))
 
 
 def _told(kind: Any) -> str:
-    """Give a type in words, with where it is written if it is an enumeration: several have the same name."""
+    """A type in words, with where it is written if it is an enumeration: several have the same name."""
     enumeration = getattr(kind, "instance_class", None)
     return f"{kind}" if enumeration is None else f"{kind} {enumeration.__module__}.{enumeration.__qualname__}"
 

@@ -61,7 +61,7 @@ class Sources:
     _digests: dict[str, bytes] = field(default_factory=dict)
 
     def source(self, module: str) -> Source | None:
-        """Give the source of a module; None if there is no such module in the package."""
+        """The source of a module; None if there is no such module in the package."""
         if module not in self._known:
             self._known[module] = self._find(module)
         return self._known[module]
@@ -78,7 +78,7 @@ class Sources:
         return None
 
     def imports(self, module: str) -> Iterator[str]:
-        """Give the modules of the package that a module imports, wherever in its text."""
+        """Walk through the modules of the package that a module imports, wherever in its text."""
         source = self.source(module)
         for origin, names, plain in _IMPORT.findall(b"" if source is None else source.text):
             for imported in _DOTTED.findall(plain):
@@ -96,7 +96,7 @@ class Sources:
             yield module
 
     def reachable(self, module: str) -> frozenset[str]:
-        """Give the modules of the package that a module is made of: itself, what it imports, what that imports."""
+        """The modules of the package that a module is made of: itself, what it imports, what that imports."""
         if module not in self._reachable:
             found: set[str] = set()
             ahead = list(self._present(module))
@@ -109,7 +109,7 @@ class Sources:
         return self._reachable[module]
 
     def key(self, modules: Iterable[str], more: Iterable[str] = ()) -> str:
-        """Give a digest of all that some modules are made of, and of more words."""
+        """Compute a digest of all that some modules are made of, and of more words."""
         digest = hashlib.blake2b(digest_size=16)
         for each in sorted(frozenset().union(*map(self.reachable, modules))):
             digest.update(each.encode() + b"\0" + self._digest(each))
@@ -125,7 +125,7 @@ class Sources:
         return self._digests[module]
 
     def is_replaced(self, modules: Iterable[str]) -> bool:
-        """Tell whether a file that modules are made of was replaced while this process ran: it may run the old one."""
+        """Whether a file that modules are made of was replaced while this process ran: it may run the old one."""
         reachable = frozenset().union(*map(self.reachable, modules))
         return any(source is not None and source.replaced for source in map(self.source, reachable))
 

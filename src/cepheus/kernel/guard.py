@@ -75,7 +75,7 @@ watched = cast(Callable[[], int], intrinsic(_watched))
 
 
 def look_up(address: int, index: int, unit: int, width: int, table: int) -> int:
-    """Tell what is wrong with an access, 0 for nothing: so many bytes at an index of units from an address.
+    """What is wrong with an access, 0 for nothing: so many bytes at an index of units from an address.
 
     ``table`` is the number of the table that the index is a field of, 0 if that is not known.
     """

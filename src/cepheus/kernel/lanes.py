@@ -165,7 +165,7 @@ def _take_block(context: int, power: int) -> int:
 
 @compiled
 def _free_block(context: int, offset: int, power: int) -> None:
-    """Give a block back."""
+    """Free a block."""
     poke(entry_at(context, offset), EntryField.ROW, word(context, At.FREE, power))
     put(context, At.FREE, power, offset)
 
@@ -324,7 +324,7 @@ def _make_room(context: int, kind: int, now: int) -> bool:
 
 @compiled
 def _point_lanes(context: int, kind: int, new_offset: int, new_mask: int) -> None:
-    """Tell the lanes of a type where the row of their latest event will be, while the type's ring is still the old."""
+    """Note in a type's lanes where the row of their latest event will be, while the type's ring is still the old."""
     row = type_state_at(context, kind)
     offset, mask, width = peek(row, TypeState.OFFSET), peek(row, TypeState.MASK), peek(row, TypeState.WIDTH)
     last = peek(row, TypeState.NEXT) - 1
@@ -342,7 +342,7 @@ def _point_lanes(context: int, kind: int, new_offset: int, new_mask: int) -> Non
 
 @inlined
 def append_row(context: int, kind: int) -> int:
-    """Make the row that was placed last count, and give its number."""
+    """Make the row that was placed last count, and return its number."""
     row = type_state_at(context, kind)
     entry = peek(row, TypeState.NEXT)
     poke(row, TypeState.NEXT, entry + 1)

@@ -82,7 +82,7 @@ def _process_queue(context: int) -> int:
 
 @inlined
 def _load_input(context: int, kind: int, at: int) -> int:
-    """Load an input event into the place where its row would be stored; give the place, -1 if the store must grow."""
+    """Load an input event into the place where its row would be stored; return the place, -1 if the store must grow."""
     time = peek(fixed(context, At.TIMES), at)
     base = place_row(context, kind, time)
     if base < 0:

@@ -21,7 +21,7 @@ _FREE = None
 
 
 class StringTable:
-    """Gives each distinct text a code and keeps the tables of string functions.
+    """The codes of texts, one for each distinct text, and the tables of string functions.
 
     A table has an entry per code. It is filled when a kernel asks for it, so a function is computed once per distinct
     text that it is really applied to. Several threads may use one table.
@@ -44,7 +44,7 @@ class StringTable:
         self.tables: Words = np.full((0, 64), UNFILLED, np.int64)
 
     def __len__(self) -> int:
-        """Give the number of codes, those that are free included."""
+        """The number of codes, those that are free included."""
         return len(self._texts)
 
     @property
@@ -58,7 +58,7 @@ class StringTable:
         return tuple(self._texts)
 
     def code(self, text: EventId) -> int:
-        """Give the code of a text, or of an id that is a number; a new one if it has none."""
+        """The code of a text, or of an id that is a number; a new one if it has none."""
         code = self._codes.get(text)
         return self._new(text) if code is None else code
 
@@ -77,28 +77,28 @@ class StringTable:
             return code
 
     def constant(self, text: str) -> int:
-        """Give the code of a text that a program refers to; it stands for that text for ever."""
+        """The code of a text that a program refers to; it stands for that text for ever."""
         code = self.code(text)
         self._constants.add(code)
         return code
 
     def text(self, code: int) -> str:
-        """Give the text of a code; empty if the code is free."""
+        """The text of a code; empty if the code is free."""
         return str(self._texts[code] or "")
 
     def id(self, code: int) -> EventId:
-        """Give the id of a code."""
+        """The id of a code."""
         return self._texts[code] or ""
 
     def function(self, key: Hashable, compute: Callable[[str], Value | None]) -> int:
-        """Give the number of a text function's table, a new one for a new key; texts that it gives become codes."""
+        """The number of a text function's table, a new one for a new key; texts that it gives become codes."""
         if key not in self._numbers:
             self._numbers[key] = len(self._functions)
             self._functions.append(compute)
         return self._numbers[key]
 
     def fit(self) -> None:
-        """Give every function a table with an entry for every code; the tables may be a new array then."""
+        """Let every function have a table with an entry for every code; the tables may be a new array then."""
         if not self._functions:
             return
         with self._lock:
@@ -118,7 +118,7 @@ class StringTable:
             self.tables[table, code] = UNDEFINED_ENTRY if value is None else as_int(value)
 
     def digests(self) -> Words:
-        """Give the digest of every text, for ids of composite events; the same array until it must grow."""
+        """The digest of every text, for ids of composite events; the same array until it must grow."""
         if self._undigested:
             self._digest()
         return self._digest_words
@@ -144,7 +144,7 @@ class StringTable:
         self._digests_at = address(digests, label="digests of texts")
 
     def keeping(self, live: NDArray[np.bool_]) -> StringTable:
-        """Give a table like this one in which only the live codes and constants stand for texts; others are free.
+        """Return a table like this one in which only the live codes and constants stand for texts; others are free.
 
         This table stays as it is: composite events that were given away are still read through it. The tables of
         functions begin anew, as they may hold codes of texts that are gone.

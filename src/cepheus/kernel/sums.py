@@ -90,13 +90,13 @@ def add_float(limbs: int, bits: int, subtract: bool) -> bool:
 
 @inlined
 def _extends(bits: int) -> int:
-    """Give where the lowest bit of a float falls in the middle limbs; outside 0 to 63 if it does not lie in them."""
+    """Where the lowest bit of a float falls in the middle limbs; outside 0 to 63 if it does not lie in them."""
     return ((bits >> 52) & 0x7FF) - 1011
 
 
 @compiled
 def add_floats(limbs: int, values: int, first: int, end: int, mask: int, subtract: bool) -> int:
-    """Add floats of a ring to (or take them from) the sum at an address; give how many were too far out to be added.
+    """Add floats of a ring to (or take them from) the sum at an address; return how many were too far out to be added.
 
     ``values`` is the address of the first value of the ring. Most values lie between 2**-12 and 2**52: those are
     gathered in the two middle limbs and added to the sum together.
@@ -144,7 +144,7 @@ def _add_middle(limbs: int, low: np.uint64, high: np.uint64) -> None:
 
 @compiled
 def read_float(limbs: int) -> float:
-    """Give the sum as a float, rounded once, ties to even."""
+    """Read the sum as a float, rounded once, ties to even."""
     m0, m1, m2, m3 = _limb(limbs, 0), _limb(limbs, 1), _limb(limbs, 2), _limb(limbs, 3)
     negative = (m3 >> np.uint64(63)) != 0
     if negative:
@@ -182,7 +182,7 @@ def read_float(limbs: int) -> float:
 
 @compiled
 def read_integer(limbs: int) -> tuple[int, bool]:
-    """Give an integer sum and whether it fits in 64 bits."""
+    """Read an integer sum, and whether it fits in 64 bits."""
     value = peek(limbs, 2)
     return value, peek(limbs, 3) == (-1 if value < 0 else 0)
 

@@ -19,9 +19,9 @@ from cepheus.core.event import Event
 from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.core.schema import Schema
 from cepheus.engine.base import snapshot_form as form
-from cepheus.engine.base.factors import no_such_rule, require_factor
 from cepheus.engine.base.interface import Engine
 from cepheus.engine.base.past import Past
+from cepheus.engine.base.refusals import no_such_rule, require_factor
 from cepheus.engine.base.snapshot import pack, restoring, unpack
 from cepheus.engine.base.ties import TieCounts
 from cepheus.engine.columns.engine import ColumnsEngine
@@ -125,7 +125,7 @@ class CertainFirstEngine:
         return self._engine.advance(time)
 
     def snapshot(self) -> bytes:
-        """Give everything that later answers depend on."""
+        """Write down everything that later answers depend on."""
         if self._certain:
             return self._fast.snapshot()
         return pack(self.name, {"at_work": self._engine.name}, {"engine": self._engine.snapshot()})
@@ -178,12 +178,12 @@ class CertainFirstEngine:
 
 
 def _counts_as_certain(event: Event) -> bool:
-    """Tell whether an event is a composite one without errors, which counts as certain whatever its probability."""
+    """Whether an event is a composite one without errors, which counts as certain whatever its probability."""
     return not event.errors and (event.rule is not None or bool(event.made_of))
 
 
 def _is_uncertain(batch: EventBatch) -> bool:
-    """Tell whether any event has an error, or a probability that counts: a composite event counts as certain."""
+    """Whether any event has an error, or a probability that counts: a composite event counts as certain."""
     if any(ErrorColumn.of(errors).any for errors in batch.errors.values()):
         return True
     if batch.probabilities is None or (batch.probabilities == 1.0).all():

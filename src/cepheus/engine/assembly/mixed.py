@@ -7,18 +7,18 @@ order. What time alone completes, or what is decided when its instant is over, g
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cepheus.core.batch import EventBatch
+from cepheus.core.batch import EventBatch, IntArray
 from cepheus.core.errors import OptionError, did_you_mean
-from cepheus.core.event import Event
+from cepheus.core.event import Event, EventId
 from cepheus.core.schema import Schema
 from cepheus.core.time import MIN_TIME
-from cepheus.engine.assembly.completion import in_order_of_completion
 from cepheus.engine.base import snapshot_form as form
 from cepheus.engine.base.declared_types import Kinds, batch_as_taken, event_as_taken, kinds_of, moments_of, with_moments
 from cepheus.engine.base.interface import Engine
@@ -109,7 +109,7 @@ class _Side:
         self._kinds = {name: kinds for name, kinds in self._kinds.items() if name in self.reads}
 
     def saved(self) -> dict[str, Any]:
-        """Give what a snapshot keeps besides the engine's own."""
+        """What a snapshot keeps besides the engine's own."""
         name = self.name if self.engine is None else self.engine.name
         rules = [[name, rule.makes, sorted(rule.reads), rule.late, rule.timed] for name, rule in self.rules.items()]
         kinds = {name: {key: kind.value for key, kind in own.items()} for name, own in self._kinds.items()}
@@ -125,7 +125,7 @@ class _Side:
         self._set({name: _Deployed(made, frozenset(reads), *when) for name, made, reads, *when in saved["rules"]})
 
     def seen(self, event: Event) -> Event | None:
-        """Give an event that the other family made as this one takes it, None if it is of no type that it knows."""
+        """Return an event that the other family made as this one takes it, None if it is of no type that it knows."""
         return event_as_taken(event, self._kinds.get(event.type, {}))
 
     def feed(self, batch: EventBatch, made: frozenset[str] = frozenset()) -> EventBatch:
@@ -222,7 +222,7 @@ class MixedEngine:
         return in_time_order([made, self._tesla.feed(in_time_order([batch, made]), self._intervals.makes)])
 
     def _links(self) -> tuple[bool, bool]:
-        """Tell whether TESLA makes what interval rules read, and the other way round."""
+        """Whether TESLA makes what interval rules read, and the other way round."""
         to_intervals = not self._tesla.makes.isdisjoint(self._intervals.reads)
         to_tesla = not self._intervals.makes.isdisjoint(self._tesla.reads)
         return to_intervals, to_tesla
@@ -236,7 +236,7 @@ class MixedEngine:
         return EventBatch.concat([made, self._intervals.engine.advance(self._time)])
 
     def _is_strictly_later(self, batch: EventBatch) -> bool:
-        """Tell whether no two events have the same time, so that the order of their consequences is that of time."""
+        """Whether no two events have the same time, so that the order of their consequences is that of time."""
         return int(batch.times[0]) > self._time and bool(np.all(np.diff(batch.times) > 0))
 
     def _numbered(self, batch: EventBatch) -> EventBatch:
@@ -282,7 +282,7 @@ class MixedEngine:
         return made + self._spread([(event, self._intervals) for event in made])
 
     def advance(self, time: int) -> EventBatch:
-        """Give what time alone completes, in both families."""
+        """Return what time alone completes, in both families."""
         made = EventBatch.from_events(self._let_time_pass(time))
         if self._tesla.engine is not None:
             made = EventBatch.concat([made, self._tesla.engine.advance(time)])
@@ -291,7 +291,7 @@ class MixedEngine:
     # ---- Snapshots
 
     def snapshot(self) -> bytes:
-        """Give the snapshots of both engines."""
+        """The snapshots of both engines as one."""
         states = {str(index): side.engine.snapshot() for index, side in enumerate(self._sides) if side.engine}
         sides = [side.saved() for side in self._sides]
         header = {"sides": sides, "time": self._time, "fed": self._fed, "moments": self._moments}
@@ -326,13 +326,13 @@ def _of_types(batch: EventBatch, types: frozenset[str]) -> EventBatch:
 
 
 def types_read(rule: AnyRule) -> frozenset[str]:
-    """Give the types of events that a rule of either family looks at."""
+    """The types of events that a rule of either family looks at."""
     nodes = walk(rule)  # a rule of TESLA may also aggregate in its assignments
     return frozenset(node.type for node in nodes if isinstance(node, Atom | EventPattern))
 
 
 def feed_each_other(rules: Sequence[AnyRule]) -> bool:
-    """Tell whether each family looks at events that the other makes."""
+    """Whether each family looks at events that the other makes."""
     made = {family: {rule.composite.name for rule in rules if isinstance(rule, family)} for family in _FAMILIES}
     return all(
         any(not types_read(rule).isdisjoint(made[other]) for rule in rules if isinstance(rule, family))
@@ -341,3 +341,57 @@ def feed_each_other(rules: Sequence[AnyRule]) -> bool:
 
 
 _FAMILIES: tuple[type[Rule], type[IntervalRule]] = (Rule, IntervalRule)
+
+
+def in_order_of_completion(
+    batch: EventBatch, tesla: EventBatch, intervals: EventBatch, *, late: Collection[str], timed: bool
+) -> EventBatch:
+    """Put what both families make of a batch together: by time, of one time by the events that completed it.
+
+    What one event completes in both families comes in the order of the families. ``late`` are the rules whose complex
+    events are decided when their instant is over; ``timed`` says that points in time decide some. Where there are no
+    such points, only what several events of one time complete in both families needs a closer look.
+    """
+    together = EventBatch.concat([tesla, intervals])
+    family = np.repeat([0, 1], [len(tesla), len(intervals)])
+    tied = np.intersect1d(tesla.times, intervals.times)
+    if not timed:
+        tied = np.intersect1d(tied, batch.times[1:][np.diff(batch.times) == 0])
+    completed = np.zeros(len(together), np.int64)
+    if len(tied):
+        rows = _rows(batch, tied)
+        completed[: len(tesla)] = _completed(tesla, tied, rows, (), len(batch))
+        completed[len(tesla) :] = _completed(intervals, tied, rows, late, len(batch))
+    order = np.lexsort((family, completed, together.times))
+    return together if np.array_equal(order, np.arange(len(order))) else together.take(order)
+
+
+def _rows(batch: EventBatch, times: IntArray) -> dict[EventId, int]:
+    """The rows of a batch's events of some times by their ids."""
+    assert batch.ids is not None
+    return {batch.ids[row]: row for row in np.flatnonzero(np.isin(batch.times, times)).tolist()}
+
+
+def _completed(
+    made: EventBatch, times: IntArray, rows: dict[EventId, int], late: Collection[str], end: int
+) -> NDArray[np.int64]:
+    """Find for each composite event of some times the row of the event that completed it.
+
+    That is the last of its parts; -1 if none is of its time, as where a point in time completed it.
+    """
+    found = np.zeros(len(made), np.int64)
+    provenance = made.provenance
+    ids = made.ids
+    assert provenance is not None
+    assert ids is not None
+    known = dict(rows)
+    before, last = None, -1
+    for place in np.flatnonzero(np.isin(made.times, times)).tolist():
+        row = max((known.get(part, -1) for part in provenance.made_of[place]), default=-1)
+        if provenance.rules[provenance.rule_codes[place]] in late:
+            row = end
+        # a family gives its composite events in the order in which they are completed
+        last = row if made.times[place] != before else max(row, last)
+        before = made.times[place]
+        found[place] = known[ids[place]] = last
+    return found

@@ -1,4 +1,4 @@
-"""The engines by name, each imported only when it is asked for."""
+"""The engines by name, each imported only when it is asked for, and the goals that wait in what they make up."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, cast
 from cepheus.core.errors import OptionError, UnsupportedError, did_you_mean
 from cepheus.core.options import AUTO, RunOptions
 from cepheus.core.schema import Schema
+from cepheus.engine.assembly.mixed import MixedEngine
+from cepheus.engine.assembly.weighted import WeightedEngine
 from cepheus.engine.base.interface import Engine
 from cepheus.rules.interval.model import IntervalRule
 from cepheus.rules.model import AnyRule
 from cepheus.uncertainty.verdict import Observer
 
 if TYPE_CHECKING:
+    from cepheus.plan.interval.goal_texts import Goal
     from cepheus.uncertainty.belief.belief import RuleBelief
 
 _ENGINES: dict[str, tuple[str, str]] = {
@@ -43,7 +46,7 @@ _FOR_CERTAIN_EVENTS = ("columns", "automata")
 
 
 def names() -> tuple[str, ...]:
-    """Give the names of all engines, the fastest first.
+    """The names of all engines, the fastest first.
 
     >>> "reference" in names()
     True
@@ -89,7 +92,7 @@ def create(
 
 
 def interval_names() -> tuple[str, ...]:
-    """Give the names of all engines of interval rules, the fastest first.
+    """The names of all engines of interval rules, the fastest first.
 
     >>> interval_names()[-1]
     'interval-reference'
@@ -137,7 +140,7 @@ def _load_interval_engine(name: str, limit: int) -> Engine:
 
 
 def weighted(engine: Engine, beliefs: Mapping[str, RuleBelief] | None) -> Engine:
-    """Give an engine that weighs its rules by their networks, if there are any."""
+    """Return an engine that weighs its rules by their networks, if there are any."""
     if not beliefs:
         return engine
     from cepheus.engine.assembly.weighted import WeightedEngine
@@ -152,7 +155,7 @@ def _deployed(engine: Engine, rules: Sequence[AnyRule], schema: Schema) -> Engin
 
 
 def threads_for(name: str, threads: int) -> int:
-    """Give how many of so many threads an engine can use."""
+    """The number of threads, of so many, that an engine can use."""
     return threads if name == _IN_THREADS or name.startswith(f"{_IN_THREADS}+") else 1
 
 
@@ -192,3 +195,22 @@ def _no_such_engine(name: str) -> OptionError:
     known = (AUTO, *_ENGINES, *_INTERVAL_ENGINES)
     hint = _RENAMED.get(name) or did_you_mean(name, known) or f"the engines are {', '.join(known)}"
     return OptionError.of("engine", f"there is no engine '{name}'", hint=hint)
+
+
+def goals_of(engine: Engine, rule: str | None = None) -> list[Goal]:
+    """List the goals that wait in an engine, of one rule or of all; rules of TESLA have none.
+
+    An engine of interval rules that does not show its goals is an UnsupportedError.
+    """
+    if isinstance(engine, WeightedEngine):
+        return goals_of(engine.engine, rule)
+    if not isinstance(engine, MixedEngine) or engine.intervals is None:
+        return []
+    goals = getattr(engine.intervals, "goals", None)
+    if goals is None:
+        name = engine.intervals.name
+        raise UnsupportedError.of(
+            "unsupported", f"the engine {name} does not show what is under way", hint="choose the engine goals"
+        )
+    found: list[Goal] = goals(rule)
+    return found

@@ -44,7 +44,7 @@ class WeightedEngine:
 
     @classmethod
     def around(cls, engine: Engine) -> WeightedEngine:
-        """Give an engine that can be told of networks: the given one, if it is such an engine already."""
+        """Return an engine that can be told of networks: the given one, if it is such an engine already."""
         return engine if isinstance(engine, WeightedEngine) else cls(engine, {})
 
     @property
@@ -63,7 +63,7 @@ class WeightedEngine:
         return self._engine
 
     def set_belief(self, belief: RuleBelief) -> None:
-        """Give a deployed rule a network, or another one; RuleError if what is observed in it cannot be."""
+        """Set the network of a deployed rule, or replace it; RuleError if what is observed in it cannot be."""
         verify(belief)
         name = str(belief.rule.name)
         self._engine.set_factor(name, belief.probability())
@@ -106,7 +106,7 @@ class WeightedEngine:
         return self._engine.advance(time)
 
     def snapshot(self) -> bytes:
-        """Give the state of the engine; whoever restores it gives it its networks."""
+        """The state of the engine, as bytes; whoever restores it sets its networks."""
         return self._engine.snapshot()
 
     def restore(self, data: bytes) -> None:

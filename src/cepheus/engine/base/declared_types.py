@@ -19,12 +19,12 @@ Kinds = Mapping[str, ValueType]
 
 
 def kinds_of(event_type: EventType) -> Kinds:
-    """Give the types of attributes that rules know."""
+    """The types of attributes that rules know."""
     return {attribute.name: attribute.type for attribute in event_type.attributes if attribute.type is not None}
 
 
 def event_as_taken(event: Event, kinds: Kinds) -> Event | None:
-    """Give an event as rules with types take it: integers stand for doubles; None if a value is of another type.
+    """Return an event as rules with types take it: integers stand for doubles; None if a value is of another type.
 
     >>> event_as_taken(Event("e", 1, {"x": 2}), {"x": ValueType.FLOAT})["x"]
     2.0
@@ -45,7 +45,7 @@ def event_as_taken(event: Event, kinds: Kinds) -> Event | None:
 
 
 def batch_as_taken(batch: EventBatch, kinds: Mapping[str, Kinds]) -> EventBatch:
-    """Give a batch without the events of some types that ``event_as_taken`` leaves out, and with its doubles."""
+    """Return a batch without the events of some types that ``event_as_taken`` leaves out, and with its doubles."""
     left_out = np.zeros(len(batch), np.bool_)
     columns = dict(batch.columns)
     for code, event_type in enumerate(batch.types):
@@ -72,12 +72,12 @@ def batch_as_taken(batch: EventBatch, kinds: Mapping[str, Kinds]) -> EventBatch:
 
 
 def moments_of(event_type: EventType) -> tuple[str, ...]:
-    """Give the attributes that are times."""
+    """The attributes that are times."""
     return tuple(each.name for each in event_type.attributes if each.type is ValueType.TIMESTAMP)
 
 
 def with_moments(batch: EventBatch, moments: Mapping[str, tuple[str, ...]]) -> EventBatch:
-    """Give a batch in which attributes that are times are no mere integers, so that they are written as times.
+    """Return a batch in which attributes that are times are no mere integers, so that they are written as times.
 
     >>> batch = with_moments(EventBatch.from_events([Event("e", 1, {"at": 2})]), {"e": ("at",)})
     >>> list(batch.columns)
@@ -111,5 +111,5 @@ def batch_of_made(events: Iterable[Event], types: Iterable[EventType]) -> EventB
 
 
 def _fits(given: ValueType, kind: ValueType) -> bool:
-    """Tell whether values of a type may stand for those of another; times are integers to interval rules."""
+    """Whether values of a type may stand for those of another; times are integers to interval rules."""
     return given is kind or (given is ValueType.INT and kind in (ValueType.FLOAT, ValueType.TIMESTAMP))

@@ -51,7 +51,7 @@ class Engine(Protocol):
         """
 
     def feed(self, batch: EventBatch) -> EventBatch:
-        """Take events in total order and give the composite events they complete, in the order they arise.
+        """Take events in total order and return the composite events they complete, in the order they arise.
 
         A batch is one reading of the input: attributes conform to the types the rules expect.
         """
@@ -63,7 +63,7 @@ class Engine(Protocol):
         """Promise that no event before ``time`` (microseconds) will come; frees what no window can reach."""
 
     def snapshot(self) -> bytes:
-        """Give everything that later answers depend on, the rules included. Pure: the engine goes on as before."""
+        """All that later answers depend on, the rules included, as bytes. Pure: the engine goes on as before."""
 
     def restore(self, data: bytes) -> None:
         """Take over a snapshot made by an engine of the same name, instead of all present rules and state."""

@@ -19,14 +19,14 @@ Where such rules are at work the usual limit is reached at the price of some gig
 
 
 def endless_limits(rules: Sequence[IntervalRule], limit: int) -> dict[str, int]:
-    """Give the rules, by name, that have a limit of their own, and that limit."""
+    """The limits of rules that have one of their own, by the names of the rules."""
     from cepheus.rules.check.interval.unbounded import endless
 
     return dict.fromkeys((str(rule.name) for rule in endless(rules)), min(limit, ENDLESS_LIMIT))
 
 
 def too_many_composites(rule: AnyRule, limit: int, rules: Sequence[AnyRule] = ()) -> LimitError:
-    """Give the error for a rule that would make more composite events from one event than the limit allows.
+    """The error for a rule that would make more composite events from one event than the limit allows.
 
     ``rules`` are those that are at work with it: if it goes on from what it makes itself, no window would help.
     """
@@ -61,7 +61,7 @@ def _too_many_in_intervals(rule: IntervalRule, limit: int, rules: Sequence[Inter
 
 
 def too_much_state(rule: IntervalRule, limit: int, most: int | None = None) -> LimitError:
-    """Give the error for a rule in which more than the limit waits for something that may never come.
+    """The error for a rule in which more than the limit waits for something that may never come.
 
     ``most`` is what the engine can hold at all, whatever the limit.
     """
@@ -76,7 +76,7 @@ def too_much_state(rule: IntervalRule, limit: int, most: int | None = None) -> L
 
 
 def _fewer(rule: IntervalRule) -> list[str]:
-    """Give what makes a rule remember less and combine fewer events."""
+    """List what makes a rule remember less and combine fewer events."""
     from cepheus.rules.check.interval.unbounded import window_missing
     from cepheus.rules.interval.model import Choice, Lasting
     from cepheus.rules.walk import walk

@@ -42,7 +42,7 @@ def check_restored(rules: Sequence[Rule], schemas: Iterable[Schema] = (), stored
 
 
 def _together(one: Attribute, other: Attribute) -> Attribute:
-    """Give what two places say of an attribute: one may know a type that the other does not."""
+    """Combine what two places say of an attribute: one may know a type that the other does not."""
     if one.type is None or other.type is None or one.type is other.type:
         return _with_type(one, one.type or other.type)
     if one.type.is_numeric and other.type.is_numeric:
@@ -58,7 +58,7 @@ def _with_type(attribute: Attribute, kind: ValueType | None) -> Attribute:
 def _expected(
     checked: Checked, known: Mapping[str, Mapping[str, Attribute]], name: str, attribute: str
 ) -> set[ValueType]:
-    """Give the types that rules take an attribute for."""
+    """The types that rules take an attribute for."""
     found = [checked.inputs.get(name), checked.composites.get(name)]
     attributes = [None if each is None else each.attribute(attribute) for each in found]
     attributes.append(known.get(name, {}).get(attribute))

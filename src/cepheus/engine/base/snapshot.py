@@ -56,7 +56,7 @@ def unpack(kind: str, data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
 
 
 def _contents(directory: Any, content: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Give the header and the blobs of a snapshot; ValueError if they are not what its directory says."""
+    """Read the header and the blobs of a snapshot; ValueError if they are not what its directory says."""
     header, blobs, offset = directory["header"], {}, 0
     if not isinstance(header, dict):
         raise TypeError
@@ -71,7 +71,7 @@ def _contents(directory: Any, content: bytes) -> tuple[dict[str, Any], dict[str,
 
 
 def wrong_content(why: str = "") -> SnapshotError:
-    """Give the error for a snapshot that is whole but makes no sense."""
+    """The error for a snapshot that is whole but makes no sense."""
     return SnapshotError.of(
         "snapshot-content",
         f"the snapshot does not hold what it should{why and ': '}{why}",

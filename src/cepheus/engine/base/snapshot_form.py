@@ -263,7 +263,7 @@ shape: Reader[tuple[int, ...]] = row(count, count)
 
 
 def words(blobs: Mapping[str, bytes], name: str, rows_and_width: Collection[int]) -> Words:
-    """Give a table of words from the blob of a name."""
+    """Read a table of words from the blob of a name."""
     require(name in blobs, name, "the table is missing")
     rows, width = rows_and_width
     require(len(blobs[name]) == 8 * rows * width, name, "the table has another size")

@@ -37,12 +37,12 @@ class TieCounts:
 
     @classmethod
     def none(cls) -> TieCounts:
-        """Give the counts of no engine at all, which add nothing to those of others."""
+        """The counts of no engine at all, which add nothing to those of others."""
         return cls(None, None)
 
     @classmethod
     def not_counted(cls, engine: str) -> TieCounts:
-        """Give what an engine says that does not count."""
+        """What an engine says that does not count."""
         return cls(None, None, uncounted=(engine,))
 
     @property
@@ -59,7 +59,7 @@ class TieCounts:
         )
 
     def since(self, earlier: TieCounts) -> TieCounts:
-        """Give what was counted after these counts stood at ``earlier``.
+        """What was counted after these counts stood at ``earlier``.
 
         >>> TieCounts(5, 3).since(TieCounts(2, 3))
         TieCounts(decided=3, passed_over=0, at_least=False, uncounted=())
@@ -70,7 +70,7 @@ class TieCounts:
         return TieCounts(decided, passed_over, self.at_least and more, self.uncounted)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the counts as they stand in JSON."""
+        """The counts as they stand in JSON."""
         return {
             "decided": self.decided,
             "passed_over": self.passed_over,
@@ -114,7 +114,7 @@ class TieCounter:
 
 
 def told(ties: TieCounts, *, order: str, remedy: str | None) -> list[str]:
-    """Tell people what was counted, a line for each number that is not zero.
+    """Say what was counted in words for people, a line for each number that is not zero.
 
     ``order`` says what orders simultaneous events where the rules ran, ``remedy`` how to name a sequence.
 

@@ -19,7 +19,7 @@ _MATCH_BYTES = 8 * ROW_HEADER
 
 @compiled
 def blocked(context: int, node: int, left: int, until: int) -> bool:
-    """Tell whether what must be absent came after an opening delimiter and was over before a time.
+    """Whether what must be absent came after an opening delimiter and was over before a time.
 
     The values of both delimiters are loaded.
     """
@@ -49,7 +49,7 @@ def blocked(context: int, node: int, left: int, until: int) -> bool:
 
 @compiled
 def _blocked_up_to(context: int, node: int, opener: int, closer: int, right: int) -> bool:
-    """Tell whether an opening delimiter is ruled out together with one that has the values and end of ``right``.
+    """Whether an opening delimiter is ruled out together with one that has the values and end of ``right``.
 
     What both delimiters share has the value of the opening one.
     """
@@ -71,7 +71,7 @@ def _blocked_up_to(context: int, node: int, opener: int, closer: int, right: int
 
 @compiled
 def _blocked_for(context: int, node: int, step: int, opener: int, right: int) -> bool:
-    """Tell whether an opening delimiter is ruled out with any closing one of this instant that is like ``right``."""
+    """Whether an opening delimiter is ruled out with any closing one of this instant that is like ``right``."""
     back = fixed(step_at(context, step), StepField.RIGHT)
     stride = 8 * fixed(node_at(context, fixed(node, NodeField.RIGHT)), NodeField.WIDTH)
     for j in range(count_of(context, step, back)):
@@ -93,7 +93,7 @@ def _blocked_for(context: int, node: int, step: int, opener: int, right: int) ->
 
 @compiled
 def _blocked_somewhere(context: int, node: int, step: int, left: int, right: int) -> bool:
-    """Tell whether any two delimiters with these values and this outer interval have something between them."""
+    """Whether any two delimiters with these values and this outer interval have something between them."""
     load_pair(context, node, left, right)
     if blocked(context, node, left, peek(right, Match.START)):
         return True

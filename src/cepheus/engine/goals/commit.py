@@ -16,7 +16,7 @@ from cepheus.engine.goals.store import (
     state_at,
     table_at,
 )
-from cepheus.engine.goals.waiting import drop_equal, take_over, wait_with_hash, waiting_hash, waits_already
+from cepheus.engine.goals.waiting_goals import drop_equal, take_over, wait_with_hash, waiting_hash, waits_already
 from cepheus.kernel.calls import call_2
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.memory import fixed, peek, poke
@@ -77,7 +77,7 @@ def commit_behind(context: int, plan: int) -> int:
 
 @inlined
 def _needs_length(operator: int) -> bool:
-    """Tell whether an operator combines what waits only if it is more than a point.
+    """Whether an operator combines what waits only if it is more than a point.
 
     A point waits in vain then; still it may renew what does not.
     """
@@ -133,7 +133,7 @@ def _let_wait(context: int, node: int, step: int, operand: int) -> None:
 
 @compiled
 def _is_awaited(context: int, node: int, operand: int, match: int) -> bool:
-    """Tell whether a partner waits at the other operand, whatever the conditions around the operator say."""
+    """Whether a partner waits at the other operand, whatever the conditions around the operator say."""
     is_left = operand == 0
     number = fixed(node, NodeField.RIGHT_TABLE if is_left else NodeField.LEFT_TABLE)
     if number < 0:

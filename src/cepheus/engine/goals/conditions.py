@@ -41,13 +41,13 @@ _BOOL, _INT, _FLOAT, _LIST = int(Tag.BOOL), int(Tag.INT), int(Tag.FLOAT), int(Ta
 
 @inlined
 def condition_at(context: int, condition: int) -> int:
-    """Give the address of a condition's row."""
+    """The address of a condition's row."""
     return fixed(context, At.CONDITIONS) + _CONDITION_BYTES * condition
 
 
 @compiled
 def hash_of_loaded(context: int, number: int, keys: int, count: int) -> int:
-    """Give the hash under which rows with the loaded values stand in a table."""
+    """The hash under which rows with the loaded values stand in a table."""
     if not has_keys(context, number):
         return 0
     digest = stir(np.uint64(0x51ED270B), number)
@@ -60,7 +60,7 @@ def hash_of_loaded(context: int, number: int, keys: int, count: int) -> int:
 
 @compiled
 def fits_loaded(context: int, match: int, tag_words: int, keys: int, count: int) -> bool:
-    """Tell whether a match has the loaded values; what one of the two does not bind fits."""
+    """Whether a match has the loaded values; what one of the two does not bind fits."""
     values, tags = fixed(context, At.VALUES), fixed(context, At.VALUE_TAGS)
     for k in range(count):
         place, variable = table(context, At.LINKS, 2 * (keys + k)), table(context, At.LINKS, 2 * (keys + k) + 1)
@@ -79,7 +79,7 @@ def _hash(context: int, condition: int) -> int:
 
 @inlined
 def _bind(context: int, condition: int, match: int, tag_words: int) -> None:
-    """Give the variables that a condition binds the values of a row."""
+    """Set the variables that a condition binds to the values of a row."""
     binds = fixed(condition, ConditionField.BINDS)
     for k in range(fixed(condition, ConditionField.BIND_COUNT)):
         place, variable = table(context, At.LINKS, 2 * (binds + k)), table(context, At.LINKS, 2 * (binds + k) + 1)
@@ -89,7 +89,7 @@ def _bind(context: int, condition: int, match: int, tag_words: int) -> None:
 
 @compiled
 def next_fitting(context: int, condition: int, row: int) -> int:
-    """Give the first row that fits a condition, from ``row`` on toward the newest; NOWHERE if there is none."""
+    """Find the first row that fits a condition, from ``row`` on toward the newest; NOWHERE if there is none."""
     hashed = _hash(context, condition)
     number = fixed(condition, ConditionField.TABLE)
     tag_words = fixed(node_at(context, fixed(condition, ConditionField.NODE)), NodeField.TAG_WORDS)
@@ -138,7 +138,7 @@ def _next_element(context: int, condition: int, cursor: int, begin: bool) -> boo
 
 @compiled
 def _member_value(context: int, condition: int, match: int, tag_words: int) -> int:
-    """Leave what is aggregated of a member at the bottom of the stack and give its tag; a mere count is of 1."""
+    """Leave what is aggregated of a member at the bottom of the stack and return its tag; a mere count is of 1."""
     if fixed(condition, ConditionField.CODE) < 0:
         poke(fixed(context, At.STACK), 0, 1)
         return _INT
@@ -148,7 +148,7 @@ def _member_value(context: int, condition: int, match: int, tag_words: int) -> i
 
 @compiled
 def _is_member(context: int, condition: int, row: int, tag_words: int) -> bool:
-    """Tell whether a row of the table of members fits what is bound and lies in the window."""
+    """Whether a row of the table of members fits what is bound and lies in the window."""
     here = row_at(context, row)
     if peek(here, Row.TABLE) != fixed(condition, ConditionField.TABLE):
         return False
@@ -161,7 +161,7 @@ def _is_member(context: int, condition: int, row: int, tag_words: int) -> bool:
 
 @compiled
 def _collect(context: int, condition: int, first: int, tag_words: int, count: int, halves: bool) -> Floats:
-    """Give the members' values as floats, in their order; with ``halves`` integers in two halves, which floats hold."""
+    """The members' values as floats, in their order; with ``halves`` integers in two halves, which floats hold."""
     values = np.zeros(2 * count if halves else count, np.float64)
     at, row = 0, first
     while row != NOWHERE:
@@ -180,7 +180,7 @@ def _collect(context: int, condition: int, first: int, tag_words: int, count: in
 
 @compiled
 def _exceeds(context: int, function: int, tag: int, value: int, best_tag: int, best: int) -> bool:
-    """Tell whether a member is less than the least so far, or greater than the greatest."""
+    """Whether a member is less than the least so far, or greater than the greatest."""
     if is_number(tag) and is_number(best_tag):
         return order_exactly(tag, value, best_tag, best) == (-1 if function == FunctionCode.MIN else 1)
     return compare_values(context, _LESS if function == FunctionCode.MIN else _GREATER, tag, value, best_tag, best)
@@ -188,7 +188,7 @@ def _exceeds(context: int, function: int, tag: int, value: int, best_tag: int, b
 
 @compiled
 def _aggregate(context: int, condition: int) -> int:
-    """Leave an aggregate over the members of a sliding window at the bottom of the stack and give its tag."""
+    """Leave an aggregate over the members of a sliding window at the bottom of the stack and return its tag."""
     function = fixed(condition, ConditionField.FUNCTION)
     tag_words = fixed(node_at(context, fixed(condition, ConditionField.NODE)), NodeField.TAG_WORDS)
     limbs, stack = fixed(context, At.SUM), fixed(context, At.STACK)
@@ -255,7 +255,7 @@ def _aggregate(context: int, condition: int) -> int:
 
 @compiled
 def _ask(context: int, condition: int) -> bool:
-    """Tell whether a condition that has at most one way to hold does so, and bind what it binds."""
+    """Decide whether a condition that has at most one way to hold does so, and bind what it binds."""
     kind = fixed(condition, ConditionField.KIND)
     if kind == ConditionKind.TEST:
         return test(context, fixed(condition, ConditionField.CODE))

@@ -14,27 +14,31 @@ from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.event import Event, EventId
 from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.core.schema import Schema
-from cepheus.engine.base.certain import Reads, reads_of, refuse_uncertain, refuse_uncertain_event
-from cepheus.engine.base.factors import require_factor
-from cepheus.engine.base.families import interval_rules
 from cepheus.engine.base.limits import endless_limits
+from cepheus.engine.base.refusals import (
+    Reads,
+    interval_rules,
+    reads_of,
+    refuse_uncertain,
+    refuse_uncertain_event,
+    require_factor,
+)
 from cepheus.engine.base.snapshot import restoring, wrong_content
 from cepheus.engine.base.ties import TieCounts
 from cepheus.engine.goals.intake import Intake, Layout, SingleIntake
 from cepheus.engine.goals.kernel import begin_instant, run
-from cepheus.engine.goals.memory import Memory
+from cepheus.engine.goals.memory import Memory, Runner
 from cepheus.engine.goals.outlet import HeadForm, goals_of, to_batch
-from cepheus.engine.goals.running import Runner
 from cepheus.engine.goals.snapshot import Saved, SavedType, read, require_matches, write
 from cepheus.engine.goals.store import NOWHERE, remove_row
-from cepheus.engine.goals.texts import mark_matches, mark_records
-from cepheus.engine.goals.upkeep import put_back, put_facts, sweep
+from cepheus.engine.goals.waiting_goals import put_back, put_facts, sweep
 from cepheus.kernel.compiled import announce_compilation
 from cepheus.kernel.memory import address
 from cepheus.kernel.program import Words
 from cepheus.plan.interval.flatten import FlatProgram, Flattener, Since, TypeEntry
 from cepheus.plan.interval.functions import FunctionTable
-from cepheus.plan.interval.groups import Group, TableRegistry, Waiting, feed_one_another, make_group, split_rules
+from cepheus.plan.interval.goal_texts import Goal
+from cepheus.plan.interval.groups import GoalTable, Group, TableRegistry, feed_one_another, make_group, split_rules
 from cepheus.plan.interval.layout import (
     ROW_HEADER,
     At,
@@ -43,10 +47,9 @@ from cepheus.plan.interval.layout import (
     TableState,
 )
 from cepheus.plan.interval.program import NodeKind
-from cepheus.plan.interval.progress import Goal
 from cepheus.plan.interval.specs import point_type
 from cepheus.plan.interval.tables import fact_rows, width_of
-from cepheus.plan.interval.values import Texts
+from cepheus.plan.interval.values import Texts, mark_matches, mark_records
 from cepheus.rules.interval.model import Atom, IntervalRule, TimePoint
 from cepheus.rules.model import AnyRule
 from cepheus.rules.walk import walk
@@ -130,7 +133,7 @@ class GoalsEngine:
         """Divide the groups in which, with the rules that are to come, one rule feeds another; goals are kept."""
         for place, group in reversed([*enumerate(self._groups)]):
             if len(group.rules) > 1 and feed_one_another([*group.rules.values()], every):
-                goals = [[self._matches(group, each) for each in group.waiting(name)] for name in group.rules]
+                goals = [[self._matches(group, each) for each in group.goal_tables(name)] for name in group.rules]
                 alone = [self._group([rule], group.placed.since) for rule in group.rules.values()]
                 for name in list(group.rules):
                     self._free_tables(group.remove(name))
@@ -183,7 +186,7 @@ class GoalsEngine:
 
     @staticmethod
     def _arity(group: Group, event_type: str) -> int:
-        """Give how many arguments the atoms of a type have, where nothing else tells."""
+        """The number of arguments that the atoms of a type have, where nothing else tells."""
         atoms = [
             node
             for rule in group.rules.values()
@@ -211,7 +214,7 @@ class GoalsEngine:
                 self._memory.grow(Status.BUCKETS_FULL)
 
     def _node_number(self, group: Group, node: int) -> int:
-        """Give the number of a node of a group in the program; 0 is no node."""
+        """The number of a node of a group in the program; 0 is no node."""
         first = 1
         for other in self._groups:
             if other is group:
@@ -344,7 +347,7 @@ class GoalsEngine:
         """Free the codes of texts that nothing needs any more; answers, which may hold some, begin anew."""
         live = np.zeros(len(self._texts.table), np.bool_)
         for group in self._groups:
-            for waiting in group.waiting():
+            for waiting in group.goal_tables():
                 mark_matches(live, self._matches(group, waiting), group.operand(waiting).variables)
         memory = self._memory
         width = memory[At.RECORD_WIDTH]
@@ -359,7 +362,7 @@ class GoalsEngine:
     def waiting(self) -> int:
         """How many goals wait, background knowledge not counted; one that rules share counts once."""
         self._refresh()
-        tables = [each.table for group in self._groups for each in group.waiting()]
+        tables = [each.table for group in self._groups for each in group.goal_tables()]
         return sum(int(self._memory.state(table)[TableState.COUNT]) for table in tables)
 
     @property
@@ -373,7 +376,7 @@ class GoalsEngine:
         return self._texts.table.used
 
     def goals(self, rule: str | None = None) -> list[Goal]:
-        """Give what is under way toward complex events, of one rule or of all: what happened, and what is missing.
+        """Show what is under way toward complex events, of one rule or of all: what happened, and what is missing.
 
         A goal that rules share is given for each of them.
         """
@@ -381,7 +384,7 @@ class GoalsEngine:
         found: list[Goal] = []
         for group in self._groups:
             graph = group.placed.graph
-            waiting = {(each.node, each.operand): each for each in group.waiting()}
+            waiting = {(each.node, each.operand): each for each in group.goal_tables()}
             for name, deployed in group.rules.items():
                 if rule in (None, name):
                     for place, seat in graph.seats[name].items():
@@ -391,7 +394,7 @@ class GoalsEngine:
         return found
 
     def snapshot(self) -> bytes:
-        """Give the rules, the goals that wait and the events of this instant."""
+        """The rules, the goals that wait and the events of this instant, as bytes."""
         self._refresh()
         memory = self._memory
         width = memory[At.RECORD_WIDTH]
@@ -405,7 +408,7 @@ class GoalsEngine:
                 schema=tuple(self._schema.values()),
                 types=tuple(SavedType(name, layout.entry.arity, layout.attributes) for name, layout in types),
                 goals=tuple(
-                    tuple(self._matches(group, waiting) for waiting in group.waiting()) for group in self._groups
+                    tuple(self._matches(group, waiting) for waiting in group.goal_tables()) for group in self._groups
                 ),
                 instant=records.reshape(-1, width) if width else records.reshape(0, 1),
                 texts=self._texts.table.texts,
@@ -416,8 +419,8 @@ class GoalsEngine:
             ),
         )
 
-    def _matches(self, group: Group, waiting: Waiting) -> Words:
-        """Give the matches that wait in a table, from the oldest to the newest."""
+    def _matches(self, group: Group, waiting: GoalTable) -> Words:
+        """Read the matches that wait in a table, from the oldest to the newest."""
         width = width_of(group.operand(waiting))
         rows = np.array(self._memory.rows(waiting.table), np.int64)
         found: Words = self._memory.held(At.POOL)[rows[:, None] + (ROW_HEADER + np.arange(width))]
@@ -440,7 +443,7 @@ class GoalsEngine:
         self._fed = saved.fed
         memory = self._memory
         for group, tables in zip(self._groups, saved.goals, strict=True):
-            for waiting, rows in zip(group.waiting(), tables, strict=True):
+            for waiting, rows in zip(group.goal_tables(), tables, strict=True):
                 if rows.shape[1] != width_of(group.operand(waiting)):
                     raise wrong_content("goals have another number of values")
                 require_matches(rows, group.operand(waiting).variables, saved.texts)
@@ -449,10 +452,10 @@ class GoalsEngine:
         memory.use_instant(saved.instant)
 
     def _put_goals(self, group: Group, tables: Sequence[Words]) -> None:
-        """Put matches into the tables of a group, in the order of ``Group.waiting``."""
-        for waiting, rows in zip(group.waiting(), tables, strict=True):
+        """Put matches into the tables of a group, in the order of ``Group.goal_tables``."""
+        for waiting, rows in zip(group.goal_tables(), tables, strict=True):
             node = self._node_number(group, waiting.node)
             self._put(rows, partial(self._put_back, waiting, node, rows.shape[1]))
 
-    def _put_back(self, waiting: Waiting, node: int, width: int, rows: int, count: int) -> int:
+    def _put_back(self, waiting: GoalTable, node: int, width: int, rows: int, count: int) -> int:
         return put_back(self._memory.address, node, waiting.operand, width, rows, count)

@@ -190,7 +190,7 @@ def _words(column: pa.Array, value_type: ValueType, texts: Texts) -> Words:
 
 
 def _argument(batch: EventBatch, attribute: str, texts: Texts) -> _Argument:
-    """Give the values of an attribute; where a row has none, the tag says so."""
+    """The values of an attribute; where a row has none, the tag says so."""
     columns = _columns_of(batch, attribute)
     if not columns:
         return _Argument(None)
@@ -206,7 +206,7 @@ def _argument(batch: EventBatch, attribute: str, texts: Texts) -> _Argument:
 
 
 def _told_by_data(batch: EventBatch, code: int, arity: int, texts: Texts) -> tuple[list[_Argument], NDArray[np.bool_]]:
-    """Give the arguments of a type that nothing describes: the attributes that its events have, in their order.
+    """The arguments of a type that nothing describes: the attributes that its events have, in their order.
 
     The second result tells, for every row, whether it is of another type or has exactly so many.
     """

@@ -7,7 +7,7 @@ back with a status, the caller makes some, and the same plan is run again.
 
 from __future__ import annotations
 
-from cepheus.engine.goals.known import find_known, identify, know, record_at, type_at
+from cepheus.engine.goals.instant_events import find_instance, identify, note_instance, record_at, type_at
 from cepheus.engine.goals.matches import copy_words, node_at
 from cepheus.engine.goals.plans import run_plan
 from cepheus.engine.goals.store import NOWHERE
@@ -64,9 +64,9 @@ def _begin_event(context: int, place: int, stratum: int) -> None:
 
 @inlined
 def _no_room(context: int, output: int) -> int:
-    """Tell what is missing to take one more event, with so many words of output."""
+    """Name what is missing to take one more event, with so many words of output."""
     used, width = peek(context, At.INSTANT_USED), fixed(context, At.RECORD_WIDTH)
-    if used + width > fixed(context, At.INSTANT_SIZE) or 2 * (used // width) >= fixed(context, At.KNOWN_SIZE):
+    if used + width > fixed(context, At.INSTANT_SIZE) or 2 * (used // width) >= fixed(context, At.INSTANCES_SIZE):
         return INSTANT_FULL
     if peek(context, At.WORK_USED) + FRAME_WORDS > fixed(context, At.WORK_SIZE):
         return WORK_FULL
@@ -77,7 +77,7 @@ def _no_room(context: int, output: int) -> int:
 
 @inlined
 def _rule_at(context: int, rule: int) -> int:
-    """Give the address of a rule's row."""
+    """The address of a rule's row."""
     return fixed(context, At.RULES) + _RULE_BYTES * rule
 
 
@@ -104,7 +104,7 @@ def _count(context: int, rule: int) -> int:
 
 @compiled
 def _give_out(context: int, frame: int, stratum: int) -> int:
-    """Take the next complex event of a frame: if it is not known yet, write it out and bring it to all rules."""
+    """Take the next complex event of a frame: if it was not there yet, write it out and bring it to all rules."""
     entry = fixed(context, At.WORK) + 8 * peek(frame, Frame.HEAD)
     node = node_at(context, peek(entry, 0))
     rule = fixed(node, NodeField.RULE)
@@ -114,7 +114,7 @@ def _give_out(context: int, frame: int, stratum: int) -> int:
     if status != DONE:
         return status
     record = entry + 8
-    at = find_known(context, record)
+    at = find_instance(context, record)
     if at < 0:
         poke(frame, Frame.HEAD, peek(frame, Frame.HEAD) + 1 + words)
         return DONE
@@ -132,7 +132,7 @@ def _give_out(context: int, frame: int, stratum: int) -> int:
     poke(context, At.OUTPUT_WORDS, used + OUTPUT_HEADER + words)
     place = peek(context, At.INSTANT_USED)
     copy_words(record, record_at(context, place), width)
-    know(context, at, place)
+    note_instance(context, at, place)
     _begin_event(context, place, stratum)
     return _count(context, rule)
 
@@ -260,12 +260,25 @@ def run(context: int) -> int:
             status = _no_room(context, 0)
             if status != DONE:
                 return status
-            known = find_known(context, _load(context, kind, at))
-            if known >= 0:
+            new = find_instance(context, _load(context, kind, at))
+            if new >= 0:
                 place = peek(context, At.INSTANT_USED)
-                know(context, known, place)
+                note_instance(context, new, place)
                 _begin_event(context, place, 0)
                 _begin_count(context)
         poke(context, At.INPUT_NEXT, at + 1)
         status = _work(context, 0)
     return status
+
+
+@compiled
+def split(words: int, strides: int, size: int, places: int, rules: int) -> int:
+    """Find the records of an output: where each begins, and its rule; return how many there are."""
+    at, count = 0, 0
+    while at < size:
+        rule = peek(words, at + OutputRecord.RULE)
+        poke(places, count, at)
+        poke(rules, count, rule)
+        count += 1
+        at += peek(strides, rule)
+    return count

@@ -15,25 +15,25 @@ _NODE_BYTES = NodeField.row_bytes()
 
 @inlined
 def node_at(context: int, node: int) -> int:
-    """Give the address of a node's row."""
+    """The address of a node's row."""
     return fixed(context, At.NODES) + _NODE_BYTES * node
 
 
 @inlined
 def tag_of(match: int, variable: int) -> int:
-    """Give the tag of a variable in a match, given by its address."""
+    """The tag of a variable in a match, given by its address."""
     return (peek(match, MATCH_HEADER + (variable >> 4)) >> ((variable & 15) << 2)) & 15
 
 
 @inlined
 def value_of(match: int, tag_words: int, variable: int) -> int:
-    """Give the word of a variable in a match."""
+    """The word of a variable in a match."""
     return peek(match, MATCH_HEADER + tag_words + variable)
 
 
 @inlined
 def set_value(match: int, tag_words: int, variable: int, tag: int, value: int) -> None:
-    """Give a variable its value; its tag must be clear."""
+    """Set the value of a variable; its tag must be clear."""
     poke(match, MATCH_HEADER + tag_words + variable, value)
     place = MATCH_HEADER + (variable >> 4)
     poke(match, place, peek(match, place) | (tag << ((variable & 15) << 2)))
@@ -41,7 +41,7 @@ def set_value(match: int, tag_words: int, variable: int, tag: int, value: int) -
 
 @inlined
 def new_match(context: int, width: int, tag_words: int) -> int:
-    """Give the address of a new match in the arena, its tags clear; 0 if the arena must grow."""
+    """Begin a new match in the arena and return its address, its tags clear; 0 if the arena must grow."""
     used = peek(context, At.ARENA_USED)
     if used + width > fixed(context, At.ARENA_SIZE):
         return 0
@@ -55,7 +55,7 @@ def new_match(context: int, width: int, tag_words: int) -> int:
 
 @inlined
 def related(operator: int, q1: int, q2: int, q3: int, q4: int) -> bool:
-    """Tell whether two intervals lie as an operator asks."""
+    """Whether two intervals lie as an operator asks."""
     if operator == OperatorCode.SEQ:
         return q2 < q3
     if operator == OperatorCode.AND:
@@ -77,7 +77,7 @@ def related(operator: int, q1: int, q2: int, q3: int, q4: int) -> bool:
 
 @inlined
 def start_of_pair(operator: int, q1: int, q3: int) -> int:
-    """Give the start of a combination."""
+    """The start of a combination."""
     if operator == OperatorCode.AND or operator == OperatorCode.PAR:
         return min(q1, q3)
     inner = operator == OperatorCode.DURING or operator == OperatorCode.STARTS or operator == OperatorCode.FINISHES
@@ -86,13 +86,13 @@ def start_of_pair(operator: int, q1: int, q3: int) -> int:
 
 @inlined
 def end_of_pair(operator: int, q2: int, q4: int) -> int:
-    """Give the end of a combination."""
+    """The end of a combination."""
     return max(q2, q4) if operator == OperatorCode.AND or operator == OperatorCode.PAR else q4
 
 
 @compiled
 def key_hash(context: int, table_number: int, match: int, tag_words: int, keys: int, count: int, side: int) -> int:
-    """Give the hash of the variables by which rows of a table are found; ``side`` is the column of LINKS."""
+    """The hash of the variables by which rows of a table are found; ``side`` is the column of LINKS."""
     digest = stir(np.uint64(0x51ED270B), table_number)
     for k in range(count):
         variable = table(context, At.LINKS, 2 * (keys + k) + side)
@@ -102,7 +102,7 @@ def key_hash(context: int, table_number: int, match: int, tag_words: int, keys: 
 
 @compiled
 def agree(context: int, left: int, left_tags: int, right: int, right_tags: int, pairs: int, count: int) -> bool:
-    """Tell whether two matches give equal values to pairs of variables; what one does not bind agrees."""
+    """Whether two matches give equal values to pairs of variables; what one does not bind agrees."""
     for k in range(count):
         one, other = table(context, At.LINKS, 2 * (pairs + k)), table(context, At.LINKS, 2 * (pairs + k) + 1)
         left_tag, right_tag = tag_of(left, one), tag_of(right, other)
@@ -116,7 +116,7 @@ def agree(context: int, left: int, left_tags: int, right: int, right_tags: int, 
 
 @inlined
 def partners(context: int, node: int, left: int, right: int) -> bool:
-    """Tell whether two matches agree on shared variables and lie in time as the operator of a node asks."""
+    """Whether two matches agree on shared variables and lie in time as the operator of a node asks."""
     if not related(
         fixed(node, NodeField.OPERATOR),
         peek(left, Match.START),
@@ -136,7 +136,7 @@ def partners(context: int, node: int, left: int, right: int) -> bool:
 
 @compiled
 def load_pair(context: int, node: int, left: int, right: int) -> None:
-    """Give the variables of a combination to the expression machine."""
+    """Load the variables of a combination into the expression machine."""
     operator = fixed(node, NodeField.OPERATOR)
     poke(context, At.START, start_of_pair(operator, peek(left, Match.START), peek(right, Match.START)))
     poke(context, At.END, end_of_pair(operator, peek(left, Match.END), peek(right, Match.END)))
@@ -163,7 +163,7 @@ def load_pair(context: int, node: int, left: int, right: int) -> None:
 
 @inlined
 def load_for_guard(context: int, node: int, left: int, right: int) -> None:
-    """Give the expression machine those variables of a combination that the conditions around it read."""
+    """Load those variables of a combination that the conditions around it read into the expression machine."""
     operator = fixed(node, NodeField.OPERATOR)
     poke(context, At.START, start_of_pair(operator, peek(left, Match.START), peek(right, Match.START)))
     poke(context, At.END, end_of_pair(operator, peek(left, Match.END), peek(right, Match.END)))
@@ -183,7 +183,7 @@ def load_for_guard(context: int, node: int, left: int, right: int) -> None:
 
 @inlined
 def load_match(context: int, node: int, match: int) -> None:
-    """Give the variables of a match of a node to the expression machine."""
+    """Load the variables of a match of a node into the expression machine."""
     poke(context, At.START, peek(match, Match.START))
     poke(context, At.END, peek(match, Match.END))
     values, tags = fixed(context, At.VALUES), fixed(context, At.VALUE_TAGS)
@@ -209,7 +209,7 @@ def loaded_match(context: int, node: int) -> int:
 
 @inlined
 def parts_of(node: int, match: int) -> int:
-    """Give the address of the ids of a match's parts."""
+    """The address of the ids of a match's parts."""
     return match + 8 * (MATCH_HEADER + fixed(node, NodeField.TAG_WORDS) + fixed(node, NodeField.VARIABLES))
 
 
@@ -222,7 +222,7 @@ def copy_words(source: int, target: int, count: int) -> None:
 
 @compiled
 def same_variables(one: int, other: int, tag_words: int, variables: int) -> bool:
-    """Tell whether two matches of one node give all variables the same values."""
+    """Whether two matches of one node give all variables the same values."""
     for k in range(variables):
         if not identical(tag_of(one, k), value_of(one, tag_words, k), tag_of(other, k), value_of(other, tag_words, k)):
             return False
@@ -231,7 +231,7 @@ def same_variables(one: int, other: int, tag_words: int, variables: int) -> bool
 
 @compiled
 def same_match(one: int, other: int, tag_words: int, variables: int) -> bool:
-    """Tell whether two matches of one node are the same: interval and variables, these with values of the same types.
+    """Whether two matches of one node are the same: interval and variables, these with values of the same types.
 
     Conditions may tell 2 and 2.0 apart, so both must come to them.
     """

@@ -1,4 +1,4 @@
-"""The arrays that the kernel works on, the context that tells it where they are, and more room when it runs out."""
+"""What the kernel works on: its arrays, more room when it runs out, and answers that only Python can give."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from cepheus.engine.base.limits import too_many_composites, too_much_state
 from cepheus.engine.goals.absence import absence_step_behind
 from cepheus.engine.goals.commit import commit_behind
 from cepheus.engine.goals.conditions import solve_behind
-from cepheus.engine.goals.known import know_again
+from cepheus.engine.goals.instant_events import note_instances
 from cepheus.engine.goals.machine import compute_behind, place_answer
 from cepheus.engine.goals.pairs import unrestricted_step_behind
 from cepheus.engine.goals.restricting import restricting_step_behind
@@ -22,16 +23,19 @@ from cepheus.kernel.memory import address
 from cepheus.kernel.program import Words
 from cepheus.kernel.sums import LIMBS
 from cepheus.plan.interval.flatten import FlatProgram
+from cepheus.plan.interval.functions import FunctionTable
 from cepheus.plan.interval.layout import (
     AnswerField,
     At,
-    Known,
+    InstanceEntry,
     Row,
     Status,
     StepState,
     TableState,
+    Tag,
 )
 from cepheus.plan.interval.values import Texts
+from cepheus.rules.interval.model import IntervalRule
 
 _ANSWERS = 1 << 12
 _MOST_ANSWERS = 1 << 22
@@ -64,7 +68,7 @@ class Memory(Addresses[At]):
         self.use(At.SEEN, _empty(1 << 8))
         self.use(At.OUTPUT, _empty(1 << 16))
         self.use(At.INSTANT, _empty(1 << 10))
-        self.use(At.KNOWN, Known.zeros(1 << 8))
+        self.use(At.INSTANCES, InstanceEntry.zeros(1 << 8))
         self.use(At.WORK, _empty(1 << 10))
         self.use(At.ANSWERS, AnswerField.zeros(_ANSWERS))
         self.use(At.REQUESTS, AnswerField.zeros(_REQUESTS))
@@ -109,15 +113,15 @@ class Memory(Addresses[At]):
         self.use(At.INSTANT, records)
         self[At.RECORD_WIDTH] = width
         self[At.INSTANT_USED] = count * width
-        self._know_again()
+        self._note_again()
 
-    def _know_again(self, size: int = 0) -> None:
-        """Make the table of known events anew, after records have moved or become many."""
+    def _note_again(self, size: int = 0) -> None:
+        """Make the table of the events of this instant anew, after records have moved or become many."""
         self[At.STAMP] += 1
         if size:
-            self.use(At.KNOWN, Known.zeros(size))
+            self.use(At.INSTANCES, InstanceEntry.zeros(size))
         if self[At.INSTANT_USED]:
-            know_again(self.address)
+            note_instances(self.address)
 
     def _add_tables(self, count: int) -> None:
         states = self.held(At.TABLE_STATE)
@@ -133,12 +137,12 @@ class Memory(Addresses[At]):
         self.use(At.OLDEST, np.full(size, NOWHERE, np.int64))
 
     def state(self, table: int) -> Words:
-        """Give the state of a table."""
+        """The state of a table."""
         state: Words = self.held(At.TABLE_STATE)[table]
         return state
 
     def rows(self, table: int) -> list[int]:
-        """Give where the rows of a table are in the pool, from the oldest to the newest."""
+        """Where the rows of a table are in the pool, from the oldest to the newest."""
         found = []
         pool = self.held(At.POOL)
         row = int(self.state(table)[TableState.FIRST])
@@ -158,14 +162,14 @@ class Memory(Addresses[At]):
         size = 256
         while size <= 2 * len(records):
             size *= 2
-        self._know_again(size)
+        self._note_again(size)
 
     def grow(self, status: Status) -> None:
         """Make more of what ran out."""
         match status:
             case Status.INSTANT_FULL:
                 self._double(At.INSTANT)
-                self._know_again(2 * self[At.KNOWN_SIZE])
+                self._note_again(2 * self[At.INSTANCES_SIZE])
             case Status.BUCKETS_FULL:
                 self._make_buckets(2 * self[At.BUCKETS_SIZE])
                 rebuild_buckets(self.address, self.table_count)
@@ -186,7 +190,7 @@ class Memory(Addresses[At]):
         self.use(At.TEXT_DIGESTS, digests)
 
     def requests(self) -> Words:
-        """Give what the kernel asks for, one request a row, and take it as read."""
+        """Return what the kernel asks for, one request a row, and count it as read."""
         count = self[At.REQUEST_COUNT]
         self[At.REQUEST_COUNT] = 0
         return self.held(At.REQUESTS)[:count].copy()
@@ -231,3 +235,94 @@ _GROWN: dict[Status, At] = {
     Status.SEEN_FULL: At.SEEN,
     Status.WORK_FULL: At.WORK,
 }
+
+
+_MOST_ARENA_WORDS = 1 << 28
+"""Room for the new matches of one event; more than this is beyond what anyone can use."""
+
+_Rules = Callable[[], list[IntervalRule]]
+
+
+class Runner:
+    """Calls the kernel until it is done."""
+
+    def __init__(self, memory: Memory, texts: Texts, functions: FunctionTable, limit: int) -> None:
+        self._memory = memory
+        self._texts = texts
+        self._functions = functions
+        self._limit = limit
+
+    def until_done(self, kernel: Callable[[], int], rules: _Rules) -> Words | None:
+        """Call the kernel until it is done, with more room and answers as it needs them; return what it found.
+
+        ``rules`` gives the rules by their numbers, for the error that names one which went too far.
+        """
+        memory = self._memory
+        self._show_texts()
+        chunks: list[Words] = []
+        while True:
+            status = Status(kernel())
+            if status is Status.DONE:
+                break
+            if status is Status.OUTPUT_FULL and memory[At.OUTPUT_WORDS]:
+                chunks.append(self._drain())
+                continue
+            self._provide(status, rules)
+        if memory[At.OUTPUT_WORDS]:
+            chunks.append(self._drain())
+        return np.concatenate(chunks) if chunks else None
+
+    def _drain(self) -> Words:
+        words = self._memory.held(At.OUTPUT)[: self._memory[At.OUTPUT_WORDS]].copy()
+        self._memory[At.OUTPUT_WORDS] = 0
+        return words
+
+    def _provide(self, status: Status, rules: _Rules) -> None:
+        """Provide what the kernel came back for."""
+        match status:
+            case Status.ANSWER_NEEDED:
+                self._answer()
+            case Status.RANKS_NEEDED:
+                self._texts.rank()
+                self._show_texts()
+            case Status.TOO_MANY_EVENTS:
+                raise too_many_composites(self._culprit(rules), self._limit, rules())
+            case Status.TOO_MANY_GOALS:
+                raise too_much_state(self._culprit(rules), self._limit)
+            case Status.ARENA_FULL if self._memory[At.ARENA_SIZE] > _MOST_ARENA_WORDS:
+                raise too_many_composites(self._culprit(rules), self._limit, rules())
+            case _:
+                self._memory.grow(status)
+
+    def _culprit(self, rules: _Rules) -> IntervalRule:
+        """Find the rule that went too far, and leave the rest of the input as if it had not been fed."""
+        self._memory[At.WORK_TOP] = NOWHERE
+        for at in (At.WORK_USED, At.OUTPUT_WORDS, At.STRATUM, At.LATE_PLAN, At.LATE_RECORD):
+            self._memory[at] = 0
+        return rules()[self._memory[At.CULPRIT]]
+
+    def _answer(self) -> None:
+        answers: list[Words] = []
+        for row in self._memory.requests():
+            function, count = int(row[AnswerField.FUNCTION]) - 1, int(row[AnswerField.COUNT])
+            packed = int(row[AnswerField.TAGS])
+            tags = [(packed >> (4 * (count - 1 - place))) & 15 for place in range(count)]
+            words = row[AnswerField.ARGUMENT : AnswerField.ARGUMENT + count].tolist()
+            arguments = [self._texts.decode(tag, word) for tag, word in zip(tags, words, strict=True)]
+            # each time that an answer is missing the kernel begins the event again
+            for further, place, value in self._functions.foreseen(function, arguments):
+                answer = np.zeros_like(row)
+                answer[: AnswerField.ARGUMENT + 1] = row[: AnswerField.ARGUMENT + 1]
+                answer[AnswerField.FUNCTION], answer[AnswerField.COUNT] = further + 1, 2
+                answer[AnswerField.TAGS] = tags[0] << 4 | Tag.INT
+                answer[AnswerField.ARGUMENT + 1] = place
+                answer[AnswerField.RESULT_TAG], answer[AnswerField.RESULT] = self._texts.encode(value)
+                answers.append(answer)
+            value = self._functions.compute(function, arguments)
+            row[AnswerField.RESULT_TAG], row[AnswerField.RESULT] = self._texts.encode(value)
+            answers.append(row)
+        self._memory.answer(np.stack(answers))
+        self._show_texts()
+
+    def _show_texts(self) -> None:
+        self._memory.use_texts(self._texts, self._texts.digests())

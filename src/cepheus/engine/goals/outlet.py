@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from cepheus.core.batch import ColumnKey, EventBatch, Provenance
 from cepheus.core.event import EventId
 from cepheus.core.values import Value, ValueType
+from cepheus.engine.goals.kernel import split
 from cepheus.engine.goals.steps import NO_PART
-from cepheus.engine.goals.upkeep import split
 from cepheus.engine.lowered.intake import id_of_word
 from cepheus.kernel.memory import address
 from cepheus.kernel.program import Words
 from cepheus.kernel.state import COMPOSITE_ID_BASE, STRING_ID_FLOOR
 from cepheus.kernel.strings import StringTable
+from cepheus.plan.interval.goal_texts import Goal, Seat, fraction_of
 from cepheus.plan.interval.layout import (
     MATCH_HEADER,
     OUTPUT_HEADER,
@@ -31,7 +32,6 @@ from cepheus.plan.interval.layout import (
     Record,
     Tag,
 )
-from cepheus.plan.interval.progress import Goal, Seat, fraction_of
 from cepheus.plan.interval.specs import NodeSpec
 from cepheus.plan.interval.tables import tag_words
 from cepheus.plan.interval.values import Texts
@@ -82,17 +82,17 @@ class _Found:
         self.places, self.rules = places[:count].copy(), rules[:count].copy()
 
     def field(self, at: Record) -> Words:
-        """Give a field of all records."""
+        """A field of all records."""
         found: Words = self.words[OUTPUT_HEADER + at :].take(self.places)
         return found
 
     def id(self, at: int) -> EventId:
-        """Give the id of a complex event."""
+        """The id of a complex event."""
         word = int(self.words[self.places[at] + OUTPUT_HEADER + Record.ID])
         return f"{self.forms[self.rules[at]].type}:{word - COMPOSITE_ID_BASE:016x}"
 
     def made_of(self, at: int) -> tuple[EventId, ...]:
-        """Give the ids of the events that a complex event was made of."""
+        """The ids of the events that a complex event was made of."""
         form = self.forms[self.rules[at]]
         first = int(self.places[at]) + form.values_at + len(form.attributes)
         words = self.words[first : first + len(form.parts)].tolist()
@@ -101,7 +101,7 @@ class _Found:
 
 
 def part_id(word: int, event_type: str, table: StringTable) -> EventId:
-    """Give the id of a part, an event of that type."""
+    """The id of a part, an event of that type."""
     if word >= STRING_ID_FLOOR:
         return id_of_word(word, table)
     return f"{event_type}:{word - COMPOSITE_ID_BASE:016x}"
@@ -131,7 +131,7 @@ class _Lazy(Sequence[T], Generic[T]):
 
 
 def to_batch(forms: Sequence[HeadForm], texts: Texts, words: Words, factors: Mapping[str, float]) -> EventBatch:
-    """Give the records of an output as a batch; factors are the probabilities of rules that have one."""
+    """Make a batch of the records of an output; factors are the probabilities of rules that have one."""
     found = _Found(forms, texts, words)
     types: dict[str, int] = {}
     codes = np.array([types.setdefault(form.type, len(types)) for form in forms], np.int32)
@@ -161,7 +161,7 @@ _TYPES = {
 
 
 def _columns(found: _Found) -> dict[ColumnKey, pa.Array]:
-    """Give the attributes, those of one name together; every value keeps its type."""
+    """The attributes, those of one name together; every value keeps its type."""
     cells: dict[str, dict[Tag, tuple[Words, NDArray[np.bool_]]]] = {}
     count = len(found.rules)
     for number, form in enumerate(found.forms):
@@ -202,7 +202,7 @@ def _array(tag: Tag, words: Words, valid: NDArray[np.bool_], table: StringTable)
 
 
 def goals_of(matches: Words, spec: NodeSpec, seat: Seat, rule: IntervalRule, texts: Texts) -> list[Goal]:
-    """Give matches that wait at a seat of a rule as goals, in the words of the rule."""
+    """Describe matches that wait at a seat of a rule as goals, in the words of the rule."""
     tags_at = MATCH_HEADER
     values_at = tags_at + tag_words(spec.variables)
     found = []

@@ -28,7 +28,7 @@ from cepheus.engine.goals.store import (
     state_at,
     table_at,
 )
-from cepheus.engine.goals.waiting import waiting_hash, waits_already
+from cepheus.engine.goals.waiting_goals import waiting_hash, waits_already
 from cepheus.kernel.calls import call_3
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.lanes import before
@@ -76,7 +76,7 @@ def make_pair(context: int, node: int, left: int, right: int) -> bool:
 
 @compiled
 def earliest_end(context: int, node: int, mine: int, is_left: bool, number: int) -> int:
-    """Give the end before which no row of the other operand can be a partner."""
+    """The end before which no row of the other operand can be a partner."""
     operator = fixed(node, NodeField.OPERATOR)
     start, end = peek(mine, Match.START), peek(mine, Match.END)
     floor = _BEGINNING
@@ -94,7 +94,7 @@ def earliest_end(context: int, node: int, mine: int, is_left: bool, number: int)
 
 @compiled
 def hash_in(context: int, node: int, number: int, mine: int, is_left: bool) -> int:
-    """Give the hash under which the partners of a match stand in a table."""
+    """The hash under which the partners of a match stand in a table."""
     if not has_keys(context, number):
         return 0
     operand = node_at(context, fixed(node, NodeField.LEFT if is_left else NodeField.RIGHT))
@@ -105,7 +105,7 @@ def hash_in(context: int, node: int, number: int, mine: int, is_left: bool) -> i
 
 @compiled
 def oldest_since(context: int, number: int, hashed: int, floor: int) -> int:
-    """Give the oldest row with a hash that does not end before ``floor``; all that are newer do not, either.
+    """Find the oldest row with a hash that does not end before ``floor``; all that are newer do not, either.
 
     It is looked for from both ends at once, as nobody knows which is nearer.
     """
@@ -149,7 +149,7 @@ def _pair_with_all(context: int, node: int, mine: int, is_left: bool) -> bool:
 
 @compiled
 def _is_repeated(context: int, node: int, operand: int, match: int) -> bool:
-    """Tell whether an equal match came to an operand before, in this instant: a pattern denotes a set."""
+    """Whether an equal match came to an operand before, in this instant: a pattern denotes a set."""
     number = fixed(node, NodeField.LEFT_TABLE + operand)
     source = node_at(context, fixed(node, NodeField.LEFT + operand))
     if number < 0 or fixed(source, NodeField.REPEATS) == 0:

@@ -9,7 +9,7 @@ import numpy as np
 
 from cepheus.engine.goals.absence import absence_step
 from cepheus.engine.goals.commit import commit
-from cepheus.engine.goals.known import record_at
+from cepheus.engine.goals.instant_events import record_at
 from cepheus.engine.goals.machine import compute, stir, stir_value
 from cepheus.engine.goals.matches import copy_words, load_match, node_at, parts_of, same_match, tag_of, value_of
 from cepheus.engine.goals.pairs import unrestricted_step
@@ -114,7 +114,7 @@ def _step(context: int, node: int, step: int) -> int:
 
 @compiled
 def _once_each(context: int, node: int, first: int, count: int) -> int:
-    """Leave out new matches that repeat others; give how many are left, -1 if there is no room to find out."""
+    """Leave out new matches that repeat others; return how many are left, -1 if there is no room to find out."""
     size = 4
     while size < 2 * count:
         size *= 2
@@ -146,7 +146,7 @@ def _once_each(context: int, node: int, first: int, count: int) -> int:
 
 @inlined
 def _concerned(context: int, step: int) -> bool:
-    """Tell whether any operand of a step has new matches."""
+    """Whether any operand of a step has new matches."""
     row = step_at(context, step)
     found = count_of(context, step, fixed(row, StepField.LEFT)) + count_of(context, step, fixed(row, StepField.RIGHT))
     return found + count_of(context, step, fixed(row, StepField.NEGATED)) > 0
@@ -214,7 +214,7 @@ def _take_back(context: int) -> None:
 
 @compiled
 def _room(context: int, plan: int) -> int:
-    """Tell whether there is room for all goals that are to wait."""
+    """Check that there is room for all goals that are to wait."""
     words, rows = 0, 0
     for step in range(fixed(plan, PlanField.ATOMS_END), fixed(plan, PlanField.STEPS_END)):
         row = step_at(context, step)

@@ -20,7 +20,7 @@ from cepheus.engine.goals.store import (
     state_at,
     table_at,
 )
-from cepheus.engine.goals.waiting import screen_of
+from cepheus.engine.goals.waiting_goals import screen_of
 from cepheus.kernel.calls import call_3
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.lanes import before
@@ -70,7 +70,7 @@ def _order(one: int, other: int) -> int:
 
 @compiled
 def _before(context: int, node: int, one: int, other: int, are_left: bool) -> int:
-    """Tell which of two matches of an operand the policy takes: 1 the first, -1 the second, 0 as they arrived."""
+    """Which of two matches of an operand the policy takes: 1 the first, -1 the second, 0 as they arrived."""
     preference = fixed(node, NodeField.PREFERENCE)
     start, other_start = peek(one, Match.START), peek(other, Match.START)
     end, other_end = peek(one, Match.END), peek(other, Match.END)
@@ -91,7 +91,7 @@ def _before(context: int, node: int, one: int, other: int, are_left: bool) -> in
 
 @compiled
 def _acceptable(context: int, node: int, left: int, right: int) -> bool:
-    """Tell whether two matches can be combined, all that stands around the operator included."""
+    """Whether two matches can be combined, all that stands around the operator included."""
     if not partners(context, node, left, right):
         return False
     begin, end = fixed(node, NodeField.GUARD), fixed(node, NodeField.GUARD_END)
@@ -111,7 +111,7 @@ def _acceptable(context: int, node: int, left: int, right: int) -> bool:
 
 @inlined
 def _takes(context: int, node: int, mine: int, other: int, best: int, is_left: bool, newest_first: bool) -> bool:
-    """Tell whether a match is a better partner than the best so far."""
+    """Whether a match is a better partner than the best so far."""
     if best != 0:
         order = _before(context, node, other, best, not is_left)
         # of equals, recent takes the one that arrived last, chronological the one that arrived first
@@ -123,7 +123,7 @@ def _takes(context: int, node: int, mine: int, other: int, best: int, is_left: b
 
 @inlined
 def _best_new(context: int, node: int, mine: int, is_left: bool, first: int, count: int, marks: int, best: int) -> int:
-    """Give which new match of the other operand is a better partner than the best that waits; -1 for none.
+    """Find a new match of the other operand that is a better partner than the best that waits; -1 for none.
 
     All of them came after that.
     """
@@ -140,7 +140,7 @@ def _best_new(context: int, node: int, mine: int, is_left: bool, first: int, cou
 
 @compiled
 def _best_waiting(context: int, node: int, mine: int, is_left: bool) -> int:
-    """Give the best partner among those that wait at the other operand; 0 if there is none."""
+    """Find the best partner among those that wait at the other operand; 0 if there is none."""
     number = fixed(node, NodeField.RIGHT_TABLE if is_left else NodeField.LEFT_TABLE)
     if number < 0 or peek(state_at(context, number), TableState.COUNT) == 0:
         return 0

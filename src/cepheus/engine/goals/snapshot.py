@@ -41,7 +41,7 @@ class SavedType:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """All that a snapshot holds; ``goals`` has the matches of each group's tables, as ``Group.waiting`` orders them."""
+    """What a snapshot holds; ``goals`` has the matches of each group's tables, as ``Group.goal_tables`` orders them."""
 
     groups: tuple[tuple[IntervalRule, ...], ...]
     since: tuple[Since, ...]
@@ -57,7 +57,7 @@ class Saved:
 
 
 def write(kind: str, saved: Saved) -> bytes:
-    """Give the bytes of a snapshot."""
+    """The bytes of a snapshot."""
     header = {
         "groups": [[node_to_json(rule) for rule in rules] for rules in saved.groups],
         "since": [[since.time, since.missed] for since in saved.since],

@@ -31,25 +31,25 @@ NO_PART = -(2**63)
 
 @inlined
 def step_at(context: int, step: int) -> int:
-    """Give the address of a step's row."""
+    """The address of a step's row."""
     return fixed(context, At.STEPS) + _STEP_BYTES * step
 
 
 @inlined
 def step_state(context: int, step: int) -> int:
-    """Give the address of what is known of a step while its plan runs."""
+    """The address of what is known of a step while its plan runs."""
     return fixed(context, At.STEP_STATE) + _STEP_STATE_BYTES * step
 
 
 @inlined
 def count_of(context: int, step: int, back: int) -> int:
-    """Give how many new matches a step before gave; 0 if there is no such step."""
+    """The number of new matches that a step before gave; 0 if there is no such step."""
     return 0 if back == 0 else peek(step_state(context, step - back), StepState.COUNT)
 
 
 @inlined
 def first_of(context: int, step: int, back: int) -> int:
-    """Give the address of the first of them."""
+    """The address of the first of them."""
     return fixed(context, At.ARENA) + 8 * peek(step_state(context, step - back), StepState.FIRST)
 
 

@@ -20,43 +20,43 @@ NOWHERE = -1
 
 @inlined
 def table_at(context: int, table: int) -> int:
-    """Give the address of what the program says of a table."""
+    """The address of what the program says of a table."""
     return fixed(context, At.TABLES) + _TABLE_BYTES * table
 
 
 @inlined
 def state_at(context: int, table: int) -> int:
-    """Give the address of a table's state."""
+    """The address of a table's state."""
     return fixed(context, At.TABLE_STATE) + _STATE_BYTES * table
 
 
 @inlined
 def row_at(context: int, row: int) -> int:
-    """Give the address of a row of the pool."""
+    """The address of a row of the pool."""
     return fixed(context, At.POOL) + 8 * row
 
 
 @inlined
 def bucket_of(context: int, hashed: int) -> int:
-    """Give the bucket of a hash."""
+    """The bucket of a hash."""
     return hashed & (fixed(context, At.BUCKETS_SIZE) - 1)
 
 
 @inlined
 def newest_of(context: int, hashed: int) -> int:
-    """Give the newest row of a bucket."""
+    """The newest row of a bucket."""
     return peek(fixed(context, At.NEWEST), bucket_of(context, hashed))
 
 
 @inlined
 def has_keys(context: int, table: int) -> bool:
-    """Tell whether rows of a table are found by shared variables."""
+    """Whether rows of a table are found by shared variables."""
     return fixed(table_at(context, table), TableField.INDEX) == IndexCode.KEYS
 
 
 @inlined
 def newest_row(context: int, table: int, hashed: int) -> int:
-    """Give the row where a search of a table for what has a hash begins, if it goes from new to old."""
+    """The row where a search of a table for what has a hash begins, if it goes from new to old."""
     if has_keys(context, table):
         return newest_of(context, hashed)
     return peek(state_at(context, table), TableState.LAST)
@@ -64,7 +64,7 @@ def newest_row(context: int, table: int, hashed: int) -> int:
 
 @inlined
 def oldest_row(context: int, table: int, hashed: int) -> int:
-    """Give the row where such a search begins if it goes from old to new."""
+    """The row where such a search begins if it goes from old to new."""
     if has_keys(context, table):
         return peek(fixed(context, At.OLDEST), bucket_of(context, hashed))
     return peek(state_at(context, table), TableState.FIRST)
@@ -72,25 +72,25 @@ def oldest_row(context: int, table: int, hashed: int) -> int:
 
 @inlined
 def older_row(context: int, table: int, here: int) -> int:
-    """Give the next row of a search from new to old."""
+    """The next row of a search from new to old."""
     return peek(here, Row.OLDER if has_keys(context, table) else Row.BEFORE)
 
 
 @inlined
 def newer_row(context: int, table: int, here: int) -> int:
-    """Give the next row of a search from old to new."""
+    """The next row of a search from old to new."""
     return peek(here, Row.NEWER if has_keys(context, table) else Row.AFTER)
 
 
 @inlined
 def is_sought(context: int, table: int, hashed: int, here: int) -> bool:
-    """Tell whether a row that a search met is one of the table, with the hash: buckets are for all tables."""
+    """Whether a row that a search met is one of the table, with the hash: buckets are for all tables."""
     return not has_keys(context, table) or (peek(here, Row.HASH) == hashed and peek(here, Row.TABLE) == table)
 
 
 @inlined
 def take_row(context: int, table: int) -> int:
-    """Give a free row of a table; NOWHERE if the pool must grow."""
+    """Take a free row of a table; NOWHERE if the pool must grow."""
     state = state_at(context, table)
     row = peek(state, TableState.FREE)
     if row != NOWHERE:

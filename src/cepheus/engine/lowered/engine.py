@@ -18,8 +18,8 @@ from cepheus.core.errors import CepheusError
 from cepheus.core.event import Event
 from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.core.schema import HOME_ATTRIBUTE, Schema
-from cepheus.engine.base.families import tesla_rules
 from cepheus.engine.base.limits import too_many_composites
+from cepheus.engine.base.refusals import tesla_rules
 from cepheus.engine.base.snapshot import restoring
 from cepheus.engine.base.ties import TieCounts
 from cepheus.engine.lowered.growth import adapt, grow, sweep_lanes

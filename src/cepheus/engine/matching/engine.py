@@ -19,8 +19,7 @@ from cepheus.core.schema import Schema
 from cepheus.core.time import MIN_TIME, format_time
 from cepheus.engine.base.capabilities import MATCHING
 from cepheus.engine.base.declared_types import batch_of_made
-from cepheus.engine.base.factors import no_such_rule, require_factor
-from cepheus.engine.base.families import tesla_rules
+from cepheus.engine.base.refusals import no_such_rule, require_factor, tesla_rules
 from cepheus.engine.base.snapshot import restoring
 from cepheus.engine.base.ties import TieCounts
 from cepheus.engine.matching.at_work import RuleAtWork, RulesAtWork

@@ -11,9 +11,9 @@ from cepheus.core.schema import TIME_ATTRIBUTE
 from cepheus.engine.columns.engine import ColumnsEngine
 from cepheus.engine.parallel.dealer import Dealer
 from cepheus.plan.split.component import Component, components
-from cepheus.plan.split.keys import find_keys
 from cepheus.plan.split.model import Reason
 from cepheus.plan.split.search import Attributes
+from cepheus.plan.split.ways import find_keys
 from cepheus.rules.model import Rule
 
 _MOST_KEYED = 4

@@ -21,16 +21,15 @@ from cepheus.core.schema import HOME_ATTRIBUTE, Schema
 from cepheus.core.time import MIN_TIME
 from cepheus.core.values import Value, ValueType, as_float
 from cepheus.engine.base.declared_types import batch_of_made
-from cepheus.engine.base.factors import no_such_rule, require_factor
-from cepheus.engine.base.families import tesla_rules
 from cepheus.engine.base.limits import too_many_composites
 from cepheus.engine.base.past import Past
+from cepheus.engine.base.refusals import no_such_rule, require_factor, tesla_rules
 from cepheus.engine.base.snapshot import pack, restoring
 from cepheus.engine.base.ties import MOST_COMPARED, TieCounter, TieCounts
-from cepheus.engine.reference.situation import Deployed as _Deployed
-from cepheus.engine.reference.situation import Match as _Match
-from cepheus.engine.reference.situation import Stored as _Stored
-from cepheus.engine.reference.snapshot import read, stored_to_json
+from cepheus.engine.reference.state import Deployed as _Deployed
+from cepheus.engine.reference.state import Match as _Match
+from cepheus.engine.reference.state import Stored as _Stored
+from cepheus.engine.reference.state import read, stored_to_json
 from cepheus.rules.aggregates import Form, aggregate_named
 from cepheus.rules.check.findings import text_of
 from cepheus.rules.expressions import Between, Constraint, Scope, Within
@@ -187,7 +186,7 @@ class ReferenceEngine:
                 yield stored
 
     def _visible(self, deployed: _Deployed, event_type: str) -> Iterator[_Stored]:
-        """Give the events of a type that a rule sees, the latest first."""
+        """Walk through the events of a type that a rule sees, the latest first."""
         first_seen = deployed.first(event_type)
         for stored in reversed(self._history.get(event_type, [])):
             if stored.ordinal < first_seen:
@@ -295,7 +294,7 @@ class ReferenceEngine:
     def _possible(
         self, deployed: _Deployed, constraints: tuple[Constraint, ...], match: _Match
     ) -> Callable[[_Stored], float]:
-        """Give what tells how probably an event occurred and satisfies what is asked of one that takes no part."""
+        """How probably an event occurred and satisfies what is asked of one that takes no part, as a function."""
         situation = _Match(match.events, match.values)
 
         def probability(stored: _Stored) -> float:
@@ -424,7 +423,7 @@ class ReferenceEngine:
         self._errors |= {event_type: dict(errors) for event_type, errors in past.errors.items()}
 
     def snapshot(self) -> bytes:
-        """Give the rules and all that is remembered."""
+        """The rules and all that is remembered, as bytes."""
         header = {
             "rules": to_json(RuleSet((), tuple(deployed.rule for deployed in self._rules.values()))),
             "since": [deployed.since for deployed in self._rules.values()],
@@ -464,7 +463,7 @@ class ReferenceEngine:
 
 
 def _bounds(scope: Scope, match: _Match) -> tuple[int, int]:
-    """Give the time from which, and the one before which, events lie in a scope."""
+    """The time from which, and the one before which, events lie in a scope."""
     match scope:
         case Within(duration=duration, reference=reference):
             end = match.events[reference].event.time

@@ -18,10 +18,8 @@ from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.time import MIN_TIME
 from cepheus.core.values import Value, ValueType
 from cepheus.engine.base import snapshot_form as form
-from cepheus.engine.base.certain import Reads, reads_of, refuse_uncertain_event
-from cepheus.engine.base.factors import require_factor
-from cepheus.engine.base.families import interval_rules
 from cepheus.engine.base.limits import endless_limits, too_many_composites, too_much_state
+from cepheus.engine.base.refusals import Reads, interval_rules, reads_of, refuse_uncertain_event, require_factor
 from cepheus.engine.base.restored_rules import check_restored_intervals
 from cepheus.engine.base.snapshot import pack, restoring, unpack
 from cepheus.engine.base.ties import TieCounts
@@ -80,7 +78,7 @@ class _Deployed:
         }
 
     def instances(self, matches: Iterable[Match]) -> Iterator[tuple[Instance, Match]]:
-        """Give the complex events that matches make."""
+        """Make the complex events of matches."""
         for match in matches:
             values = tuple(
                 _as_told(attribute, self.conditions.value(value, match.binding))
@@ -239,7 +237,7 @@ class IntervalReferenceEngine:
                 yield from self._run(deployed, [instance])
 
     def _run(self, deployed: _Deployed, instances: Sequence[Instance]) -> Iterator[Effect]:
-        """Bring instances to a rule and give what it makes, each instance that is not known yet."""
+        """Bring instances to a rule and return what it makes, each instance that is not known yet."""
         matches = deployed.node.arrive(instances)
         most = min(self._limit, _MOST_WAITING)
         if sum(map(len, deployed.node.stores())) > most:
@@ -258,7 +256,7 @@ class IntervalReferenceEngine:
     # Snapshots.
 
     def snapshot(self) -> bytes:
-        """Give rules and state as JSON."""
+        """Rules and state as JSON."""
         header: dict[str, Any] = {
             "rules": [node_to_json(deployed.rule) for deployed in self._rules.values()],
             "factors": {name: deployed.factor for name, deployed in self._rules.items()},

@@ -44,10 +44,10 @@ class Node(Protocol):
     """A pattern at work."""
 
     def arrive(self, instances: Sequence[Instance]) -> list[Match]:
-        """Take what happens and give the new matches, in the order in which they arise."""
+        """Take what happens and return the new matches, in the order in which they arise."""
 
     def stores(self) -> Iterator[Store]:
-        """Give all that waits here and below, always in the same order."""
+        """Walk through all that waits here and below, always in the same order."""
 
     def forget(self, time: int) -> None:
         """Drop what can have no partner any more, given that nothing before ``time`` will come."""
@@ -233,7 +233,7 @@ class _Join:
         _let_wait(self._waiting_right, right, self._policy)
 
     def _belong(self, left: Match, right: Match) -> bool:
-        """Tell whether two matches can be combined, as far as the operator alone is concerned."""
+        """Whether two matches can be combined, as far as the operator alone is concerned."""
         interval = relate(self._operator, left.start, left.end, right.start, right.end)
         return interval is not None and agree(left.binding, right.binding) is not None
 
@@ -311,7 +311,7 @@ class _Not:
         return found
 
     def _disturbed(self, first: Match, pair: Match, until: int) -> bool:
-        """Tell whether there is a negated match after the first delimiter that ended before a time."""
+        """Whether there is a negated match after the first delimiter that ended before a time."""
         return any(
             first.end < negated.start and negated.end < until and agree(negated.binding, pair.binding) is not None
             for negated in self._seen
@@ -333,7 +333,7 @@ class _Not:
 
 
 def in_order(policy: ConsumptionPolicy, candidates: Sequence[Match]) -> list[Match]:
-    """Give candidates, which come in the order of arrival, in the order in which a restricting policy takes them."""
+    """Sort candidates, which come in the order of arrival, into the order in which a restricting policy takes them."""
     recent = policy.choice is Choice.RECENT
     ranked = list(candidates)
     if recent:
@@ -367,7 +367,7 @@ def _sequence(first: Match, second: Match) -> Match | None:
 
 
 def _outline(pair: Match) -> Key:
-    """Give what pairs of delimiters have in common of which none counts if one is ruled out."""
+    """What pairs of delimiters have in common of which none counts if one is ruled out."""
     return pair.start, pair.end, binding_key(pair.binding)
 
 
@@ -401,5 +401,5 @@ def _keep(store: Store, wanted: Callable[[Match], bool]) -> None:
 
 
 def _horizon(time: int, reach: int) -> int:
-    """Give the start before which nothing is within reach; a reach of all time has none."""
+    """The start before which nothing is within reach; a reach of all time has none."""
     return MIN_TIME if reach == MAX_TIME else max(time - reach, MIN_TIME)

@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 from cepheus.core.time import format_duration
 from cepheus.core.values import ValueType
 from cepheus.language.etalis.print import format_condition, format_pattern
-from cepheus.plan.interval.atoms import atom_node
 from cepheus.plan.interval.condition_writer import ConditionWriter
 from cepheus.plan.interval.constructs import GOALS
-from cepheus.plan.interval.graph import Graph
+from cepheus.plan.interval.goal_texts import Seat, seat_of
+from cepheus.plan.interval.graph import Graph, atom_node
 from cepheus.plan.interval.program import ChoiceCode, NodeKind, OperatorCode, PreferenceCode
-from cepheus.plan.interval.progress import Seat, seat_of
 from cepheus.plan.interval.specs import UNLIMITED, ConditionSpec, NodeSpec, PolicySpec, Screen, point_type
 from cepheus.plan.support import require
 from cepheus.rules.expressions import Arithmetic, Comparison, Constant, Expression, Negative, Parameter
@@ -226,7 +225,7 @@ class _Binariser:
         return self.conditions.layers(layers, built.names, built.sure)[0]
 
     def _screen(self, layers: Sequence[Lasting | Where], left: _Built, right: _Built) -> Screen | None:
-        """Give the first comparison of something of the one operand with something of the other, if there is one."""
+        """Find the first comparison of something of the one operand with something of the other, if there is one."""
         if ChoiceCode[self._policy.choice.name] is ChoiceCode.UNRESTRICTED:
             return None
         for layer in layers:
@@ -264,7 +263,7 @@ def _layer_words(layers: Sequence[Lasting | Where]) -> Iterator[str]:
 
 
 def _orders(comparison: Comparison) -> Iterator[tuple[Expression, Expression]]:
-    """Give what a comparison puts in order, the smaller or equal before the larger."""
+    """Yield what a comparison puts in order, the smaller or equal before the larger."""
     for place, operator in enumerate(comparison.operators):
         left, right = comparison.operands[place : place + 2]
         if operator in ("<", "<="):
@@ -274,7 +273,7 @@ def _orders(comparison: Comparison) -> Iterator[tuple[Expression, Expression]]:
 
 
 def _reads_only(expression: Expression, names: Sequence[str]) -> bool:
-    """Tell whether an expression is arithmetic of variables that have these names."""
+    """Whether an expression is arithmetic of variables that have these names."""
     nodes = list(walk(expression))
     used = {node.name for node in nodes if isinstance(node, Parameter)}
     plain = all(isinstance(node, Constant | Parameter | Arithmetic | Negative) for node in nodes)

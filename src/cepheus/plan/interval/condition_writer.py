@@ -7,10 +7,9 @@ from typing import assert_never
 
 from cepheus.core.lists import distinct, value_key
 from cepheus.plan.aggregates import code_of
-from cepheus.plan.interval.atoms import atom_node
 from cepheus.plan.interval.coder import Coder
 from cepheus.plan.interval.constructs import GOALS, IntervalConstruct, unsupported
-from cepheus.plan.interval.graph import Graph
+from cepheus.plan.interval.graph import Graph, atom_node
 from cepheus.plan.interval.program import ConditionKind, NodeKind
 from cepheus.plan.interval.specs import ConditionSpec, NodeSpec
 from cepheus.plan.support import require
@@ -147,7 +146,7 @@ class ConditionWriter:
         return ConditionSpec(ConditionKind.KNOWN, keys=keys, binds=binds, rows=rows, node=self._graph.node(spec))
 
     def _aggregated(self, condition: Aggregated, names: list[str], sure: set[str]) -> list[ConditionSpec]:
-        """Give the condition that computes an aggregate; its members are kept in a table of their own."""
+        """Make the condition that computes an aggregate; its members are kept in a table of their own."""
         record = aggregate_named(condition.function)
         require(GOALS, record, condition.span)
         function = code_of(record)

@@ -33,7 +33,7 @@ from cepheus.plan.interval.tables import TableSpec, outlives, tag_words, width_o
 
 
 def guard_reads(graph: Graph, spec: NodeSpec) -> list[tuple[int, int]] | None:
-    """Give the variables of a pair that the conditions around it read, each with its place in an operand.
+    """The variables of a pair that the conditions around it read, each with its place in an operand.
 
     A place is twice that of the left operand, or that and one of the right. None if the conditions must have all.
     """
@@ -124,7 +124,7 @@ class Flattener:
         self._facts: dict[int, int] = {}
 
     def flatten(self, graphs: Sequence[PlacedGraph], rules: Mapping[str, int]) -> FlatProgram:
-        """Give the program of graphs, in the order of their rules, each with the limit of its own that it has or 0."""
+        """Write the program of graphs, in the order of their rules, each with the limit of its own that it has or 0."""
         self._rule_numbers = {name: number for number, name in enumerate(rules)}
         heads: dict[str, str] = {}
         first_nodes: list[int] = []
@@ -348,7 +348,7 @@ class Flattener:
 
 
 def _repeats(spec: NodeSpec, entry: TypeEntry | None) -> bool:
-    """Tell whether different events of an instant can give equal matches: an atom that reads them whole does not."""
+    """Whether different events of an instant can give equal matches: an atom that reads them whole does not."""
     whole = entry is not None and len({argument.place for argument in spec.arguments}) == entry.arity
     return spec.kind is not NodeKind.ATOM or not whole
 

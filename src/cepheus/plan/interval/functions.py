@@ -19,7 +19,7 @@ Compute = Callable[[Sequence[Value | None]], Value | None]
 
 
 class FunctionTable:
-    """Gives each function a number, and computes it.
+    """The functions of a program, each with a number by which it is computed.
 
     >>> table = FunctionTable()
     >>> number = table.built_in("upper")

@@ -1,20 +1,27 @@
-"""The graph of goals of rules that are run together: nodes with two inputs each, what is alike only once."""
+"""The graph of goals of rules that are run together: nodes with two inputs each, what is alike only once.
+
+Atoms become nodes here: what stands in their arguments, and lists in these that are taken apart at once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from cepheus.core.schema import Schema
+from cepheus.core.values import ValueType
+from cepheus.language.etalis.print import format_pattern
 from cepheus.plan.interval.coder import Coder
 from cepheus.plan.interval.functions import FunctionTable
-from cepheus.plan.interval.program import ArgumentKind
-from cepheus.plan.interval.progress import Seat
-from cepheus.plan.interval.specs import ArgumentSpec, NodeSpec
+from cepheus.plan.interval.goal_texts import Seat
+from cepheus.plan.interval.program import ArgumentKind, ConditionKind, NodeKind
+from cepheus.plan.interval.specs import ArgumentSpec, ConditionSpec, NodeSpec
 from cepheus.plan.interval.values import Texts
-from cepheus.rules.expressions import Constant, Parameter
-from cepheus.rules.interval.model import Anything, Atom, ListPattern
+from cepheus.rules.expressions import Constant, Expression, Parameter
+from cepheus.rules.interval.lists import opened, steps
+from cepheus.rules.interval.model import Anything, Atom, Bind, Fits, Holds, ListPattern
+from cepheus.rules.walk import transform
 
 
 @dataclass(slots=True)
@@ -33,14 +40,14 @@ class Graph:
     _numbers: dict[NodeSpec, int] = field(default_factory=dict)
 
     def node(self, spec: NodeSpec) -> int:
-        """Give the number of a node, a new one if none is like it."""
+        """The number of a node, a new one if none is like it."""
         if spec not in self._numbers:
             self._numbers[spec] = len(self.nodes)
             self.nodes.append(spec)
         return self._numbers[spec]
 
     def arguments(self, atom: Atom) -> tuple[tuple[ArgumentSpec, ...], tuple[str, ...]]:
-        """Describe the arguments of an atom, and give the names of the variables that they bind."""
+        """Describe the arguments of an atom, and return the names of the variables that they bind."""
         names: list[str] = []
         specs: list[ArgumentSpec] = []
         known = self.schema.get(atom.type)
@@ -65,18 +72,72 @@ class Graph:
         return tuple(specs), tuple(names)
 
     def coder(self, names: Sequence[str]) -> Coder:
-        """Give what writes expressions over variables as code for the kernel."""
+        """Return a coder, which writes expressions over variables as code for the kernel."""
         places = {name: place for place, name in enumerate(names)}
         return Coder(places, self.texts, self.functions)
 
     def owners(self) -> dict[int, str]:
-        """Give, by node, the first of the rules that use it."""
+        """The first of the rules that use a node, by node."""
         return {node: rule for rule, head in reversed(self.heads.items()) for node in self.below(head)}
 
     def below(self, node: int) -> Iterator[int]:
-        """Give a node and all nodes that it is made of, operands first, each as often as it is used."""
+        """Walk through a node and all nodes that it is made of, operands first, each as often as it is used."""
         spec = self.nodes[node]
         for operand in spec.operands:
             if operand >= 0:
                 yield from self.below(operand)
         yield node
+
+
+def atom_node(graph: Graph, atom: Atom) -> tuple[int, tuple[str, ...]]:
+    """The node of an atom, and the names of the variables that its matches have.
+
+    ``path([H|T], N)`` is an atom ``path(L, N)`` with conditions around it that take ``L`` apart. The last variable that
+    these bind takes the place of ``L``, so that matches are told apart by the variables of the rule alone.
+    """
+    plain, lists = opened(atom.arguments)
+    arguments, names = graph.arguments(replace(atom, arguments=plain))
+    spec = NodeSpec(NodeKind.ATOM, len(names), (atom.type,), atom.type, arguments)
+    node = graph.node(spec)
+    if not lists or not names:
+        return node, names
+    shown = tuple(Anything() if isinstance(each, ListPattern) else each for each in atom.arguments)
+    graph.words.setdefault(node, (format_pattern(replace(atom, arguments=shown)),))
+    conditions: list[ConditionSpec] = []
+    known = list(names)
+    for each in lists:
+        conditions += _apart(graph, each, known)
+    filtered = NodeSpec(NodeKind.FILTER, len(known), spec.parts, left=node, conditions=tuple(conditions))
+    return graph.node(filtered), tuple(known)
+
+
+def _apart(graph: Graph, fits: Fits, names: list[str]) -> list[ConditionSpec]:
+    """Describe how a list is taken apart; ``names`` has its variable, whose place is put to use, and gets further."""
+    assert isinstance(fits.value, Parameter)
+    place = names.index(fits.value.name)
+    taken = list(steps(fits.value, fits.pattern, names))
+    last = next((step for step in reversed(taken) if isinstance(step, Bind)), None)
+    specs: list[ConditionSpec] = []
+    for step in taken:
+        if isinstance(step, Holds):
+            test = step if last is None else _without(step, last)
+            specs.append(ConditionSpec(ConditionKind.TEST, code=graph.coder(names).test(test.constraint)))
+        elif step is not last:
+            code = graph.coder(names).value(step.value)
+            specs.append(ConditionSpec(ConditionKind.SET, len(names), code))
+            names.append(step.variable)
+    value: Expression = Constant(True, ValueType.BOOL) if last is None else last.value
+    specs.append(ConditionSpec(ConditionKind.SET, place, graph.coder(names).value(value)))
+    if last is not None:
+        names[place] = last.variable
+    return specs
+
+
+def _without(step: Holds, last: Bind) -> Holds:
+    """Return a test with the value of the variable that is bound last put in its place."""
+
+    def change(node: object) -> object:
+        return last.value if isinstance(node, Parameter) and node.name == last.variable else node
+
+    changed: Holds = transform(step, change)
+    return changed

@@ -20,7 +20,7 @@ from cepheus.rules.walk import walk
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class GoalTable:
     """A goal table: its number, the node that its rows wait at, and which operand of that they are matches of."""
 
     table: int
@@ -35,8 +35,8 @@ class Group:
     rules: dict[str, IntervalRule]
     placed: PlacedGraph
 
-    def waiting(self, rule: str | None = None) -> Iterator[Waiting]:
-        """Give the tables in use, of all rules or of one, in an order that depends on nothing but the rules."""
+    def goal_tables(self, rule: str | None = None) -> Iterator[GoalTable]:
+        """Walk through the tables in use, of all rules or of one, in an order that depends on nothing but the rules."""
         seen: set[int] = set()
         graph = self.placed.graph
         for name in self.rules if rule is None else (rule,):
@@ -44,27 +44,27 @@ class Group:
                 for operand, table in enumerate(self.placed.tables.get(node, ())):
                     if table >= 0 and table not in seen:
                         seen.add(table)
-                        yield Waiting(table, node, operand)
+                        yield GoalTable(table, node, operand)
 
     def remove(self, name: str) -> set[int]:
-        """Take a rule out and give the tables that nothing uses any more."""
-        before = {waiting.table for waiting in self.waiting()} | set(self.facts().values())
+        """Take a rule out and return the tables that nothing uses any more."""
+        before = {each.table for each in self.goal_tables()} | set(self.facts().values())
         graph = self.placed.graph
         del self.rules[name], graph.heads[name], graph.members[name], graph.seats[name]
-        after = {waiting.table for waiting in self.waiting()} | set(self.facts().values())
+        after = {each.table for each in self.goal_tables()} | set(self.facts().values())
         return before - after
 
     def facts(self) -> dict[ConditionSpec, int]:
-        """Give the tables of background knowledge that are in use."""
+        """The tables of background knowledge that are in use."""
         graph = self.placed.graph
         used = {node for head in graph.heads.values() for node in graph.below(head)}
         conditions = {condition for node in used for condition in graph.nodes[node].conditions}
         return {condition: table for condition, table in self.placed.facts.items() if condition in conditions}
 
-    def operand(self, waiting: Waiting) -> NodeSpec:
-        """Give the node whose matches wait in a table."""
+    def operand(self, table: GoalTable) -> NodeSpec:
+        """The node whose matches wait in a table."""
         graph = self.placed.graph
-        return graph.nodes[graph.nodes[waiting.node].operands[waiting.operand]]
+        return graph.nodes[graph.nodes[table.node].operands[table.operand]]
 
 
 @dataclass(slots=True)
@@ -75,7 +75,7 @@ class TableRegistry:
     free: set[int] = field(default_factory=set)
 
     def take(self, spec: TableSpec) -> int:
-        """Give the number of a new table."""
+        """Return the number of a new table."""
         for number in sorted(self.free):
             if self.specs[number].width == spec.width:
                 self.free.discard(number)
@@ -129,7 +129,7 @@ def split_rules(rules: Sequence[IntervalRule], others: Sequence[IntervalRule]) -
 
 
 def feed_one_another(rules: Sequence[IntervalRule], every: Sequence[IntervalRule]) -> bool:
-    """Tell whether an event that one of some rules makes, or that any rules make of it, concerns one of them."""
+    """Whether an event that one of some rules makes, or that any rules make of it, concerns one of them."""
     made = {rule.head.name for rule in rules}
     while True:
         more = {rule.head.name for rule in every if types_read(rule) & made} - made
@@ -140,5 +140,5 @@ def feed_one_another(rules: Sequence[IntervalRule], every: Sequence[IntervalRule
 
 
 def types_read(rule: IntervalRule) -> set[str]:
-    """Give the types of events that a rule looks at."""
+    """The types of events that a rule looks at."""
     return {node.type for node in walk(rule.pattern) if isinstance(node, Atom)}

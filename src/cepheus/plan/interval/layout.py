@@ -87,8 +87,8 @@ class Frame(Fields):
 FRAME_WORDS = Frame.row_words()
 
 
-class Known(Fields):
-    """Of an entry of the table of known events: the instant it belongs to, and where the event is among its records."""
+class InstanceEntry(Fields):
+    """Of an entry of the table of instances: the instant it belongs to, and where the event is among its records."""
 
     STAMP = cell()
     RECORD = cell()
@@ -292,8 +292,8 @@ class At(Fields):
     WORK_TOP = cell(-1)  # none yet
     WORK_USED = cell(0)
     HEADS_END = cell(0)
-    KNOWN = rows_of(Known)
-    KNOWN_SIZE = size_of(KNOWN)
+    INSTANCES = rows_of(InstanceEntry)
+    INSTANCES_SIZE = size_of(INSTANCES)
     STAMP = cell(1)
     NOW = cell(MIN_TIME)
     # the end of an instant

@@ -28,7 +28,7 @@ Pairs = tuple[tuple[int, int], ...]
 
 
 def point_type(time: int) -> str:
-    """Give the name of the type of event that stands for a point in time."""
+    """The name of the type of event that stands for a point in time."""
     return f"\0point {time}"
 
 

@@ -29,12 +29,12 @@ END_TOGETHER = tuple(OperatorCode[operator.name] for operator in interval_reach.
 
 
 def tag_words(count: int) -> int:
-    """Give how many words the tags of so many values take."""
+    """The number of words that the tags of so many values take."""
     return (count + TAGS_PER_WORD - 1) // TAGS_PER_WORD
 
 
 def width_of(spec: NodeSpec) -> int:
-    """Give how many words a match of a node takes."""
+    """The number of words that a match of a node takes."""
     values = tag_words(spec.variables) + spec.variables
     if spec.kind is NodeKind.HEAD:
         return RECORD_HEADER + values
@@ -55,7 +55,7 @@ class TableSpec:
 
 
 def table_specs(graph: Graph, node: int) -> tuple[TableSpec | None, TableSpec | None, TableSpec | None]:
-    """Give the tables in which the operands of a node wait, None for an operand that never does."""
+    """The tables in which the operands of a node wait, None for an operand that never does."""
     spec = graph.nodes[node]
     if spec.kind is NodeKind.MEMBERS and spec.left >= 0:
         width = ROW_HEADER + width_of(graph.nodes[spec.left])
@@ -82,12 +82,12 @@ def table_specs(graph: Graph, node: int) -> tuple[TableSpec | None, TableSpec | 
 
 
 def index_by(keys: Sequence[tuple[int, int]]) -> IndexCode:
-    """Give how the rows of a table with these shared variables are found."""
+    """How the rows of a table with these shared variables are found."""
     return IndexCode.KEYS if keys else IndexCode.NONE
 
 
 def outlives(spec: NodeSpec) -> OutlivesCode:
-    """Tell when a new match at an operand of a node makes an older one useless.
+    """When a new match at an operand of a node makes an older one useless.
 
     Under the recent policy the later of two partners is taken if it fits. Without conditions anything fits AND, and
     what lasts fits PAR whenever something that ended earlier does; within a window, if it starts no earlier.
@@ -108,7 +108,7 @@ def outlives(spec: NodeSpec) -> OutlivesCode:
 
 
 def fact_rows(facts: Sequence[tuple[Value, ...]], node: NodeSpec, texts: Texts) -> Words:
-    """Give rows of background knowledge as they lie in a table."""
+    """Write rows of background knowledge as they lie in a table."""
     rows = np.zeros((len(facts), width_of(node)), np.int64)
     tags_at, values_at = MATCH_HEADER, MATCH_HEADER + tag_words(node.variables)
     for at, row in enumerate(facts):

@@ -1,20 +1,18 @@
 """Partial rules: what of a rule each part of a network can decide by itself."""
 
-from cepheus.plan.partial.anatomy import Anatomy, anatomy, input_types
-from cepheus.plan.partial.partition import HERE, Producers, partition, seen_here, sole_child
-from cepheus.plan.partial.rule import PartialRule
-from cepheus.plan.partial.spans import Span, shared_values, span_around
+from cepheus.plan.partial.partition import HERE, PartialRule, Producers, partition, seen_here, sole_child
+from cepheus.plan.partial.shape import RuleShape, Span, input_types, shape_of, shared_values, span_around
 
 __all__ = [
     "HERE",
-    "Anatomy",
     "PartialRule",
     "Producers",
+    "RuleShape",
     "Span",
-    "anatomy",
     "input_types",
     "partition",
     "seen_here",
+    "shape_of",
     "shared_values",
     "sole_child",
     "span_around",

@@ -15,23 +15,61 @@ After::
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from cepheus.plan.partial.anatomy import (
-    Anatomy,
-    anatomy,
-    anatomy_of_pattern,
+from cepheus.plan.partial.shape import (
+    RuleShape,
     consumed_types,
     input_types,
     item_event,
     item_scope,
+    shape_of,
+    shape_of_pattern,
 )
-from cepheus.plan.partial.rule import PartialRule
 from cepheus.rules.expressions import AttributeRef, Comparison, Constraint, EventPattern, Parameter, Within
 from cepheus.rules.model import Aggregation, Negation, Pattern, PatternItem, Rule, Selection
 from cepheus.rules.policies import Policy
 from cepheus.rules.resolve import bindings, scope_events
 from cepheus.rules.walk import walk
+
+
+@dataclass(frozen=True, slots=True)
+class PartialRule:
+    """A pattern without a composite event: events that cannot satisfy it need not be sent on.
+
+    ``root`` says which part of the rule the pattern's terminator is: the name of a position, or ``#n`` for the n-th
+    item of the whole pattern, a negation or an aggregate. ``origins`` gives for each item of ``pattern`` the item of
+    the whole pattern that it was made from.
+    """
+
+    rule: Rule
+    root: str
+    pattern: Pattern
+    origins: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What tells this partial rule from all others at one processor."""
+        return f"{self.rule.name}/{self.root}"
+
+    @property
+    def selection(self) -> Selection | None:
+        """How the rule chooses the pattern's terminator: None if that is the rule's own, or not chosen at all."""
+        return shape_of(self.rule).selections.get(self.root)
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether every event at the root must be sent, because the choice of several needs to count them."""
+        return self.selection is not None and self.selection.count not in (None, 1)
+
+    @property
+    def joined(self) -> bool:
+        """Whether other events, or what the rule has consumed, decide which events are candidates at the root."""
+        shape = shape_of(self.rule)
+        if shape.choice_needs.get(self.root):
+            return True
+        return self.selection is not None and self.selection.event.type in consumed_types(self.rule)
+
 
 HERE = ""
 """Stands among the children for the processor itself: its own sources, and the rules that it evaluates."""
@@ -41,7 +79,7 @@ Producers = Mapping[str, frozenset[str]]
 
 
 def sole_child(rules: Iterable[Rule], producers: Producers) -> str | None:
-    """Give the child that sees all that some rules need, if there is one: it can take them over completely."""
+    """The child that sees all that some rules need, if there is one: it can take them over completely."""
     sources: set[str] = set()
     for rule in rules:
         for event_type in input_types(rule):
@@ -65,7 +103,7 @@ def partition(whole: Rule | PartialRule, producers: Producers) -> dict[str, tupl
 
 
 def seen_here(whole: Rule | PartialRule, producers: Producers) -> tuple[PartialRule, ...]:
-    """Give the positions of which the processor itself sees events, each as a partial rule of its own."""
+    """The positions of which the processor itself sees events, each as a partial rule of its own."""
     given = _Whole.of(whole)
     return tuple(given.alone(name) for name, kind in given.types.items() if HERE in producers.get(kind, frozenset()))
 
@@ -73,7 +111,7 @@ def seen_here(whole: Rule | PartialRule, producers: Producers) -> tuple[PartialR
 class _Whole:
     """What is being split."""
 
-    def __init__(self, rule: Rule, root: str, shape: Anatomy, origins: tuple[int, ...]) -> None:
+    def __init__(self, rule: Rule, root: str, shape: RuleShape, origins: tuple[int, ...]) -> None:
         self.rule = rule
         self.root = root
         self.shape = shape
@@ -86,8 +124,8 @@ class _Whole:
     @classmethod
     def of(cls, whole: Rule | PartialRule) -> _Whole:
         if isinstance(whole, PartialRule):
-            return cls(whole.rule, whole.root, anatomy_of_pattern(whole.pattern), whole.origins)
-        shape = anatomy(whole)
+            return cls(whole.rule, whole.root, shape_of_pattern(whole.pattern), whole.origins)
+        shape = shape_of(whole)
         return cls(whole, shape.pattern.terminator.name, shape, tuple(range(len(shape.pattern.items))))
 
     def split(self, producers: Producers) -> Iterator[tuple[str, PartialRule]]:
@@ -113,7 +151,7 @@ class _Whole:
                     yield child, PartialRule(self.rule, f"#{origin}", alone)
 
     def alone(self, name: str) -> PartialRule:
-        """Give the partial rule of one position."""
+        """Make the partial rule of one position."""
         return self._part([name], set())
 
     def _trees(self, own: list[str]) -> list[list[str]]:
@@ -166,7 +204,7 @@ class _Whole:
                 return item
 
     def _attaches(self, item: Negation | Aggregation, known: set[str], exclusive: set[str]) -> bool:
-        """Tell whether a negation or aggregate can be decided with the positions known; what is consumed is not."""
+        """Whether a negation or aggregate can be decided with the positions known; what is consumed is not."""
         event = item_event(item)
         wanted = {*scope_events(item_scope(item))}
         for constraint in event.constraints:
@@ -185,7 +223,7 @@ class _Whole:
         return (constraint for constraint in event.constraints if not self._needs(constraint, event))
 
     def _needs(self, node: Constraint, own: EventPattern | None = None) -> set[str]:
-        """Give the other events and computed values (``$name``) that an expression needs."""
+        """Collect the other events and computed values (``$name``) that an expression needs."""
         found: set[str] = set()
         for child in walk(node):
             if isinstance(child, Parameter):
@@ -199,7 +237,7 @@ class _Whole:
 
 
 def _is_binding(constraint: Constraint, event: EventPattern, binders: Mapping[str, AttributeRef | None]) -> str | None:
-    """Give the parameter that a constraint binds, if that is all it does."""
+    """The parameter that a constraint binds, if that is all it does."""
     match constraint:
         case Comparison(operands=(AttributeRef(name=attribute), Parameter(name=name)), operators=("=",)):
             pass
@@ -214,7 +252,7 @@ def _is_binding(constraint: Constraint, event: EventPattern, binders: Mapping[st
 def _used_parameters(
     nodes: tuple[EventPattern | PatternItem, ...], binders: Mapping[str, AttributeRef | None]
 ) -> set[str]:
-    """Give the parameters that something else than their own binding needs."""
+    """The parameters that something else than their own binding needs."""
     used: set[str] = set()
     for node in nodes:
         event = node if isinstance(node, EventPattern) else item_event(node)

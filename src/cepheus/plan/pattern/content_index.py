@@ -16,7 +16,6 @@ WORTH_AN_INDEX = 8
 """Fewer listeners on one attribute than this are looked at one by one."""
 
 _EQUAL, _UNEQUAL = OPERATOR_CODES["="], OPERATOR_CODES["!="]
-_UPPER = (OPERATOR_CODES["<"], OPERATOR_CODES["<="])
 _LOWER = (OPERATOR_CODES[">"], OPERATOR_CODES[">="])
 _STRICT = (OPERATOR_CODES["<"], OPERATOR_CODES[">"])
 

@@ -50,14 +50,14 @@ class _Tables:
     listeners: list[tuple[int, ...]] = field(default_factory=list)
 
     def add_code(self, code: Sequence[Instruction]) -> int:
-        """Append instructions and give where they begin; -1 for none."""
+        """Append instructions and return where they begin; -1 for none."""
         if not code:
             return -1
         self.code += code
         return len(self.code) - len(code)
 
     def add_constraints(self, constraints: Iterable[LoweredConstraint]) -> tuple[int, int]:
-        """Append constraints and give their range."""
+        """Append constraints and return their range."""
         begin = len(self.constraints)
         for c in constraints:
             code = self.add_code(c.code)
@@ -76,7 +76,7 @@ class _Tables:
         return begin, len(self.constraints)
 
     def add_member(self, listener: Listener) -> int:
-        """Append a listener and give its number, or, if there is nothing to check, whom it stands for."""
+        """Append a listener and return its number, or, if there is nothing to check, whom it stands for."""
         if not listener.filters:
             return ~(2 * listener.target + listener.is_rule)
         begin, end = self.add_constraints(listener.filters)
@@ -159,7 +159,7 @@ def flatten(
 
 
 def column_listeners(lowering: Lowering) -> dict[int, list[Listener]]:
-    """Give the listeners of each type: rules in order of deployment, then columns."""
+    """The listeners of each type: rules in order of deployment, then columns."""
     found: dict[int, list[Listener]] = defaultdict(list)
     for number, rule in enumerate(lowering.rules.values()):
         found[rule.type].append(Listener(True, number, rule.filters))
@@ -217,7 +217,7 @@ def _rule(
 
 
 def _is_brief(rule: LoweredRule) -> bool:
-    """Tell whether all that a rule looks for can be told in brief."""
+    """Whether all that a rule looks for can be told in brief."""
     return (
         0 < len(rule.steps) <= MOST_BRIEF
         and not rule.absences
@@ -233,7 +233,7 @@ def _is_brief(rule: LoweredRule) -> bool:
 
 
 def _completes(rule: LoweredRule, last: LoweredStep) -> bool:
-    """Tell whether each event that a rule's last step takes makes a composite event, with nothing left to find out."""
+    """Whether each event that a rule's last step takes makes a composite event, with nothing left to find out."""
     return (
         last.kind is StepKind.CHOOSE
         and last.policy is PolicyCode.EACH

@@ -45,14 +45,14 @@ class Lowering(SharedColumns):
         return lowered
 
     def remove(self, name: str) -> list[int]:
-        """Take a rule out and give the columns that nothing uses any more; their numbers may be used again."""
+        """Take a rule out and return the columns that nothing uses any more; their numbers may be used again."""
         if name not in self.rules:
             raise OptionError.of("withdraw", f"no rule named '{name}' is deployed")
         del self.rules[name]
         return self.release(name)
 
     def simple_filters(self, layout: TypeLayout) -> list[list[LoweredConstraint]] | None:
-        """Give, for each listener of a type, its comparisons with constants; None if too many or one has none."""
+        """The comparisons of each listener of a type with constants; None if too many or one has none."""
         listeners = [rule.filters for rule in self.rules.values() if rule.type == layout.index]
         listeners += [column.filters for column in self.columns.values() if column.key.type == layout.index]
         simple = (ConstraintKind.INT_CONSTANT, ConstraintKind.FLOAT_CONSTANT)

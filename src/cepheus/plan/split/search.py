@@ -18,7 +18,7 @@ Attributes = Mapping[str, str]
 """For each event type, the attribute that is chosen."""
 
 Fits = Callable[[str, str, Distance], bool]
-"""Tells whether an attribute of an event type, at some distance from the terminator's, will do."""
+"""Whether an attribute of an event type, at some distance from the terminator's, will do."""
 
 _MOST_TRIALS = 20_000
 
@@ -61,7 +61,7 @@ def search(component: Component, given: Attributes, fits: Fits, need: str, obsta
 def _fit(
     member: Member | IntervalMember, given: Attributes, fits: Fits, need: str, obstacle: Obstacle, number: int
 ) -> Iterator[Attributes]:
-    """Give the ways to extend choices so that they suit a rule."""
+    """Yield the ways to extend choices so that they suit a rule."""
     if isinstance(member, IntervalMember):
         yield from _fit_intervals(member, given, fits, obstacle, number)
         return
@@ -82,7 +82,7 @@ def _fit(
 
 
 def _of_terminator(member: Member) -> tuple[str, ...]:
-    """Give the attributes to try; a rule that looks at nothing else is at home anywhere, such as at its time."""
+    """The attributes to try; a rule that looks at nothing else is at home anywhere, such as at its time."""
     return candidates(member.resolved) + ((TIME_ATTRIBUTE,) if not member.sites else ())
 
 
@@ -133,7 +133,7 @@ def _fit_composite(
 
 
 def carries(member: Member, attribute: str, known: Known) -> dict[str, Distance]:
-    """Give the attributes of a composite event whose distance from the terminator's attribute is known."""
+    """The attributes of a composite event whose distance from the terminator's attribute is known."""
     found = {
         assignment.attribute: distance
         for assignment in member.resolved.assignments
@@ -147,7 +147,7 @@ def carries(member: Member, attribute: str, known: Known) -> dict[str, Distance]
 def _fit_intervals(
     member: IntervalMember, given: Attributes, fits: Fits, obstacle: Obstacle, number: int
 ) -> Iterator[Attributes]:
-    """Give the ways to extend choices so that they suit an interval rule.
+    """Yield the ways to extend choices so that they suit an interval rule.
 
     All its atoms must share one variable, those that are negated or aggregated included: then partners are only ever
     looked for, chosen, replaced and used up among events of one value, under every policy. And what it makes must carry

@@ -7,14 +7,11 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from cepheus.core.schema import EventType
-from cepheus.plan.split.bands import find_bands
-from cepheus.plan.split.component import Component, components
-from cepheus.plan.split.keys import as_doubles, find_keys
+from cepheus.plan.split.component import Component, components, reads, reads_in_order
 from cepheus.plan.split.model import ByBand, ByKey, BySlice, Reason, RuleGroup, Split, Way, WayName, Whole
-from cepheus.plan.split.reads import reads, reads_in_order
 from cepheus.plan.split.search import Attributes
-from cepheus.plan.split.slices import find_slices
 from cepheus.plan.split.uncertain import AttributeKey
+from cepheus.plan.split.ways import as_doubles, find_bands, find_keys, find_slices
 from cepheus.rules.check import Checked
 from cepheus.rules.resolve import resolve
 
@@ -131,7 +128,7 @@ def _join_slices(component: Component, way: BySlice, reasons: list[Reason], draf
 
 
 def _join_whole(component: Component, reasons: list[Reason], shards: int, drafts: list[_Draft]) -> None:
-    """Give a component a shard of its own, or once there are enough of them the one with the fewest rules."""
+    """Put a component into a shard of its own, or once there are enough of them the one with the fewest rules."""
     whole = [draft for draft in drafts if isinstance(draft.way, Whole)]
     if len(whole) < shards:
         drafts.append(_Draft([component], Whole(), reasons=reasons))

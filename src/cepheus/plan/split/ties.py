@@ -77,7 +77,7 @@ class Site:
 
 
 def sites(rule: ResolvedRule) -> tuple[Site, ...]:
-    """Give the places of a rule besides its terminator, in the order in which they are decided."""
+    """The places of a rule besides its terminator, in the order in which they are decided."""
     found = []
     for step in rule.steps:
         match step:
@@ -92,7 +92,7 @@ def sites(rule: ResolvedRule) -> tuple[Site, ...]:
 
 
 def at_terminator(rule: ResolvedRule, attribute: str) -> Known:
-    """Give what is known of the terminator itself, beginning with one of its attributes."""
+    """Return what is known of the terminator itself, beginning with one of its attributes."""
     name = rule.terminator.name
     known: Known = {(name, attribute): SAME}
     _settle(name, rule.terminator.constraints, known)
@@ -100,7 +100,7 @@ def at_terminator(rule: ResolvedRule, attribute: str) -> Known:
 
 
 def at_site(site: Site, known: Known) -> dict[str, Distance]:
-    """Give the attributes of an event at a site that are tied to what is known, each with its distance."""
+    """The attributes of an event at a site that are tied to what is known, each with its distance."""
     found: Known = dict(known)
     _settle(site.name, site.constraints, found)
     return {name: distance for (event, name), distance in found.items() if event == site.name}
@@ -113,7 +113,7 @@ def learn(site: Site, known: Known) -> None:
 
 
 def of_value(value: Expression, known: Known) -> Distance | None:
-    """Give the distance of a computed value, if it is known."""
+    """The distance of a computed value, if it is known."""
     linear = _linear(value)
     if linear is None or len(linear.terms) != 1:
         return None
@@ -124,7 +124,7 @@ def of_value(value: Expression, known: Known) -> Distance | None:
 
 
 def candidates(rule: ResolvedRule) -> tuple[str, ...]:
-    """Give the attributes of the terminator that something may be tied to, in order of appearance."""
+    """The attributes of the terminator that something may be tied to, in order of appearance."""
     name = rule.terminator.name
     nodes = (constraint for site in sites(rule) for constraint in site.constraints)
     refs = [ref for constraint in nodes for one, other, _ in _relations(constraint) for ref in (one, other)]
@@ -147,7 +147,7 @@ def _settle(event: str | None, constraints: Iterable[Constraint], known: Known) 
 
 
 def _relations(constraint: Constraint) -> Iterator[tuple[Ref, Ref, Distance]]:
-    """Give the ties of a constraint in both directions: an attribute, another, and how far the first is from it."""
+    """Yield the ties of a constraint in both directions: an attribute, another, and how far the first is from it."""
     if not isinstance(constraint, Comparison):
         return
     pairs = zip(constraint.operands, constraint.operators, constraint.operands[1:], strict=False)
@@ -209,7 +209,7 @@ class _Linear:
 
 
 def _pair(linear: _Linear) -> tuple[Ref, Ref] | None:
-    """Give the attributes of a difference of two."""
+    """The attributes of a difference of two."""
     if sorted(linear.terms.values()) != [-1, 1]:
         return None
     one = next(ref for ref, factor in linear.terms.items() if factor == 1)

@@ -14,7 +14,7 @@ AttributeKey = tuple[str, str]
 def uncertain_attributes(
     checked: Checked, given: frozenset[AttributeKey] = frozenset(), *, doubtful: bool = False
 ) -> frozenset[AttributeKey]:
-    """Give the attributes that may have an error: those given, those declared, and what is computed from them.
+    """Find the attributes that may have an error: those given, those declared, and what is computed from them.
 
     An aggregate may have one as soon as there is anything uncertain, be it only whether an event has happened at all,
     which ``doubtful`` says of events from outside: how many members it has is uncertain then.

@@ -20,14 +20,13 @@ from cepheus.core.event import Event
 from cepheus.core.options import ColumnNames, RunOptions
 from cepheus.core.time import MAX_TIME, TimeUnit
 from cepheus.core.time_check import TimeCheck
-from cepheus.engine.assembly.progress import goals_of
-from cepheus.engine.assembly.registry import create, threads_for, weighted
+from cepheus.engine.assembly.registry import create, goals_of, threads_for, weighted
 from cepheus.engine.assembly.weighted import WeightedEngine
 from cepheus.engine.base import snapshot_form as form
 from cepheus.engine.base.snapshot import pack, restoring, unpack
 from cepheus.engine.base.ties import TieCounts
 from cepheus.language.tesla import parse_event_pattern
-from cepheus.plan.split.reads import reads
+from cepheus.plan.split.component import reads
 from cepheus.rules.model import RuleSet
 from cepheus.rules.resolve import resolve
 from cepheus.runtime.embedded.admission import Admission, ArrowTable, Record
@@ -40,7 +39,7 @@ from cepheus.uncertainty.belief.belief import RuleBelief
 from cepheus.uncertainty.verdict import Observer
 
 if TYPE_CHECKING:
-    from cepheus.plan.interval.progress import Goal
+    from cepheus.plan.interval.goal_texts import Goal
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")

@@ -12,8 +12,8 @@ from cepheus.core.time import MAX_TIME, MIN_TIME
 from cepheus.engine.matching.at_work import RuleAtWork, RulesAtWork
 from cepheus.engine.matching.matcher import Matcher
 from cepheus.engine.matching.store import Arrival, Record, Store, Waiting
-from cepheus.plan.partial import anatomy
-from cepheus.plan.partial.anatomy import whole_pattern
+from cepheus.plan.partial import shape_of
+from cepheus.plan.partial.shape import whole_pattern
 from cepheus.runtime.network.processor.filtering import PartialFilter
 from cepheus.runtime.network.processor.sharing import RELAY, order_of
 from cepheus.runtime.network.protocol.interests import Contents, contents_of, either
@@ -130,10 +130,10 @@ class Evaluation:
         patterns = []
         for ordered in rules:
             patterns.append(whole_pattern(ordered.rule))
-            self.horizon = max(self.horizon, anatomy(ordered.rule).reach)
+            self.horizon = max(self.horizon, shape_of(ordered.rule).reach)
         for assigned in parts:
             patterns.append(assigned.part.pattern)
-            self.horizon = max(self.horizon, anatomy(assigned.part.rule).reach)
+            self.horizon = max(self.horizon, shape_of(assigned.part.rule).reach)
         self.contents = either(self.contents, contents_of(patterns))
 
     def adopt(self, rules: Sequence[Ordered], parts: Sequence[Assigned]) -> None:

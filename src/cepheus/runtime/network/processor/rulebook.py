@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from cepheus.core.errors import CepheusError
 from cepheus.core.schema import EventType
 from cepheus.core.time import MAX_TIME
-from cepheus.plan.partial import anatomy, input_types
+from cepheus.plan.partial import input_types, shape_of
 from cepheus.rules.check import check
 from cepheus.rules.model import Rule, RuleSet
 from cepheus.runtime.network.processor.common import Common
@@ -102,7 +102,7 @@ def reach_of_all(rules: Iterable[Rule]) -> int:
         if id(rule) not in known:
             known[id(rule)] = 0  # whoever feeds itself is not gone into again
             below = [look(maker) for kind in input_types(rule) for maker in makers.get(kind, ())]
-            known[id(rule)] = min(anatomy(rule).reach + max(below, default=0), MAX_TIME)
+            known[id(rule)] = min(shape_of(rule).reach + max(below, default=0), MAX_TIME)
         return known[id(rule)]
 
     return max([look(rule) for made in makers.values() for rule in made], default=0)

@@ -11,7 +11,7 @@ from functools import lru_cache
 from cepheus.core.event import Event
 from cepheus.core.schema import TIME_ATTRIBUTE
 from cepheus.core.values import Value
-from cepheus.plan.partial.anatomy import item_event
+from cepheus.plan.partial.shape import item_event
 from cepheus.rules.evaluate import Test, compare, tester
 from cepheus.rules.expressions import FLIPPED, AttributeRef, Comparison, Constant, Constraint, EventPattern
 from cepheus.rules.model import Pattern

@@ -74,7 +74,7 @@ def seat_of(operator: Combined | Absence, operand: int, names: tuple[str, ...]) 
 
 
 def events_of(pattern: IntervalPattern) -> int:
-    """Give how many events a match of a pattern has: the most, where alternatives differ."""
+    """The number of events that a match of a pattern has: the most, where alternatives differ."""
     match pattern:
         case Atom():
             return 1
@@ -89,5 +89,5 @@ def events_of(pattern: IntervalPattern) -> int:
 
 
 def fraction_of(seat: Seat, rule: IntervalRule) -> float:
-    """Give how much of a rule's pattern is there at a place where goals wait."""
+    """The share of a rule's pattern that is there at a place where goals wait."""
     return seat.events / max(1, events_of(rule.pattern))

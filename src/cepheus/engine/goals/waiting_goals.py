@@ -2,6 +2,7 @@
 
 Where a condition around an operator compares something of the one operand with something of the other, a row carries
 its side of the comparison as a number. Rows that cannot satisfy it are passed over without a further look.
+Python puts goals and background knowledge into tables itself when rules are deployed or restored.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import math
 
 import numpy as np
 
+from cepheus.engine.goals.conditions import condition_at
 from cepheus.engine.goals.machine import as_float, compute, is_number, same_value, stir, stir_value
 from cepheus.engine.goals.matches import (
     copy_words,
@@ -23,6 +25,7 @@ from cepheus.engine.goals.matches import (
 )
 from cepheus.engine.goals.store import (
     NOWHERE,
+    forget,
     has_keys,
     is_sought,
     link_row,
@@ -39,7 +42,7 @@ from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.instructions import Op
 from cepheus.kernel.memory import fixed, peek, poke, poke_float, signed, table
 from cepheus.plan.interval.layout import ROW_HEADER, At, Match, Row, TableState, Tag
-from cepheus.plan.interval.program import IndexCode, NodeField, OutlivesCode, TableField
+from cepheus.plan.interval.program import ConditionField, IndexCode, NodeField, OutlivesCode, TableField
 
 _MATCH_BYTES = 8 * ROW_HEADER
 _INT, _FLOAT = int(Tag.INT), int(Tag.FLOAT)
@@ -48,7 +51,7 @@ _ALL_EXACT = 2**53  # below this, each integer is a float of its own
 
 @compiled
 def screen_of(context: int, node: int, operand: int, match: int) -> float:
-    """Give a match's side of the comparison that a node screens by, NaN if it is no number.
+    """Compute a match's side of the comparison that a node screens by, NaN if it is no number.
 
     A waiting match and a new one of the other operand cannot be partners if the sum of their numbers is above zero.
     """
@@ -78,7 +81,7 @@ def _values_hash(number: int, match: int, tag_words: int, variables: int) -> int
 
 @inlined
 def waiting_hash(context: int, node: int, operand: int, match: int) -> int:
-    """Give the hash under which a match of an operand waits."""
+    """The hash under which a match of an operand waits."""
     number = fixed(node, NodeField.LEFT_TABLE + operand)
     index = fixed(table_at(context, number), TableField.INDEX)
     if index == IndexCode.NONE:
@@ -122,7 +125,7 @@ def wait_with_hash(context: int, node: int, operand: int, match: int, hashed: in
 
 @inlined
 def _outlived(node: int, old: int, new: int) -> bool:
-    """Tell whether no partner to come can prefer an older match to a new one."""
+    """Whether no partner to come can prefer an older match to a new one."""
     code = fixed(node, NodeField.OUTLIVES)
     lasting = peek(new, Match.START) < peek(new, Match.END)
     not_longer = peek(new, Match.START) >= peek(old, Match.START)
@@ -135,7 +138,7 @@ def _outlived(node: int, old: int, new: int) -> bool:
 
 @compiled
 def _same_keys(context: int, node: int, operand: int, one: int, other: int, tag_words: int) -> bool:
-    """Tell whether whatever agrees with a match of an operand on the variables that it shares agrees with another.
+    """Whether whatever agrees with a match of an operand on the variables that it shares agrees with another.
 
     A float may agree with integers that differ, so that an integer does not always stand in for it.
     """
@@ -192,7 +195,7 @@ def drop_equal(context: int, number: int, hashed: int, match: int, tag_words: in
 
 @compiled
 def waits_already(context: int, number: int, hashed: int, match: int, tag_words: int, variables: int) -> bool:
-    """Tell whether an equal match of this instant waits in a table."""
+    """Whether an equal match of this instant waits in a table."""
     row = newest_row(context, number, hashed)
     while row != NOWHERE:
         here = row_at(context, row)
@@ -203,3 +206,44 @@ def waits_already(context: int, number: int, hashed: int, match: int, tag_words:
                 return True
         row = older_row(context, number, here)
     return False
+
+
+@compiled
+def sweep(context: int, tables: int) -> None:
+    """Forget the goals that no window reaches any more."""
+    for number in range(tables):
+        forget(context, number, peek(context, At.NOW))
+
+
+@compiled
+def put_back(context: int, node: int, operand: int, width: int, matches: int, count: int) -> int:
+    """Put matches of an operand of a node into its table, the oldest first; return how many there was room for."""
+    row = node_at(context, node)
+    for k in range(count):
+        match = matches + 8 * width * k
+        hashed = waiting_hash(context, row, operand, match)
+        if peek(context, At.ROWS) >= fixed(context, At.BUCKETS_SIZE):
+            return k
+        if not wait_with_hash(context, row, operand, match, hashed):
+            return k
+    return count
+
+
+@compiled
+def put_facts(context: int, condition: int, rows: int, count: int) -> int:
+    """Put rows of background knowledge into the table of a condition; return how many there was room for."""
+    row = condition_at(context, condition)
+    node = node_at(context, fixed(row, ConditionField.NODE))
+    keys, key_count = fixed(row, ConditionField.KEYS), fixed(row, ConditionField.KEY_COUNT)
+    number, width = fixed(row, ConditionField.TABLE), fixed(node, NodeField.WIDTH)
+    for k in range(count):
+        fact = rows + 8 * width * k
+        hashed = key_hash(context, number, fact, fixed(node, NodeField.TAG_WORDS), keys, key_count, 0)
+        if peek(context, At.ROWS) >= fixed(context, At.BUCKETS_SIZE):
+            return k
+        waiting = take_row(context, number)
+        if waiting == NOWHERE:
+            return k
+        copy_words(fact, row_at(context, waiting) + _MATCH_BYTES, width)
+        link_row(context, number, waiting, hashed)
+    return count

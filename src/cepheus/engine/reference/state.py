@@ -1,18 +1,20 @@
-"""Stored events, situations of chosen events and computed values, and rules ready to be tested in them.
-
-The reference engine is made of these.
-"""
+"""The state of the reference engine: stored events, deployed rules, matches under test, and the form of snapshots."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
 
 from cepheus.core.calculus import Calculus
 from cepheus.core.event import Event
 from cepheus.core.lists import list_refused
 from cepheus.core.schema import TIME_ATTRIBUTE
 from cepheus.core.values import Value, as_float
+from cepheus.engine.base import snapshot_form as form
+from cepheus.engine.base.restored_rules import check_restored, require_values
+from cepheus.engine.base.snapshot import unpack
 from cepheus.rules.evaluate import Test, evaluator, tester
 from cepheus.rules.expressions import AttributeRef, Constraint, Parameter
 from cepheus.rules.model import Rule
@@ -61,7 +63,7 @@ class Match:
         return stored
 
     def attribute(self, event: str | None, name: str) -> Value | None:
-        """Give an attribute of a chosen event, or of the one under test."""
+        """An attribute of a chosen event, or of the one under test."""
         stored = self._chosen(event)
         value = stored.event.time if name == TIME_ATTRIBUTE else stored.event.attributes.get(name)
         if isinstance(value, tuple):
@@ -69,11 +71,11 @@ class Match:
         return value
 
     def computed(self, name: str) -> Value | None:
-        """Give the value of an aggregate."""
+        """The value of an aggregate."""
         return self.values[name].value
 
     def quantity(self, reference: AttributeRef | Parameter) -> Quantity | None:
-        """Give the uncertain quantity that something stands for; None if it is certain."""
+        """The uncertain quantity that something stands for; None if it is certain."""
         if isinstance(reference, AttributeRef):
             return self._chosen(reference.event).quantities.get(reference.name)
         computed = self.values[reference.name]
@@ -83,7 +85,7 @@ class Match:
         return Quantity.computed(reference.name, as_float(computed.value), computed.law)
 
     def is_certain(self) -> bool:
-        """Tell whether nothing about the match is uncertain, so that constraints hold or do not."""
+        """Whether nothing about the match is uncertain, so that constraints hold or do not."""
         stored = [*self.events.values(), *([self.under_test] if self.under_test is not None else [])]
         return not any(each.quantities for each in stored) and not any(v.law is not None for v in self.values.values())
 
@@ -110,27 +112,64 @@ class Deployed:
         }
 
     def first(self, event_type: str) -> int:
-        """Give the place in the stream of the first event of a type that the rule sees."""
+        """The place in the stream of the first event of a type that the rule sees."""
         return self.earlier.get(event_type, self.since)
 
     def test(self, constraint: Constraint) -> Test:
-        """Give the function that tests a constraint."""
+        """Return the function that tests a constraint."""
         if constraint not in self._tests:
             self._tests[constraint] = tester(constraint)
         return self._tests[constraint]
 
     def judge(self, constraints: Iterable[Constraint], match: Match, calculus: Calculus) -> tuple[Judgement, ...]:
-        """Tell how likely constraints hold, those that share an uncertain quantity jointly."""
+        """Judge how likely constraints hold, those that share an uncertain quantity jointly."""
         if match.is_certain():
             held = all(self.test(constraint)(match) for constraint in constraints)
             return () if held else (Judgement((), IMPOSSIBLE),)
         return judge([(constraint, match) for constraint in constraints], calculus)
 
     def probability(self, constraints: Iterable[Constraint], match: Match, calculus: Calculus) -> float:
-        """Tell how likely constraints hold, all of them."""
+        """Compute how likely constraints hold, all of them."""
         judgements = self.judge(constraints, match, calculus)
         return conjunction(judgement.estimate for judgement in judgements).probability if judgements else 1.0
 
 
 def _constraints(step: Choose | Require) -> tuple[Constraint, ...]:
     return step.constraints if isinstance(step, Choose) else (step.constraint,)
+
+
+_HEADER = form.record(
+    rules=form.rules,
+    since=form.listing(form.count),
+    earlier=form.listing(form.by_name(form.integer)),
+    errors=form.by_name(form.by_name(form.distribution)),
+    factors=form.listing(form.probability),
+    fed=form.count,
+    ordinal=form.count,
+    time=form.time,
+    history=form.listing(form.record(event=form.event, ordinal=form.count, consumed_by=form.listing(form.text))),
+)
+
+
+def stored_to_json(event: Event, ordinal: int, consumed_by: set[str]) -> dict[str, Any]:
+    """A remembered event as JSON."""
+    return {"event": form.event_to_json(event), "ordinal": ordinal, "consumed_by": sorted(consumed_by)}
+
+
+def read(kind: str, data: bytes) -> dict[str, Any]:
+    """Read the header of a snapshot, each field as what it stands for; an error if it does not hold together."""
+    header, blobs = unpack(kind, data)
+    form.only_blobs(blobs, ())
+    found = _HEADER(header, "$")
+    history = found["history"]
+    require_values((each["event"] for each in history), check_restored(found["rules"]))
+    by_type: dict[str, list[tuple[int, int]]] = {}
+    for each in history:
+        ordinal, event = each["ordinal"], each["event"]
+        has_come = ordinal < found["ordinal"] and event.time <= found["time"]
+        form.require(has_come, "$.history", "a remembered event has not come yet")
+        by_type.setdefault(event.type, []).append((ordinal, event.time))
+    for places in by_type.values():
+        in_order = all(one[0] < other[0] and one[1] <= other[1] for one, other in pairwise(places))
+        form.require(in_order, "$.history", "the events are not in the order of the stream")
+    return found

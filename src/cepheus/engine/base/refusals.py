@@ -1,17 +1,44 @@
-"""Uncertain events are refused by rules over intervals, which would take them for certain without a word."""
+"""What engines refuse: rules of the other family, uncertain events where rules take them as certain, wrong factors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.error_column import ErrorColumn, ErrorKind
-from cepheus.core.errors import EventError
+from cepheus.core.errors import EventError, OptionError, UnsupportedError, did_you_mean
 from cepheus.core.event import Event
 from cepheus.rules.interval.model import Anything, Atom, IntervalRule
+from cepheus.rules.model import AnyRule, Rule
 from cepheus.rules.walk import walk
+
+
+def tesla_rules(rules: Sequence[AnyRule], engine: str) -> list[Rule]:
+    """Take the rules as those of TESLA; UnsupportedError if one is an interval rule."""
+    for rule in rules:
+        if isinstance(rule, IntervalRule):
+            raise _other_family(rule, engine, "interval rules of the ETALIS language")
+    return [rule for rule in rules if isinstance(rule, Rule)]
+
+
+def interval_rules(rules: Sequence[AnyRule], engine: str) -> list[IntervalRule]:
+    """Take the rules as interval rules; UnsupportedError if one is a rule of TESLA."""
+    for rule in rules:
+        if isinstance(rule, Rule):
+            raise _other_family(rule, engine, "rules of TESLA")
+    return [rule for rule in rules if isinstance(rule, IntervalRule)]
+
+
+def _other_family(rule: AnyRule, engine: str, family: str) -> UnsupportedError:
+    return UnsupportedError.of(
+        "unsupported",
+        f"the engine {engine} does not run {family}",
+        span=rule.span,
+        hint="start the session with a rule of that family, so that it has an engine for both",
+    )
+
 
 _HINT = "let a rule of TESLA read it: what that makes counts as certain, and may feed rules of ETALIS"
 
@@ -20,7 +47,7 @@ Reads = dict[str, frozenset[str]]
 
 
 def reads_of(rules: Iterable[IntervalRule], names: Mapping[str, Sequence[str]]) -> Reads:
-    """Give what the patterns of rules read of events; an argument that may be anything is not read.
+    """Collect what the patterns of rules read of events; an argument that may be anything is not read.
 
     ``names`` are those of the attributes of each type, in the order of arguments.
     """
@@ -73,3 +100,19 @@ def _doubtful(event_type: str) -> EventError:
 def _off(event_type: str, attribute: str) -> EventError:
     message = f"rules of ETALIS take events as certain, but {event_type}.{attribute}, which they read, has an error"
     return EventError.of("uncertain-event", message, hint=_HINT)
+
+
+def require_factor(factor: float) -> float:
+    """Return the factor if it is a probability, else raise an OptionError.
+
+    >>> require_factor(0.987)
+    0.987
+    """
+    if not 0.0 <= factor <= 1.0:
+        raise OptionError.of("factor", f"the factor {factor} is not a probability", hint="give a number from 0 to 1")
+    return float(factor)
+
+
+def no_such_rule(rule: str, deployed: Collection[str]) -> OptionError:
+    """The error for the factor of a rule that is not deployed."""
+    return OptionError.of("factor", f"no rule named '{rule}' is deployed", hint=did_you_mean(rule, deployed))

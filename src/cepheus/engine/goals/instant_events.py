@@ -1,4 +1,4 @@
-"""Events that are known, compiled: one for each instance of an instant, and the ids of complex events."""
+"""Events of this instant, compiled: each instance of an event only once, and the ids of complex events."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.lanes import mix
 from cepheus.kernel.memory import fixed, peek, poke, signed
 from cepheus.kernel.state import COMPOSITE_ID_BASE
-from cepheus.plan.interval.layout import FLOAT_WORD, RECORD_HEADER, At, Known, Record, Tag
+from cepheus.plan.interval.layout import FLOAT_WORD, RECORD_HEADER, At, InstanceEntry, Record, Tag
 from cepheus.plan.interval.program import TypeField
 
 _DIGEST_MASK = np.uint64(2**62 - 1)
@@ -21,13 +21,13 @@ _TWO_TO_63 = 9223372036854775808.0
 
 @inlined
 def type_at(context: int, stratum: int, kind: int) -> int:
-    """Give the address of what a stratum says of a type."""
+    """The address of what a stratum says of a type."""
     return fixed(context, At.TYPES) + _TYPE_BYTES * (stratum * fixed(context, At.TYPE_COUNT) + kind)
 
 
 @inlined
 def record_at(context: int, place: int) -> int:
-    """Give the address of an event of this instant."""
+    """The address of an event of this instant."""
     return fixed(context, At.INSTANT) + 8 * place
 
 
@@ -48,45 +48,45 @@ def _same_event(one: int, other: int, arity: int, tag_words: int) -> bool:
 
 
 @inlined
-def find_known(context: int, record: int) -> int:
-    """Give the place of an event among those known of this instant: -1 if it is known, else where it goes."""
+def find_instance(context: int, record: int) -> int:
+    """Look an instance up among those seen in this instant: -1 if it was seen, else the place where it goes."""
     layout = type_at(context, 0, peek(record, Record.TYPE))
     arity, tag_words = fixed(layout, TypeField.ARITY), fixed(layout, TypeField.TAG_WORDS)
     digest = stir(stir(np.uint64(0x2545F491), peek(record, Record.TYPE)), peek(record, Record.START))
     for k in range(arity):
         digest = stir_value(digest, _record_tag(record, k), peek(record, RECORD_HEADER + tag_words + k))
-    mask = fixed(context, At.KNOWN_SIZE) - 1
+    mask = fixed(context, At.INSTANCES_SIZE) - 1
     stamp = peek(context, At.STAMP)
     at = signed(digest >> np.uint64(1)) & mask
     while True:
-        entry = fixed(context, At.KNOWN) + 16 * at
-        if peek(entry, Known.STAMP) != stamp:
+        entry = fixed(context, At.INSTANCES) + 16 * at
+        if peek(entry, InstanceEntry.STAMP) != stamp:
             return at
-        if _same_event(record, record_at(context, peek(entry, Known.RECORD)), arity, tag_words):
+        if _same_event(record, record_at(context, peek(entry, InstanceEntry.RECORD)), arity, tag_words):
             return -1
         at = (at + 1) & mask
 
 
 @inlined
-def know(context: int, at: int, place: int) -> None:
-    """Note an event as known."""
-    entry = fixed(context, At.KNOWN) + 16 * at
-    poke(entry, Known.STAMP, peek(context, At.STAMP))
-    poke(entry, Known.RECORD, place)
+def note_instance(context: int, at: int, place: int) -> None:
+    """Note an event as seen in this instant."""
+    entry = fixed(context, At.INSTANCES) + 16 * at
+    poke(entry, InstanceEntry.STAMP, peek(context, At.STAMP))
+    poke(entry, InstanceEntry.RECORD, place)
 
 
 @compiled
-def know_again(context: int) -> None:
-    """Note the events of this instant as known, in a table that is new."""
+def note_instances(context: int) -> None:
+    """Note all events of this instant again, in a table that is new."""
     for place in range(0, peek(context, At.INSTANT_USED), fixed(context, At.RECORD_WIDTH)):
-        at = find_known(context, record_at(context, place))
+        at = find_instance(context, record_at(context, place))
         if at >= 0:
-            know(context, at, place)
+            note_instance(context, at, place)
 
 
 @compiled
 def _word_of(context: int, tag: int, word: int) -> int:
-    """Give the word that a value adds to the id of a complex event; Python is asked for that of other floats."""
+    """The word that a value adds to the id of a complex event; Python is asked for that of other floats."""
     if tag == _INT:
         return word
     if tag == _FLOAT:
@@ -106,7 +106,7 @@ def _word_of(context: int, tag: int, word: int) -> int:
 
 @inlined
 def identify(context: int, record: int, seed: int, arity: int, tag_words: int) -> int:
-    """Give the id of a complex event, as a word."""
+    """Compute the id of a complex event, as a word."""
     digest = mix(mix(np.uint64(seed), peek(record, Record.START)), peek(record, Record.END))
     for k in range(arity):
         value = _word_of(context, _record_tag(record, k), peek(record, RECORD_HEADER + tag_words + k))
