@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import re
 import tomllib
 from pathlib import Path
@@ -12,8 +11,8 @@ import pytest
 from blocks import ROOT, prepare
 from typer.testing import CliRunner
 
-import cepheus
 from cepheus.cli import app
+from cepheus.core.options import RunOptions
 
 SOURCES = ROOT / "src" / "cepheus"
 _COMMAND = re.compile(r"`\.\./\.venv/bin/cepheus ([^`]+)`")
@@ -44,8 +43,7 @@ def test_processors_of_a_network_evaluate_rules_with_the_matching_engine() -> No
 
 def test_there_is_one_thread_unless_one_asks_for_more() -> None:
     """As the README says, and docs/engine.md with what two threads were worth when it was measured."""
-    assert inspect.signature(cepheus.Program.detect).parameters["threads"].default == 1
-    assert inspect.signature(cepheus.Program.start).parameters["threads"].default == 1
+    assert RunOptions().threads == 1
     assert "on one thread unless you ask for more" in _page("README.md")
     measured = re.findall(
         r"^\| \S+ \| 2 \| .* \| ([\d.]+)x \|$", (ROOT / "docs/benchmarks.md").read_text("utf-8"), re.M

@@ -136,7 +136,14 @@ def on_the_command_line(case: Case, folder: Path) -> list[Answer]:
     assert done.exit_code == 0, done.output
     found = map(json.loads, (folder / "out.jsonl").read_text().splitlines())
     return [
-        (f["type"], f["time"], f["area"], value_of(f["temp"]), round(f.get("probability", 1.0), 6), tuple(f["from"]))
+        (
+            f["type"],
+            f["time"],
+            f["area"],
+            value_of(f["temp"]),
+            round(f.get("probability", 1.0), 6),
+            tuple(map(str, f["from"])),
+        )
         for f in found
     ]
 

@@ -1,8 +1,8 @@
 """Compiled functions: once per version of all that they are made of, kept on disk for later runs.
 
 Numba's own cache looks only at the file of a function, not at the files of what it calls, and believes whatever it
-finds. Here a kernel is found by the sources of all modules that it can see (``sources.py``) and by the versions of what
-compiles it, and only where nobody else could have put it (``kernel_store.py``).
+finds. Here a kernel is found by the sources of all modules that it can see (``fingerprint.py``) and by the versions of
+what compiles it, and only where nobody else could have put it (``cache.py``).
 """
 
 from __future__ import annotations
