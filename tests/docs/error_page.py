@@ -61,8 +61,9 @@ def shown(case: Case, folder: Path) -> str:
 
 
 def codes_in_source() -> set[str]:
-    """Find the codes that the source uses: first arguments, in kebab case, of what makes a finding."""
+    """Find the codes that the source uses: in kebab case, first arguments of what makes a finding, last of others."""
     makers = {"of", "error", "warning", "Diagnostic", "_error", "LiteralError"}
+    makers_by_last = {"TomlFile", "require_whole", "chosen"}
     found: set[str] = set()
     for path in (path for folder in ("src", "benchmarks") for path in (ROOT / folder).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -71,6 +72,12 @@ def codes_in_source() -> set[str]:
                     func=ast.Name(id=name) | ast.Attribute(attr=name), args=[ast.Constant(value=str(code)), *_]
                 ):
                     if name in makers and code == code.lower() and " " not in code:
+                        found.add(code)
+            match node:
+                case ast.Call(
+                    func=ast.Name(id=name) | ast.Attribute(attr=name), args=[*_, ast.Constant(value=str(code))]
+                ):
+                    if name in makers_by_last and path.name != "toml_file.py":
                         found.add(code)
     return found
 

@@ -74,7 +74,7 @@ EXPECTED = {
         "too late: Temp 150",
         "cold: A3",
         "Counts(events=5, late=1, composite={'Fire': 1, 'Cold': 1}, ties=TieCounts(decided=0, passed_over=0, "
-        "at_least=False, uncounted=()))",
+        "at_least=False, uncounted=()), skipped=0)",
     ],
 }
 

@@ -14,7 +14,7 @@ import cepheus.spark
 from cepheus.core.errors import LimitError, RuleError
 from cepheus.core.event import Event
 from cepheus.core.time import SECOND
-from cepheus.runtime.spark import detect
+from cepheus.runtime.spark import detect, streaming
 from cepheus.runtime.spark.layout import SHARD
 from cepheus.runtime.spark.shard import Job
 from cepheus.runtime.spark.streaming_processor import JobWork
@@ -66,7 +66,7 @@ def check_one(spark: SparkSession, split: Any, shards: int, seed: int, monkeypat
 
     monkeypatch.setattr(detect, "is_stream", lambda _: True)
     monkeypatch.setattr(detect, "watermarked", lambda sources, *_: sources)
-    monkeypatch.setattr(detect, "run_stream", stand_in)
+    monkeypatch.setattr(streaming, "run_stream", stand_in)
     events = frame(spark, case)
     cepheus.spark.detect(program, events, sequence="sequence", id="id", shards=shards, split=split)
     ((rows, job),) = jobs

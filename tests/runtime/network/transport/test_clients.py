@@ -43,7 +43,7 @@ def test_a_plain_program_publishes_subscribes_and_deploys(tmp_path: Path) -> Non
             assert client.status()["ties"]["uncounted"] == ["network"]
             with pytest.raises(RuleError, match="already deployed"):
                 client.deploy(RULES)
-            with pytest.raises(UnsupportedError, match="probabilities"):
+            with pytest.raises(UnsupportedError, match="does not support min probability"):
                 client.deploy("define F() from Smoke() min probability 0.5")
             client.withdraw(["Fire"])
             fires.close()

@@ -42,7 +42,7 @@ def checks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         seen.append(len(rules.rules))
         return check(rules, **options)
 
-    monkeypatch.setattr("cepheus.runtime.network.transport.known.check", counted)
+    monkeypatch.setattr("cepheus.runtime.network.transport.known_types.check", counted)
     return seen
 
 
