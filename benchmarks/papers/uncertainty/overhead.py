@@ -22,7 +22,7 @@ from cepheus.core.error_column import ErrorColumn, ErrorKind
 from cepheus.core.time import SECOND
 from cepheus.core.values import ValueType
 from cepheus.engine.assembly.certain_first import CertainFirstEngine
-from cepheus.engine.columns.engine import ColumnsEngine
+from cepheus.engine.lowered.engine import LoweredEngine
 
 ENGINE = "columns"
 _TYPES = 10
@@ -188,7 +188,7 @@ def _run(subject: Subject, first: EventBatch, events: EventBatch, scale: Scale) 
         taken.append(process_time_ns() - started)
     singly, _ = feed_singly(engine, events.slice(scale.events, len(events)).to_events())
     assert isinstance(engine, CertainFirstEngine)
-    assert isinstance(engine.at_work, ColumnsEngine)
+    assert isinstance(engine.at_work, LoweredEngine)
     return _Run(taken, scale.events - warm, spread(singly), composites, engine.at_work.bytes_held)
 
 
