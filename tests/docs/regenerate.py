@@ -47,7 +47,7 @@ def regenerate_pictures() -> None:
         rules.write_text(tutorial.text, encoding="utf-8")
         run(f"cepheus explain {rules} --svg {fire}", ROOT)
         jams = Path(name) / "jams.tesla"
-        page = next(block for block in blocks(ROOT / "docs" / "networks.md") if block.title == "jams.tesla")
+        page = next(block for block in blocks(ROOT / "docs" / "bayesian-networks.md") if block.title == "jams.tesla")
         jams.write_text(page.text, encoding="utf-8")
         run(f"cepheus bayes show {jams} --svg {images}/network.svg", ROOT)
     run(f"cepheus explain examples/museum/museum.tesla --svg {images}/museum.svg", ROOT)

@@ -15,9 +15,9 @@ from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.engine.assembly.registry import create
 from cepheus.engine.base.interface import Engine
-from cepheus.engine.uncertain import distributions
-from cepheus.engine.uncertain.distributions import ListedErrors
+from cepheus.engine.uncertain import error_lists as distributions
 from cepheus.engine.uncertain.engine import UncertainEngine
+from cepheus.engine.uncertain.error_lists import ListedErrors
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 

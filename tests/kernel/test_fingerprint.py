@@ -46,7 +46,9 @@ def key(folder: Path, module: str) -> str:
 @pytest.mark.parametrize(
     ("kernel", "file", "before", "after"),
     [
-        pytest.param("engine.uncertain.kernel", "core/error_column.py", "NORMAL = 1", "NORMAL = 7", id="enum value"),
+        pytest.param(
+            "engine.uncertain.kernel", "core/distribution_column.py", "NORMAL = 1", "NORMAL = 7", id="enum value"
+        ),
         pytest.param("engine.columns.kernel", "kernel/program.py", "MAX_KEYS = ", "MAX_KEYS = 1 + ", id="constant"),
         pytest.param("engine.automata.kernel", "kernel/lanes.py", "return ", "return  ", id="helper"),
         pytest.param("engine.goals.kernel", "kernel/sums.py", "LIMBS = ", "LIMBS = 1 * ", id="borrowed"),

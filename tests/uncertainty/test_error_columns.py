@@ -11,7 +11,7 @@ import pytest
 
 import cepheus
 from cepheus.core import distribution
-from cepheus.core.error_column import ErrorColumn
+from cepheus.core.distribution_column import ErrorColumn
 from cepheus.core.errors import EventError, OptionError
 from cepheus.core.event import Event
 from cepheus.error_columns import Normal, Uniform

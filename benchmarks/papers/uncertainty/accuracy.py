@@ -19,7 +19,7 @@ from benchmarks.measuring.timing import Say
 from benchmarks.workloads.subject import Subject
 from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import Distribution, Normal, Uniform
-from cepheus.core.error_column import ErrorColumn
+from cepheus.core.distribution_column import ErrorColumn
 from cepheus.core.time import SECOND
 from cepheus.core.values import ValueType
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 from benchmarks.measuring.timing import Say, Spread, best_spread, feed_singly, spread
 from benchmarks.workloads.subject import Subject
 from cepheus.core.batch import EventBatch
-from cepheus.core.error_column import ErrorColumn, ErrorKind
+from cepheus.core.distribution_column import ErrorColumn, ErrorKind
 from cepheus.core.time import SECOND
 from cepheus.core.values import ValueType
 from cepheus.engine.assembly.certain_first import CertainFirstEngine

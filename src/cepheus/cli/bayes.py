@@ -11,7 +11,7 @@ import typer
 
 from cepheus.cli.check import Rules, read_all
 from cepheus.cli.console import note, report
-from cepheus.cli.files import check_writable, replace_file, write_file
+from cepheus.cli.written_files import check_writable, replace_file, write_file
 from cepheus.core.errors import OptionError, did_you_mean
 
 if TYPE_CHECKING:

@@ -168,7 +168,7 @@ def _inputs(events: list[str]) -> tuple[list[Path], dict[str, list[Path]]]:
 
 def _sink(out: Path | None, unit: TimeUnit, intervals: frozenset[str]) -> AbstractContextManager[Sink]:
     if out is None:
-        from cepheus.cli.terminal import TerminalTable
+        from cepheus.cli.detect_display import TerminalTable
 
         return TerminalTable(unit, intervals=intervals)
     from cepheus.formats.write import EventWriter
@@ -194,7 +194,7 @@ def _progress(files: list[EventFile]) -> Iterator[Progress]:
     if not sys.stderr.isatty():
         yield _NoProgress()
         return
-    from cepheus.cli.terminal import ProgressBar
+    from cepheus.cli.detect_display import ProgressBar
 
     with ProgressBar(files) as bar:
         yield bar

@@ -10,8 +10,8 @@ import typer
 
 from cepheus.cli.check import Facts, Rules, read_all
 from cepheus.cli.console import note, report
-from cepheus.cli.files import write_file
 from cepheus.cli.run_options import Unit
+from cepheus.cli.written_files import write_file
 from cepheus.core.errors import OptionError
 
 _PIPE_WIDTH = 400  # wide enough that no line is broken where no terminal sets the width

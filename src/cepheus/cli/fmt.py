@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from cepheus.cli.console import note, report
-from cepheus.cli.files import replace_file
+from cepheus.cli.written_files import replace_file
 from cepheus.core.errors import CepheusError
 
 

@@ -12,7 +12,7 @@ import typer
 
 from cepheus.cli.access import Reach, with_node_options
 from cepheus.cli.console import note
-from cepheus.cli.files import write_file
+from cepheus.cli.written_files import write_file
 
 if TYPE_CHECKING:
     from rich.table import Table

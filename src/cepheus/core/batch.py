@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cepheus.core.distribution import Distribution
-from cepheus.core.error_column import ErrorColumn
+from cepheus.core.distribution_column import ErrorColumn
 from cepheus.core.errors import EventError
 from cepheus.core.event import Event, EventId
 from cepheus.core.lists import list_column, text_column

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cepheus.core import distribution
 from cepheus.core.distribution import Distribution
-from cepheus.core.error_column import ErrorColumn, ErrorKind
+from cepheus.core.distribution_column import ErrorColumn, ErrorKind
 from cepheus.core.errors import EventError, OptionError
 
 Floats = NDArray[np.float64]

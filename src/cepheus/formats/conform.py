@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cepheus.core.batch import ColumnKey, EventBatch, IntArray, python_values
-from cepheus.core.error_column import ErrorColumn, ErrorKind
+from cepheus.core.distribution_column import ErrorColumn, ErrorKind
 from cepheus.core.errors import Diagnostic, EventError, Place, did_you_mean
 from cepheus.core.schema import Schema
 from cepheus.core.time import TimeUnit

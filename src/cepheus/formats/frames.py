@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from cepheus.core.errors import Diagnostic, EventError, Place
-from cepheus.formats.columnar import LIBRARY_FAILURES
+from cepheus.formats.parquet_arrow import LIBRARY_FAILURES
 from cepheus.formats.problems import shown
 
 

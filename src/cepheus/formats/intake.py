@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cepheus.core.batch import ColumnKey, EventBatch, Ids, IntArray, Provenance
-from cepheus.core.error_column import ErrorColumn
+from cepheus.core.distribution_column import ErrorColumn
 from cepheus.core.error_columns import NO_PARAMETERS, ErrorSources, Parameter
 from cepheus.core.errors import Diagnostic, EventError, OptionError, Place, did_you_mean
 from cepheus.core.event import EventId

@@ -11,7 +11,7 @@ from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.values import ValueType
 from cepheus.language.etalis import parse
 from cepheus.rules.check import Checked, check
-from cepheus.rules.check.interval import types
+from cepheus.rules.check.interval import signatures as types
 from cepheus.rules.interval.model import IntervalRule, Knowledge, Relation
 from cepheus.rules.json_form import from_json, to_json
 from cepheus.rules.model import RuleSet

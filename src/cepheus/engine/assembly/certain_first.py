@@ -13,7 +13,7 @@ from typing import TypeVar, cast
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.calculus import DEFAULT_CALCULUS, Calculus
-from cepheus.core.error_column import ErrorColumn
+from cepheus.core.distribution_column import ErrorColumn
 from cepheus.core.errors import UnsupportedError
 from cepheus.core.event import Event
 from cepheus.core.options import DEFAULT_LIMIT

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 
 from cepheus.core.batch import EventBatch
-from cepheus.core.error_column import ErrorColumn, ErrorKind
+from cepheus.core.distribution_column import ErrorColumn, ErrorKind
 from cepheus.core.errors import EventError, OptionError, UnsupportedError, did_you_mean
 from cepheus.core.event import Event
 from cepheus.rules.interval.model import Anything, Atom, IntervalRule

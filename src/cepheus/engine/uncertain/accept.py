@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from cepheus.core.error_column import ErrorKind
+from cepheus.core.distribution_column import ErrorKind
 from cepheus.engine.uncertain.bands import band_probability, bands_probability
 from cepheus.engine.uncertain.index_tables import BandIndexField, MemberField, RestField
 from cepheus.engine.uncertain.spread import normal_inside, settled

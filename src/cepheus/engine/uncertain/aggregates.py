@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from cepheus.core.error_column import ErrorKind
+from cepheus.core.distribution_column import ErrorKind
 from cepheus.engine.uncertain.choices import own_probability, pass_over_edges, possible, shared_place
 from cepheus.engine.uncertain.members import HEADER_WORDS, MEMBER_WORDS, WEIGHED, member_at, write_chances
 from cepheus.engine.uncertain.spread import settled

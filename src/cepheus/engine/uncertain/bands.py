@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from cepheus.core.error_column import ErrorKind
+from cepheus.core.distribution_column import ErrorKind
 from cepheus.engine.uncertain.members import WEIGHED, weighed_inside
 from cepheus.engine.uncertain.spread import inside, settled, widened
 from cepheus.engine.uncertain.state import Of

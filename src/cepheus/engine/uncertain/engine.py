@@ -23,7 +23,7 @@ from cepheus.engine.base.snapshot import pack, restoring, unpack
 from cepheus.engine.lowered.engine import Flattened, Kernel, LoweredEngine
 from cepheus.engine.lowered.intake import BatchWords
 from cepheus.engine.lowered.snapshot import Saved, write
-from cepheus.engine.uncertain.distributions import ListedErrors, Lists, mark_listed
+from cepheus.engine.uncertain.error_lists import ListedErrors, Lists, mark_listed
 from cepheus.engine.uncertain.inputs import ErrorIntake, UncertainInput, doubts_of, with_declared
 from cepheus.engine.uncertain.kernel import replay, run
 from cepheus.engine.uncertain.outputs import ErrorOutlet

@@ -10,11 +10,11 @@ import numpy as np
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import Distribution, Normal, Uniform
-from cepheus.core.error_column import ErrorColumn, ErrorKind
+from cepheus.core.distribution_column import ErrorColumn, ErrorKind
 from cepheus.core.event import Event
 from cepheus.engine.lowered.intake import no_slots
 from cepheus.engine.lowered.single import SingleInput
-from cepheus.engine.uncertain.distributions import ListedErrors
+from cepheus.engine.uncertain.error_lists import ListedErrors
 from cepheus.kernel.program import Words
 from cepheus.plan.pattern.layouts import DOUBT, ERROR_MARKS
 from cepheus.plan.pattern.lower import Lowering

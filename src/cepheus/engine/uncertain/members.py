@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import sys
 
-from cepheus.core.error_column import ErrorKind
+from cepheus.core.distribution_column import ErrorKind
 from cepheus.engine.uncertain.spread import inside
 from cepheus.engine.uncertain.state import Of
 from cepheus.engine.uncertain.tables import ListedField, ListField, SpreadField

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cepheus.core.error_column import ErrorKind
+from cepheus.core.distribution_column import ErrorKind
 from cepheus.engine.uncertain.bands import error_at
 from cepheus.engine.uncertain.choices import absent
 from cepheus.engine.uncertain.members import WEIGHED

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from cepheus.core.batch import EventBatch
-from cepheus.core.error_column import ErrorColumn, ErrorKind
+from cepheus.core.distribution_column import ErrorColumn, ErrorKind
 from cepheus.core.event import Event, weigh
 from cepheus.engine.lowered.outlet import Found, to_batch
-from cepheus.engine.uncertain.distributions import ListedErrors, Lists
+from cepheus.engine.uncertain.error_lists import ListedErrors, Lists
 from cepheus.kernel.program import Words
 from cepheus.plan.pattern.lowered import LoweredRule
 

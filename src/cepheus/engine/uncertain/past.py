@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from cepheus.core.distribution import Distribution
-from cepheus.core.error_column import ErrorColumn, ErrorKind
+from cepheus.core.distribution_column import ErrorColumn, ErrorKind
 from cepheus.core.event import Event
 from cepheus.core.values import Value, ValueType
 from cepheus.engine.base import snapshot_form as form

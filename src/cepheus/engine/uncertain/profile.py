@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.distribution import Discrete, Distribution, Frozen, Mixture, Normal, Samples, Sum, Uniform
-from cepheus.core.error_column import ErrorColumn, ErrorKind
+from cepheus.core.distribution_column import ErrorColumn, ErrorKind
 from cepheus.core.event import Event
 from cepheus.engine.uncertain.state import MOST_TERMS
 from cepheus.kernel.program import StepKind

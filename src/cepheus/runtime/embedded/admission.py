@@ -31,11 +31,11 @@ from cepheus.formats.cells import (
     coerce_value,
     kind_of_value,
 )
-from cepheus.formats.columnar import array_rows, check_columns, check_type_column
 from cepheus.formats.conform import conform
 from cepheus.formats.frames import arrow_table
 from cepheus.formats.intake import Intake, IntakeOptions
 from cepheus.formats.intervals import ARGUMENTS, END, START, argument_name, named
+from cepheus.formats.parquet_arrow import array_rows, check_columns, check_type_column
 from cepheus.formats.problems import BadEvents, lacking, placed, shown
 from cepheus.runtime.embedded.event_fields import ids_of, number_of, probability_of, with_own_fields
 from cepheus.runtime.embedded.settled_types import Key, kinds_in, refuse_conflicts, without_type

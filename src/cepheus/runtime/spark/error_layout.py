@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from cepheus.core.batch import ColumnKey
 from cepheus.core.distribution import Distribution, parse_distribution
-from cepheus.core.error_column import ErrorColumn
+from cepheus.core.distribution_column import ErrorColumn
 from cepheus.core.error_columns import NO_PARAMETERS, ErrorSource, Floats, Parameter
 from cepheus.core.errors import EventError
 

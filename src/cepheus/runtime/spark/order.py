@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch
-from cepheus.core.error_column import ErrorColumn, ErrorKind
+from cepheus.core.distribution_column import ErrorColumn, ErrorKind
 from cepheus.core.schema import HOME_ATTRIBUTE
 from cepheus.core.values import ValueType
 

@@ -10,10 +10,10 @@ from cepheus.core.schema import EventType
 from cepheus.core.time import MILLISECOND, format_duration
 from cepheus.rules.check.event_types import KnownTypes
 from cepheus.rules.check.findings import Findings
-from cepheus.rules.check.interval.expressions import check_expressions
 from cepheus.rules.check.interval.knowledge import arities_of, check_uses, relations, used_relations
+from cepheus.rules.check.interval.signatures import Signatures, with_types
 from cepheus.rules.check.interval.strata import stratify
-from cepheus.rules.check.interval.types import Signatures, with_types
+from cepheus.rules.check.interval.types import check_expressions
 from cepheus.rules.check.interval.unbounded import warn_of_endless_rules, warn_of_unbounded_state
 from cepheus.rules.check.interval.variables import check_variables, with_elements
 from cepheus.rules.interval.model import (

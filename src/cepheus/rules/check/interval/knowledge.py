@@ -9,7 +9,7 @@ from cepheus.core.values import Value
 from cepheus.rules.check.cycles import components
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.check.interval.deduce import Store, TooManyFactsError, complete
-from cepheus.rules.check.interval.expressions import check_body
+from cepheus.rules.check.interval.types import check_body
 from cepheus.rules.check.interval.variables import check_deduction, with_elements_in_body
 from cepheus.rules.functions import FUNCTIONS
 from cepheus.rules.interval.model import (

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cepheus.core.calculus import Calculus
 from cepheus.core.distribution import Distribution
-from cepheus.core.error_column import ErrorColumn, ErrorKind, distribution_of
+from cepheus.core.distribution_column import ErrorColumn, ErrorKind, distribution_of
 from cepheus.core.values import ValueType
 from cepheus.engine.lowered.outlet import Found
 from cepheus.engine.uncertain.members import WEIGHED
