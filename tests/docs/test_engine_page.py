@@ -8,7 +8,10 @@ import pytest
 from blocks import ROOT
 
 PAGE = (ROOT / "docs" / "engine.md").read_text(encoding="utf-8")
-OTHERS = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("architecture.md", "extending.md"))
+OTHERS = "".join(
+    (ROOT / name).read_text(encoding="utf-8")
+    for name in ("docs/architecture.md", "docs/extending.md", "CONTRIBUTING.md")
+)
 SOURCES = ROOT / "src" / "cepheus"
 _FILE = re.compile(r"`([\w./]+/[\w.]+\.(?:py|toml|lark|md))`")
 
