@@ -17,7 +17,7 @@ _FILE = re.compile(r"`([\w./]+/[\w.]+\.(?:py|toml|lark|md))`")
 
 
 def _path(name: str) -> str:
-    folder = ROOT if name.startswith(("tests/", "docs/", "src/")) else SOURCES
+    folder = ROOT if name.startswith(("tests/", "docs/", "src/", "benchmarks/")) else SOURCES
     return str((folder / name).resolve())
 
 
