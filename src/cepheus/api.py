@@ -29,8 +29,8 @@ from cepheus.runtime.embedded.detect import (
     late_event,
     place_of_late,
 )
+from cepheus.runtime.embedded.rule_sources import RuleSource, read_rules
 from cepheus.runtime.embedded.session import Session
-from cepheus.runtime.embedded.sources import RuleSource, read_rules
 from cepheus.runtime.embedded.subscriptions import Callback
 from cepheus.uncertainty.belief.belief import RuleBelief
 from cepheus.uncertainty.belief.beliefs import beliefs_of

@@ -122,7 +122,7 @@ def test_an_unforeseen_error_is_an_apology(cepheus: Command, monkeypatch: pytest
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("something odd")
 
-    monkeypatch.setattr("cepheus.runtime.embedded.sources.read_rules", fail)
+    monkeypatch.setattr("cepheus.runtime.embedded.rule_sources.read_rules", fail)
     done = cepheus("check", "fire.tesla")
     assert done.code == 1
     assert done.err.startswith(f"Sorry, this is a bug in Cepheus {package.__version__}: something odd\n")
@@ -133,13 +133,15 @@ def test_an_interruption_exits_with_130(cepheus: Command, monkeypatch: pytest.Mo
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cepheus.runtime.embedded.sources.read_rules", interrupt)
+    monkeypatch.setattr("cepheus.runtime.embedded.rule_sources.read_rules", interrupt)
     done = cepheus("check", "fire.tesla")
     assert (done.code, done.err) == (130, "interrupted\n")
 
 
 def test_debug_shows_the_trace(tmp_path: Path) -> None:
-    code = "import cepheus.runtime.embedded.sources as s; s.read_rules = None; from cepheus.cli import main; main()"
+    code = (
+        "import cepheus.runtime.embedded.rule_sources as s; s.read_rules = None; from cepheus.cli import main; main()"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code, "check", "x.tesla"],
         cwd=tmp_path,

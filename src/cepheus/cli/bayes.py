@@ -101,7 +101,7 @@ def set_(
     Edits are made in the order of the options above. Nothing is written if the network makes no sense afterwards.
     """
     from cepheus.cli.belief_text import with_belief
-    from cepheus.runtime.embedded.sources import read_text
+    from cepheus.runtime.embedded.rule_sources import read_text
     from cepheus.uncertainty.belief.beliefs import verify
     from cepheus.uncertainty.belief.interchange import read_belief_file
 

@@ -63,7 +63,7 @@ def read_all(paths: list[Path], facts: list[str] | None = None, unit: str = "us"
     from cepheus.core.time import TimeUnit
     from cepheus.rules.model import RuleSet
     from cepheus.runtime.embedded.background import read_knowledge
-    from cepheus.runtime.embedded.sources import read_rules
+    from cepheus.runtime.embedded.rule_sources import read_rules
 
     rules = read_rules(paths, TimeUnit(unit))
     for given in facts or ():

@@ -24,7 +24,7 @@ def fmt(
 ) -> None:
     """Rewrite rule files in their canonical layout; comments are kept."""
     from cepheus.language import etalis, tesla
-    from cepheus.runtime.embedded.sources import ETALIS_EXTENSION, read_text
+    from cepheus.runtime.embedded.rule_sources import ETALIS_EXTENSION, read_text
 
     failed = False
     for path in rules:

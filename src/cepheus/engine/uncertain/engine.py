@@ -24,11 +24,7 @@ from cepheus.engine.lowered.engine import Flattened, Kernel, LoweredEngine
 from cepheus.engine.lowered.intake import BatchWords
 from cepheus.engine.lowered.snapshot import Saved, write
 from cepheus.engine.uncertain.error_lists import ListedErrors, Lists, mark_listed
-from cepheus.engine.uncertain.inputs import ErrorIntake, UncertainInput, doubts_of, with_declared
-from cepheus.engine.uncertain.kernel import replay, run
-from cepheus.engine.uncertain.outputs import ErrorOutlet
-from cepheus.engine.uncertain.past import past_of, require_errors
-from cepheus.engine.uncertain.profile import (
+from cepheus.engine.uncertain.error_profiles import (
     Familiar,
     Key,
     Profile,
@@ -37,6 +33,10 @@ from cepheus.engine.uncertain.profile import (
     require_closed,
     with_composites,
 )
+from cepheus.engine.uncertain.inputs import ErrorIntake, UncertainInput, doubts_of, with_declared
+from cepheus.engine.uncertain.kernel import replay, run
+from cepheus.engine.uncertain.outputs import ErrorOutlet
+from cepheus.engine.uncertain.past import past_of, require_errors
 from cepheus.engine.uncertain.state import Of, UncertainAddresses
 from cepheus.engine.uncertain.tables import UncertainTables, flatten_uncertain
 from cepheus.kernel.context import Input

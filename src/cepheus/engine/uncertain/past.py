@@ -14,7 +14,7 @@ from cepheus.engine.base import snapshot_form as form
 from cepheus.engine.base.past import Past, Seen
 from cepheus.engine.lowered.intake import id_of_word
 from cepheus.engine.lowered.snapshot import Saved, StoredType
-from cepheus.engine.uncertain.profile import Profile, profile_of
+from cepheus.engine.uncertain.error_profiles import Profile, profile_of
 from cepheus.kernel.program import SLOT_ID, SLOT_START, SLOT_TIME, Words
 from cepheus.kernel.state import COMPOSITE_ID_BASE, STRING_ID_FLOOR
 from cepheus.kernel.strings import StringTable

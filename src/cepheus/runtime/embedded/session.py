@@ -32,8 +32,8 @@ from cepheus.rules.resolve import resolve
 from cepheus.runtime.embedded.admission import Admission, ArrowTable, Record
 from cepheus.runtime.embedded.catalog import Catalog
 from cepheus.runtime.embedded.order import ReorderBuffer, no_sequence
+from cepheus.runtime.embedded.rule_sources import RuleSource, read_rules
 from cepheus.runtime.embedded.snapshot import HEADER, batch_from_bytes, batch_to_bytes
-from cepheus.runtime.embedded.sources import RuleSource, read_rules
 from cepheus.runtime.embedded.subscriptions import Callback, Subscription, Subscriptions, call_all, in_order_of_time
 from cepheus.uncertainty.belief.belief import RuleBelief
 from cepheus.uncertainty.verdict import Observer

@@ -16,7 +16,7 @@ from cepheus.engine.base.ties import TieCounts
 from cepheus.plan.split import WayName
 from cepheus.rules.check import Checked
 from cepheus.rules.model import RuleSet
-from cepheus.runtime.embedded.sources import RuleSource, read_rules
+from cepheus.runtime.embedded.rule_sources import RuleSource, read_rules
 from cepheus.runtime.spark.batch import batch
 from cepheus.runtime.spark.explain import explain, skew
 from cepheus.runtime.spark.layout import NO_TYPE, CompositeLayout, quoted

@@ -28,7 +28,7 @@ from cepheus.core.toml_file import (
 )
 from cepheus.rules.check import check
 from cepheus.rules.model import RuleSet
-from cepheus.runtime.embedded.sources import read_rules
+from cepheus.runtime.embedded.rule_sources import read_rules
 from cepheus.runtime.spark.options import on_spark
 from cepheus.runtime.spark.pipeline.model import DetectSpec, Pipeline, SinkSpec, SourceSpec, SparkSpec
 
