@@ -268,3 +268,16 @@ def test_an_engine_that_does_not_count_says_so(cepheus: Command) -> None:
     assert done.err.splitlines()[1:] == [
         "simultaneous events: 1 have the time of another; automata counts nothing of it"
     ]
+
+
+def test_types_that_rules_mention_need_no_declaration_others_are_mistakes(cepheus: Command) -> None:
+    Path("r.tesla").write_text(
+        "event Temp(area: string, value: double)\n"
+        "define Fire(t: double) from Smoke() and last Temp(value > 45) within 5 min from Smoke where t = Temp.value"
+    )
+    Path("e.jsonl").write_text(TEMP + SMOKE)
+    options = ("--events", "e.jsonl", "--time-unit", "s", "--engine", "reference")
+    assert cepheus("detect", "r.tesla", *options).code == 0
+    Path("e.jsonl").write_text(TEMP + SMOKE + '{"type": "Smoek", "time": 30, "area": "A1"}\n')
+    done = cepheus("detect", "r.tesla", *options)
+    assert (done.code, "there is no event type 'Smoek'" in done.err) == (1, True)

@@ -142,12 +142,17 @@ def _detection(
 def _compiled(paths: list[Path], facts: list[str] | None, unit: TimeUnit, *, strict: bool) -> Program:
     """Read and check the rules; types that they do not declare come from the data."""
     from cepheus.api import compile
+    from cepheus.core.schema import Schema
 
     program = compile(read_all(paths, facts, unit.value), undeclared="allow")
     if strict and program.warnings:
         raise RuleError(replace(finding, severity=Severity.ERROR) for finding in program.warnings)
     report(program.warnings)
-    return program
+    inputs = program.checked.inputs
+    if not program.checked.rules.declarations:
+        return program
+    # rules that declare types say which events there are: one of a type that they do not even mention is a mistake
+    return replace(program, checked=replace(program.checked, inputs=Schema(inputs.values(), closed=True)))
 
 
 def _inputs(events: list[str]) -> tuple[list[Path], dict[str, list[Path]]]:

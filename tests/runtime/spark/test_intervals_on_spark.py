@@ -21,7 +21,7 @@ from cepheus.core.time import SECOND
 from cepheus.core.values import ValueType
 from cepheus.language.etalis import parse
 from cepheus.rules.check import check
-from cepheus.runtime.spark import detect, state_machine
+from cepheus.runtime.spark import detect, state_machine, streaming
 from cepheus.runtime.spark.failures import plain_failures
 from cepheus.runtime.spark.files import composites_of, detect_gathered
 from cepheus.runtime.spark.layout import SHARD
@@ -112,7 +112,7 @@ def test_streams_dealt_out_by_spark(
 
     monkeypatch.setattr(detect, "is_stream", lambda _: True)
     monkeypatch.setattr(detect, "watermarked", lambda sources, *_: sources)
-    monkeypatch.setattr(detect, "run_stream", stand_in)
+    monkeypatch.setattr(streaming, "run_stream", stand_in)
     cepheus.spark.detect(case.checked.rules, frame(spark, case), sequence="sequence", id="id", shards=shards)
     ((rows, job),) = jobs
     table = rows.toArrow()

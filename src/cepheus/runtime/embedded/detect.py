@@ -96,12 +96,11 @@ class ExpectedTypes(Schema):
     """What rules expect of events, noting in ``met`` every type that a reader asks about.
 
     A reader leaves out the events that no rule concerns, so their types are known only from its questions; a misspelt
-    type is among them. Rules that declare types say which events there are: any other is then a mistake.
+    type is among them.
     """
 
-    def __init__(self, checked: Checked) -> None:
-        inputs = checked.inputs
-        super().__init__(inputs.values(), closed=inputs.closed or bool(checked.rules.declarations))
+    def __init__(self, inputs: Schema) -> None:
+        super().__init__(inputs.values(), closed=inputs.closed)
         self.met: set[str] = set()
 
     def __contains__(self, name: object) -> bool:
@@ -128,7 +127,7 @@ class FileDetection:
     ) -> None:
         self._lateness, self._sequenced = options.lateness or 0, options.columns.sequence is not None
         self._checked = checked
-        self._expected = ExpectedTypes(checked)
+        self._expected = ExpectedTypes(checked.inputs)
         self.bad = BadEvents(options.on_bad_event)
         self.tally = Tally(checked.equal_types)
         intake = IntakeOptions(
