@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import assert_never
 
 from cepheus.core.values import Value, ValueType, as_float, as_int
@@ -13,7 +14,7 @@ from cepheus.kernel.program import SLOT_TIME, ConstraintKind
 from cepheus.kernel.strings import StringTable
 from cepheus.plan.emit import Emitter, Type, compiled_function
 from cepheus.plan.pattern.constructs import Construct, not_lowered, unsupported
-from cepheus.rules.evaluate import compare
+from cepheus.rules.comparisons import compare
 from cepheus.rules.expressions import (
     FLIPPED,
     AttributeRef,
@@ -24,17 +25,19 @@ from cepheus.rules.expressions import (
     Expression,
     Parameter,
 )
-from cepheus.rules.functions import (
-    FUNCTIONS,
+from cepheus.rules.function_record import (
     CalendarPart,
     Compiled,
     FirstDefined,
     Function,
+    Join,
+    Joined,
     Kind,
     MachineOps,
     OnlyPython,
     TextTable,
 )
+from cepheus.rules.functions import function_of
 
 _FLOAT_OPS = {"+": Op.ADD_FLOAT, "-": Op.SUB_FLOAT, "*": Op.MUL_FLOAT, "/": Op.DIV_FLOAT}
 _INT_OPS = {"+": Op.ADD_INT, "-": Op.SUB_INT, "*": Op.MUL_INT}
@@ -228,7 +231,7 @@ class _TypedMachine:
         return True
 
     def call(self, emitter: Emitter, call: Call) -> Type:
-        function = FUNCTIONS[call.function]
+        function = function_of(call.function)
         match function.lowering:
             case MachineOps(of_floats=of_floats, of_integers=of_integers):
                 return _repeated(emitter, function, call, of_floats, of_integers)
@@ -240,12 +243,46 @@ class _TypedMachine:
                 return self._text_table(emitter, function, call)
             case FirstDefined():
                 return _first_defined(emitter, call)
+            case Joined(join=join):
+                return self._joined(emitter, join, call)
             case Compiled():
                 return _by_address(emitter, function, call)
             case OnlyPython():
                 raise not_lowered("function", function.name, call.span)
             case _:
                 assert_never(function.lowering)
+
+    def _joined(self, emitter: Emitter, join: Join, call: Call) -> Type:
+        """Lower conditions that are joined."""
+        parts = [partial(emitter.expression, argument) for argument in call.arguments]
+        match join:
+            case Join.BOTH:
+                emitter.all_of(parts)
+            case Join.EITHER:
+                emitter.any_of(parts)
+            case Join.OPPOSITE:
+                parts[0]()
+                emitter.add(Op.NOT, 0)
+            case Join.UNDEFINED:
+                parts[0]()
+                emitter.add(Op.IS_NULL, 0)
+            case Join.AMONG:
+                self._among(emitter, *call.arguments)
+            case Join.CHOICE:
+                return _choice(emitter, *call.arguments)
+            case _:
+                assert_never(join)
+        return ValueType.BOOL
+
+    def _among(self, emitter: Emitter, value: Expression, *choices: Expression) -> None:
+        """Lower ``value in (..)``: constant texts to a table, anything else to one comparison after the other."""
+        texts = [choice.value for choice in choices if isinstance(choice, Constant) and isinstance(choice.value, str)]
+        if len(texts) == len(choices) and emitter.type_of(value) is ValueType.STRING:
+            emitter.expression(value)
+            among = frozenset(texts)
+            emitter.add(Op.TABLE, 0, self._strings.function(("in", *sorted(among)), lambda text: text in among))
+            return
+        emitter.any_of([partial(emitter.comparison, value, "=", choice) for choice in choices])
 
     def _text_table(self, emitter: Emitter, function: Function, call: Call) -> Type:
         """Lower a function of texts to a table; all arguments but one text must be constants."""
@@ -305,6 +342,19 @@ def _first_defined(emitter: Emitter, call: Call) -> Type:
             jumps.append(emitter.jump_if_defined())
     for to_here in jumps:
         to_here()
+    return result
+
+
+def _choice(emitter: Emitter, condition: Expression, then: Expression, otherwise: Expression) -> Type:
+    """Lower ``if(condition, then, otherwise)``."""
+    types = [emitter.type_of(then), emitter.type_of(otherwise)]
+    result = ValueType.FLOAT if ValueType.FLOAT in types else types[0]
+
+    def write(value: Expression) -> None:
+        if emitter.expression(value) is not ValueType.FLOAT and result is ValueType.FLOAT:
+            emitter.add(Op.TO_FLOAT, 0, 0)
+
+    emitter.choice(condition, partial(write, then), partial(write, otherwise))
     return result
 
 

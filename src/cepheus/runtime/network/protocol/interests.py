@@ -12,7 +12,8 @@ from cepheus.core.event import Event
 from cepheus.core.schema import TIME_ATTRIBUTE
 from cepheus.core.values import Value
 from cepheus.plan.partial.shape import item_event
-from cepheus.rules.evaluate import Test, compare, tester
+from cepheus.rules.comparisons import compare
+from cepheus.rules.evaluate import Test, tester
 from cepheus.rules.expressions import FLIPPED, AttributeRef, Comparison, Constant, Constraint, EventPattern
 from cepheus.rules.model import Pattern
 
