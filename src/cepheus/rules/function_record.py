@@ -159,6 +159,7 @@ class Function:
     def apply(self, values: Sequence[Value | None]) -> Value | None:
         """Compute the result for some arguments, None where it is undefined.
 
+        >>> from cepheus.rules.functions import FUNCTIONS
         >>> FUNCTIONS["abs"].apply([-2]), FUNCTIONS["abs"].apply([True]), FUNCTIONS["upper"].apply([None])
         (2, None, None)
         >>> FUNCTIONS["max"].apply([1, 0.5]), FUNCTIONS["ln"].apply([1]), FUNCTIONS["ln"].apply([0])

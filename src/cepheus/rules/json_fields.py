@@ -10,7 +10,7 @@ from typing import NoReturn, TypeVar
 
 from cepheus.core.errors import RuleError
 
-_MAX_DEPTH = 220  # levels of the JSON value; rule text nests at most 100 deep, each level taking up to two of these
+_MAX_DEPTH = 260  # levels of the JSON value; rule text nests at most 100 deep, and conditions 20, two of these each
 _NAME = re.compile(r"[^\W\d]\w*")
 _QUOTABLE = re.compile(r"[^`\n\ud800-\udfff]+")
 T = TypeVar("T")

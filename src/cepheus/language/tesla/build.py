@@ -404,7 +404,7 @@ class Builder(BeliefBuilder):
         return Aggregation(aggregate, parameter, comparison, whole.span)
 
     def _free_condition(self, node: Constraint) -> FreeCondition:
-        node = self._not_too_deep(node)
+        node = self._shallow(node)
         assert node.span is not None
         if isinstance(node, Constant | Arithmetic | Negative) or (isinstance(node, AttributeRef) and not node.event):
             message = "found an expression where an event, an aggregate or a condition should be"

@@ -28,8 +28,11 @@ from cepheus.rules.expressions import (
     Within,
     joined_by,
 )
-from cepheus.rules.functions import AND, IN, IS_NULL, NOT, OR
+from cepheus.rules.functions import AND, CONNECTIVES, IN, IS_NULL, NOT, OR
 from cepheus.rules.walk import children as nodes_below
+
+MAX_JOINED = 20
+"""How deep ``and``, ``or`` and ``not`` may be nested in one another."""
 
 _OPERATORS = {"==": "=", "<>": "!=", "=<": "<=", "=>": ">="}
 
@@ -92,6 +95,15 @@ class ExpressionBuilder(NodeBuilder):
         """Check that a finished expression is not nested too deep."""
         node: Expression = children[0]
         return self._not_too_deep(node)
+
+    def _shallow(self, condition: Constraint) -> Constraint:
+        """Check that conditions are not joined in too many levels."""
+        assert condition.span is not None
+        if _levels(condition) > MAX_JOINED:
+            message = f"conditions are nested more than {MAX_JOINED} deep"
+            self._error("nesting", message, condition.span, "split the rule, or the condition over several parts")
+            return Constant(True, ValueType.BOOL, condition.span)
+        return condition
 
     def _not_too_deep(self, node: Expression) -> Expression:
         span = node.span
@@ -158,7 +170,7 @@ class ExpressionBuilder(NodeBuilder):
         if len(parts) == 1:
             return parts[0]
         span = self._around(parts)
-        return self._not_too_deep(Call(word, tuple(inner for part in parts for inner in joined_by(word, part)), span))
+        return self._shallow(Call(word, tuple(inner for part in parts for inner in joined_by(word, part)), span))
 
     def _around(self, nodes: list[Any]) -> Span:
         return Span(self.source, nodes[0].span.start, nodes[-1].span.end)
@@ -221,7 +233,7 @@ class ExpressionBuilder(NodeBuilder):
         """``Temp(value>45)``; the span is the type's name, which is what messages about an event underline."""
         name, conditions, closing = children
         self.event_end = closing.end_pos
-        constraints = tuple(part for condition in conditions for part in joined_by(AND, self._not_too_deep(condition)))
+        constraints = tuple(part for condition in conditions for part in joined_by(AND, self._shallow(condition)))
         return EventPattern(str(name), constraints, None, self._token_span(name))
 
     def renamed(self, children: Children) -> EventPattern:
@@ -298,6 +310,18 @@ class ExpressionBuilder(NodeBuilder):
         """``Count(Temp()) within 5 min from Smoke)``."""
         name, event, _, scope, closing = children
         return self._aggregate(name, event, None, scope, closing.end_pos)
+
+
+def _levels(condition: Constraint) -> int:
+    """Count the levels of joined conditions, no further than needed; without recursion, which could overflow."""
+    deepest = 0
+    stack: list[tuple[Constraint, int]] = [(condition, 1)]
+    while stack and deepest <= MAX_JOINED:
+        current, depth = stack.pop()
+        if isinstance(current, Call) and current.function in CONNECTIVES:
+            deepest = max(deepest, depth)
+            stack += [(argument, depth + 1) for argument in current.arguments]
+    return deepest
 
 
 def _depth(node: Expression) -> int:

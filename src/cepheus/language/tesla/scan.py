@@ -90,6 +90,7 @@ class Scanner:
                 continue
             tokens.append(Lexeme(kind, text, start, end))
         _classify_units(tokens)
+        _classify_membership(tokens)
         _classify_calls(tokens)
         classify_beliefs(tokens)
         _classify_errors(tokens)
@@ -110,6 +111,35 @@ def _classify_units(tokens: list[Token]) -> None:
             follower = tokens[index + 1].type if index + 1 < len(tokens) else ""
             if follower != "PROBABILITY" and not is_quoted(token):
                 token.type = "UNIT"
+
+
+_ENDS_VALUE = frozenset(
+    {"NAME", "PARAMETER", "STRING", "INTEGER", "FLOAT", "PERCENTAGE", "UNIT", "RPAR", "TRUE", "FALSE"}
+)
+_ATTRIBUTES = frozenset({"PROBABILITY", "TIMESTAMP", "MIN", "EVENT", "RULE"})
+_POLICIES = frozenset({"EACH", "LAST", "FIRST"})
+"""Keywords that an attribute may be called; before ``in`` they are policies, unless inside of parentheses."""
+
+
+def _classify_membership(tokens: list[Token]) -> None:
+    """Tell ``x in (..)`` and ``x is null`` from attributes and events that are called in, is and null."""
+    depth = 0
+    for index, token in enumerate(tokens):
+        depth += (token.type == "LPAR") - (token.type == "RPAR")
+        if token.type != "NAME" or token.lower() not in ("in", "is") or is_quoted(token):
+            continue
+        before = index - (index > 0 and tokens[index - 1].type == "NOT" and token.lower() == "in") - 1
+        kind = tokens[before].type if before >= 0 else ""
+        if kind not in _ENDS_VALUE | _ATTRIBUTES and not (kind in _POLICIES and depth > 0):
+            continue
+        rest = tokens[index + 1 : index + 3]
+        if token.lower() == "in":
+            if rest and rest[0].type == "LPAR":
+                token.type = "IN"
+            continue
+        null = rest[1:] if rest and rest[0].type == "NOT" else rest[:1]
+        if null and null[0].type == "NAME" and null[0].lower() == "null" and not is_quoted(null[0]):
+            token.type, null[0].type = "IS", "NULL"
 
 
 def _classify_calls(tokens: list[Token]) -> None:
@@ -220,8 +250,8 @@ def _opposite(span: Span, before: list[Token]) -> str:
         return "write != for 'not equal', or the opposite comparison"
     inside = sum((token.type == "LPAR") - (token.type == "RPAR") for token in before) > 0
     if name[2]:
-        return f"write {name[1]}(..) = false" if inside else f"write not {name[1]}(..)"
-    return f"write {name[1]} = false"
+        return f"write not {name[1]}(..)"
+    return f"write not {name[1]}" if inside else f"write not ({name[1]} = ..)"
 
 
 _WORDS = {"node": "NODE", "given": "GIVEN", "observe": "OBSERVE", "from": "FROM", "to": "TO"}

@@ -309,6 +309,8 @@ def _mismatch_hint(node: Expression, other: Slot) -> str | None:
             return f"a string is written in quotes: '{text_of(node)}'"
         case Family.NUMBER if isinstance(node.value, str) and _is_number(node.value):
             return f"a number is written without quotes: {node.value}"
+        case Family.TIMESTAMP if node.duration:
+            return f"between two times lies a length of time: A.time - B.time > {text_of(node)}"
         case Family.TIMESTAMP:
             return "a time is written timestamp '2026-01-31T12:00:00Z'"
     return None

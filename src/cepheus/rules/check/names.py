@@ -358,9 +358,7 @@ def _reference(
         did_you_mean(name, scope.events) if called is None else f"the event of type '{name}' is called '{called}' here"
     )
     if attribute is not None:  # other languages write the parts of an object so
-        hint = f"an attribute has no dot in its name: let the data call it {name}_{attribute}" + (
-            f"; {hint}" if hint else ""
-        )
+        hint = f"a name with a dot stands in backquotes: `{name}.{attribute}`" + (f"; {hint}" if hint else "")
     findings.error("unknown-event", f"no event of the pattern is called '{name}'", span, close or hint)
 
 
