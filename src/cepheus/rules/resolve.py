@@ -31,7 +31,7 @@ from cepheus.rules.expressions import (
     Within,
     joined_by,
 )
-from cepheus.rules.functions import AND, takes_undefined
+from cepheus.rules.functions import AND, OR, takes_undefined
 from cepheus.rules.model import Aggregation, Assignment, FreeCondition, Negation, Pattern, PatternItem, Rule, Selection
 from cepheus.rules.policies import Policy
 from cepheus.rules.walk import children, transform, walk
@@ -226,7 +226,8 @@ def _substitute(node: N, own: str | None, binders: dict[str, AttributeRef | None
 
 def _inner(event: EventPattern, binders: dict[str, AttributeRef | None]) -> tuple[Constraint, ...]:
     """Resolve the constraints of a negated or aggregated event."""
-    return tuple(_inner_node(constraint, event, binders) for constraint in event.constraints)
+    inner = (_inner_node(constraint, event, binders) for constraint in event.constraints)
+    return tuple(part for constraint in inner for part in factored(constraint))
 
 
 def _inner_node(node: N, event: EventPattern, binders: dict[str, AttributeRef | None]) -> N:
@@ -239,6 +240,28 @@ def _inner_node(node: N, event: EventPattern, binders: dict[str, AttributeRef | 
 
     unqualified: N = transform(node, unqualify)
     return _substitute(unqualified, None, binders)
+
+
+def factored(condition: Constraint) -> tuple[Constraint, ...]:
+    """Draw out what all sides of an ``or`` demand, so that it can be looked up by: a key that each of them names.
+
+    >>> from cepheus.language.tesla import parse_event_pattern
+    >>> from cepheus.language.tesla.print import format_condition
+    >>> event = parse_event_pattern("A(k=1 and x=2 or k=1 and y=3)")
+    >>> [format_condition(part) for part in factored(event.constraints[0])]
+    ['k=1', 'x=2 or y=3']
+    """
+    sides = [joined_by(AND, side) for side in joined_by(OR, condition)]
+    if len(sides) == 1:
+        return sides[0]
+    shared = tuple(part for part in dict.fromkeys(sides[0]) if all(part in side for side in sides))
+    if not shared:
+        return (condition,)
+    rests = [tuple(part for part in side if part not in shared) for side in sides]
+    if not all(rests):  # one side asks for no more
+        return shared
+    left = tuple(rest[0] if len(rest) == 1 else Call(AND, rest, condition.span) for rest in rests)
+    return (*shared, Call(OR, left, condition.span))
 
 
 def needs(node: object) -> Iterator[str]:
@@ -327,8 +350,8 @@ class _Schedule:
             self._pend(constraint, event.name)
 
     def _pend(self, constraint: Constraint, own: str | None = None, *, free: bool = False) -> None:
-        resolved = _substitute(constraint, own, self._binders)
-        self.pending.append(_Pending(frozenset(needs(resolved)), resolved, free))
+        for resolved in factored(_substitute(constraint, own, self._binders)):
+            self.pending.append(_Pending(frozenset(needs(resolved)), resolved, free))
 
     def _ready_constraints(self, *, free: bool = True) -> list[Constraint]:
         ready: list[Constraint] = []

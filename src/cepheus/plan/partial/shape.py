@@ -90,7 +90,7 @@ def input_types(rule: Rule) -> frozenset[str]:
     >>> sorted(input_types(parse("define F() from A() and not B() within 1 s from A").rules[0]))
     ['A', 'B']
     """
-    return frozenset(event.type for event in _events(whole_pattern(rule)))
+    return frozenset(event.type for event in events_of(whole_pattern(rule)))
 
 
 def consumed_types(rule: Rule) -> frozenset[str]:
@@ -104,6 +104,16 @@ def consumed_types(rule: Rule) -> frozenset[str]:
     shape = shape_of(rule)
     events = (shape.pattern.terminator, *(selection.event for selection in shape.selections.values()))
     return frozenset(event.type for event in events if event.name in rule.consuming)
+
+
+def events_of(pattern: Pattern) -> Iterator[EventPattern]:
+    """The events that a pattern looks at, those that free conditions compute with included."""
+    yield pattern.terminator
+    for item in pattern.items:
+        if isinstance(item, FreeCondition):
+            yield from (node.event for node in walk(item.constraint) if isinstance(node, Aggregate))
+        else:
+            yield item_event(item)
 
 
 def item_event(item: PatternItem) -> EventPattern:
@@ -127,11 +137,6 @@ def scope_span(scope: Scope, shape: RuleShape) -> tuple[str, int]:
     first, second = shape.path(scope.first), shape.path(scope.second)
     common = next(name for name in first if name in second)
     return common, max(shape.back(scope.first, common), shape.back(scope.second, common))
-
-
-def _events(pattern: Pattern) -> Iterator[EventPattern]:
-    yield pattern.terminator
-    yield from map(item_event, pattern.items)
 
 
 def _needs(constraints: tuple[Constraint, ...]) -> frozenset[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import assert_never
 
@@ -60,7 +60,10 @@ def place_of_time(position: int) -> Place:
 
 @dataclass(frozen=True, slots=True)
 class LoweredConstraint:
-    """A row of the constraint table; ``code`` holds the instructions of a general one."""
+    """A row of the constraint table; ``code`` holds the instructions of a general one.
+
+    ``choices`` are the words of which the slot has to be one, if that is all that the constraint asks.
+    """
 
     kind: ConstraintKind
     operator: int = 0
@@ -70,6 +73,7 @@ class LoweredConstraint:
     other_slot: int = 0
     constant: int = 0
     code: Code = ()
+    choices: tuple[int, ...] = ()
 
 
 def float_bits(number: float) -> int:
@@ -99,9 +103,23 @@ class Coder:
         """Lower a constraint to the comparisons that must all hold."""
         if not isinstance(constraint, Comparison):
             code, _ = self.expression(constraint)
-            return [LoweredConstraint(ConstraintKind.CODE, code=code)]
+            general = LoweredConstraint(ConstraintKind.CODE, code=code)
+            return [self._with_choices(general, constraint)]
         pairs = zip(constraint.operands, constraint.operators, constraint.operands[1:], strict=False)
         return [lowered for left, operator, right in pairs for lowered in self._comparison(left, operator, right)]
+
+    def _with_choices(self, general: LoweredConstraint, constraint: Constraint) -> LoweredConstraint:
+        """Note what an index can make use of: ``attribute in (..)`` over constants."""
+        match constraint:
+            case Call(function="in", arguments=(AttributeRef(event=event, name=name), *choices)):
+                place = self._locate(event, name)
+                words = [self._word(place.type, "=", each) for each in choices if isinstance(each, Constant)]
+                if place.optional or None in words or len(words) < len(choices) or place.type is ValueType.FLOAT:
+                    return general
+                found = tuple(word for word in words if word is not None)
+                return replace(general, position=place.position, slot=place.slot, choices=tuple(dict.fromkeys(found)))
+            case _:
+                return general
 
     def expression(self, expression: Expression, wanted: ValueType | None = None) -> tuple[Code, Type]:
         """Lower an expression; an integer becomes a float where a float is wanted."""
