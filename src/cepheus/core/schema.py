@@ -78,7 +78,13 @@ class EventType:
     @property
     def id_field(self) -> str:
         """The name under which files have the own id of an event of this type."""
-        return ID_FIELD if self.attribute(ID_FIELD) is None else SPARE_ID_FIELD
+        taken = any(attribute.named_by_data == ID_FIELD for attribute in self.attributes)
+        return SPARE_ID_FIELD if taken else ID_FIELD
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """By attribute, what the data calls it, for those that it calls otherwise."""
+        return {attribute.name: attribute.column for attribute in self.attributes if attribute.column is not None}
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(map(str, self.attributes))})"

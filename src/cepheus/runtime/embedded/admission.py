@@ -62,6 +62,7 @@ class _Plan:
     event_type: EventType
     kinds: list[tuple[str, ValueType | None, bool]]
     id_field: str
+    columns: Mapping[str, str]
 
 
 class Admission:
@@ -119,6 +120,7 @@ class Admission:
                 event_type,
                 [(a.name, a.type, a.optional) for a in event_type.attributes],
                 self._columns.id or event_type.id_field,
+                event_type.columns,
             )
             for event_type in types
         }
@@ -146,7 +148,7 @@ class Admission:
             if plan is None:
                 return None
             given = with_own_fields(given)
-            values, errors = self._values(plan, given.attributes, TimeUnit.US)
+            values, errors = self._values(plan, _renamed(given.attributes, plan.columns), TimeUnit.US)
             errors |= {name: as_distribution(error) for name, error in given.errors.items() if name in values}
             event = Event(
                 event_type,
@@ -167,6 +169,8 @@ class Admission:
         plan = self._plan(given.get(self._type_key))
         if plan is None:
             return None
+        if plan.columns:
+            given = _renamed(given, plan.columns)
         if self._intervals:
             given = self._named(given, plan)
         raw_time, raw_id = given.get(self._time_key), given.get(plan.id_field)
@@ -462,3 +466,9 @@ def from_datetime(moment: datetime) -> int:
     """Convert a moment to microseconds since the epoch; without a zone it is in UTC."""
     moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
     return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def _renamed(given: Record, columns: Mapping[str, str]) -> Record:
+    """Return a dict with its attributes under the names that declarations give them; ``columns`` has the data's."""
+    found = {name: given[column] for name, column in columns.items() if column in given}
+    return {**given, **found} if found else given
