@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from enum import Enum
+from types import MappingProxyType
 
 from cepheus.plan.interval.constructs import GOALS, IntervalConstruct
 from cepheus.plan.pattern.constructs import COMPILED, Construct
@@ -44,7 +45,8 @@ NETWORK = replace(
     name="network",
     subject="a network of processors does",
     elsewhere="run it in one process or on Spark, and publish what it finds",
-    constructs=MATCHING.constructs - {Construct.INTERVAL_RULES, Construct.PROBABILITIES},
+    constructs=MATCHING.constructs - {Construct.INTERVAL_RULES, Construct.PROBABILITIES, Construct.RENAMED},
+    instead=MappingProxyType({Construct.RENAMED: "call the attribute as its sources do, in backquotes if need be"}),
     runs_policy=lambda policy: policy.takes in (Take.ALL, Take.LATEST, Take.EARLIEST),
 )
 """Processors run rules of TESLA over certain events, by the matchers of the engine matching.
