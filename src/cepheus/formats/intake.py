@@ -17,12 +17,10 @@ from cepheus.core.errors import Diagnostic, EventError, OptionError, Place, did_
 from cepheus.core.event import EventId
 from cepheus.core.options import ColumnNames
 from cepheus.core.schema import ID_FIELD, SPARE_ID_FIELD, Schema
-from cepheus.core.time import TimeUnit
-from cepheus.core.time_check import TimeCheck
+from cepheus.core.time import TimeCheck, TimeUnit
 from cepheus.core.values import ValueType
-from cepheus.formats.arguments import ArgumentNames
 from cepheus.formats.arrays import float_array, int_array, validity
-from cepheus.formats.attributes import AttributeReader, Errors, Faults, TypedRows, coerce
+from cepheus.formats.attributes import ArgumentNames, AttributeReader, Errors, Faults, TypedRows, coerce
 from cepheus.formats.cells import coerce_id, coerce_probability, id_of_text
 from cepheus.formats.columns import Column, ObjectColumn, TextColumn
 from cepheus.formats.intervals import START

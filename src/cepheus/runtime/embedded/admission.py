@@ -19,11 +19,9 @@ from cepheus.core.event import Event
 from cepheus.core.lists import list_refused, text_column
 from cepheus.core.options import ColumnNames, OnBadEvent, RunOptions
 from cepheus.core.schema import Attribute, EventType, Schema
-from cepheus.core.time import TimeUnit
-from cepheus.core.time_check import TimeCheck
+from cepheus.core.time import TimeCheck, TimeUnit
 from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType, from_arrow
-from cepheus.formats.arguments import data_names, is_unnamed
-from cepheus.formats.attributes import missing_value
+from cepheus.formats.attributes import data_names, is_unnamed, missing_value
 from cepheus.formats.cells import (
     Uncertain,
     coerce_id,
@@ -32,10 +30,9 @@ from cepheus.formats.cells import (
     kind_of_value,
 )
 from cepheus.formats.conform import conform
-from cepheus.formats.frames import arrow_table
 from cepheus.formats.intake import Intake, IntakeOptions
 from cepheus.formats.intervals import ARGUMENTS, END, START, argument_name, named
-from cepheus.formats.parquet_arrow import array_rows, check_columns, check_type_column
+from cepheus.formats.parquet_arrow import array_rows, arrow_table, check_columns, check_type_column
 from cepheus.formats.problems import BadEvents, lacking, placed, shown
 from cepheus.runtime.embedded.event_fields import ids_of, number_of, probability_of, with_own_fields
 from cepheus.runtime.embedded.settled_types import Key, kinds_in, refuse_conflicts, without_type

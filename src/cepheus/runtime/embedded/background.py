@@ -19,7 +19,7 @@ from cepheus.core.lists import checked_list, list_of_text
 from cepheus.core.time import parse_time
 from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType, from_arrow
 from cepheus.formats.csv_text import split_line
-from cepheus.formats.frames import arrow_table
+from cepheus.formats.parquet_arrow import arrow_table
 from cepheus.formats.problems import shown
 from cepheus.rules.interval.model import Knowledge, Relation
 from cepheus.runtime.embedded.admission import ArrowTable, from_datetime
