@@ -123,9 +123,12 @@ def parse_time(text: str) -> int:
     >>> parse_time("1970-01-01T00:00:01.5Z")
     1500000
     """
-    moment = datetime.fromisoformat(text)
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
+    return from_datetime(datetime.fromisoformat(text))
+
+
+def from_datetime(moment: datetime) -> int:
+    """Convert a moment to microseconds since the epoch; without a zone it is in UTC."""
+    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cepheus.core.batch import ColumnKey, EventBatch
 from cepheus.core.distribution import Distribution
-from cepheus.core.errors import EventError, did_you_mean
+from cepheus.core.errors import EventError
 from cepheus.core.lists import text_column
 from cepheus.core.options import ColumnNames
 from cepheus.core.schema import ID_FIELD, RESERVED, SPARE_ID_FIELD, TIME_ATTRIBUTE, Attribute, EventType, Schema
@@ -24,7 +24,8 @@ from cepheus.core.values import Value, ValueType
 from cepheus.formats.arrays import BoolArray, rows_with
 from cepheus.formats.cells import Uncertain, kind_of_text
 from cepheus.formats.columns import Column, TextColumn
-from cepheus.formats.intervals import END, START, argument_name, argument_place
+from cepheus.formats.event_fields import missing_value, of_attribute
+from cepheus.formats.intervals import END, START, argument_name
 from cepheus.formats.rows import Rows
 
 Faults = dict[int, EventError]
@@ -189,13 +190,8 @@ class Prefix:
 
     def apply(self, row: int, error: EventError) -> EventError:
         """The error with its attribute named."""
-        finding = error.diagnostics[0]
         event_type = self.events.types[self.events.codes[row]]
-        hint = finding.hint
-        if event_type in self.guessed and hint is None:
-            kind = self.guessed[event_type].value
-            hint = f"earlier values made it {kind}; declare its type: event {event_type}({self.name}: ..)"
-        return EventError([replace(finding, message=f"{event_type}.{self.name}: {finding.message}", hint=hint)])
+        return of_attribute(error, event_type, self.name, self.guessed.get(event_type))
 
 
 def coerce(
@@ -231,21 +227,6 @@ def coerce(
     else:
         array = pa.array(values, expected.arrow)
     return Coerced(array, errors if any(error is not None for error in errors) else None)
-
-
-def missing_value(event_type: str, name: str, names: Iterable[str]) -> EventError:
-    """The error for an event that lacks an attribute; ``names`` are those that events have."""
-    place = argument_place(name)
-    if place is not None:
-        return EventError.of(
-            "attribute",
-            f"argument {place} of {event_type} is null or missing",
-            hint=f"if events may lack it, declare it so, with a question mark: event {event_type}(x: int?).",
-        )
-    others = [other for other in names if other not in RESERVED and other != name]
-    return EventError.of(
-        "attribute", f"{event_type} has no value for its attribute '{name}'", hint=did_you_mean(name, others)
-    )
 
 
 def _unreadable(column: Column, rows: BoolArray | None) -> ValueType | None:
