@@ -65,6 +65,8 @@ Record = Mapping[str, object]
 """An event as a flat dict, as a line of JSON has it."""
 
 _NO_FIELDS: Record = {}
+_MOST_FOREIGN = 1000
+"""How many types that concern no rule are remembered."""
 
 
 @dataclass(slots=True)
@@ -105,6 +107,7 @@ class Admission:
         self._intervals = False
         self._plain: Callable[[], Mapping[str, frozenset[str]]] = dict
         self._arguments: dict[str, tuple[str, ...]] = {}
+        self._foreign: set[str] = set()
 
     def expect(
         self,
@@ -125,6 +128,7 @@ class Admission:
         types = [self._with_settled(event_type) for event_type in expected.values()]
         self._expected = expected
         self._equal = equal
+        self._foreign.clear()
         self._schema = Schema(types, closed=expected.closed)
         self._plans = {
             event_type.name: _Plan(
@@ -290,13 +294,17 @@ class Admission:
         return replace(bare, columns={key: _array(values, key[1]) for key, values in cells.items()})
 
     def _plan(self, event_type: object, given: Record = _NO_FIELDS) -> _Plan | None:
-        plan = self._plans.get(event_type) if isinstance(event_type, str) else None
-        if plan is not None:
-            return plan
+        if isinstance(event_type, str):
+            plan = self._plans.get(event_type)
+            if plan is not None or event_type in self._foreign:
+                return plan
         if event_type is None:
             hint = f'write it as {{"{self._type_key}": "Temp", "{self._time_key}": 10, ..}}'
             raise lacking(self._type_key, given, hint)
         type_of(event_type, self._schema)  # refuses what can be no type, or is none
+        assert isinstance(event_type, str)
+        if len(self._foreign) < _MOST_FOREIGN:
+            self._foreign.add(event_type)
         return None
 
     def _values(
