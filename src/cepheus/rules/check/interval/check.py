@@ -64,9 +64,10 @@ def check_intervals(rules: RuleSet, known: KnownTypes, findings: Findings) -> Ch
     staged = stratify(typed, known.composites, findings)
     heads = {rule.head.name: rule.head for rule in staged}
     known_heads = {**signatures.types, **heads}
+    made = {*heads, *known.composites}
     for rule in staged:
         check_expressions(rule, known_heads, findings)
-        warn_of_unbounded_state(rule, findings)
+        warn_of_unbounded_state(rule, findings, made)
         warn_of_bare_durations(rule, findings)
     warn_of_endless_rules(staged, findings)
     reads = {node.type: heads.get(node.type) or signatures.types[node.type] for rule in staged for node in _atoms(rule)}
