@@ -76,7 +76,7 @@ def too_much_state(rule: IntervalRule, limit: int, most: int | None = None) -> L
 
 
 def forgotten_goals(event_type: str) -> LimitError:
-    """The error for an event that lasts, of a type whose events had been taken for instants, and came too late for it."""
+    """The error for an event that lasts after goals were let go because all before it of its type were instants."""
     return LimitError.of(
         "forgotten-goals",
         f"an event '{event_type}' lasts, and what it may need is forgotten: all before it were instants",

@@ -212,7 +212,7 @@ def _older_sought(context: int, number: int, hashed: int, here: int) -> int:
 
 @compiled
 def let_go(context: int, node: int, hashed: int) -> None:
-    """Remove the goals with a hash that no instant to come can prefer to a later one, if there were but instants so far.
+    """Remove goals with a hash that no instant to come can prefer to a later one, if there were but instants so far.
 
     The first match of an instant calls for it: then whatever waits ended before, and each instant to come is after it.
     Rows of the last instant are compared with all that are older, these have been compared with one another before.

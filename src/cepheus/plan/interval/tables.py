@@ -91,8 +91,8 @@ def outlives(spec: NodeSpec, instants: Collection[str] = ()) -> OutlivesCode:
 
     Under the recent policy the later of two partners is taken if it fits. Without conditions anything fits AND, and
     what lasts fits PAR whenever something that ended earlier does; within a window, if it starts no earlier. What comes
-    after a SEQ takes the later one of two that fit if it is an instant; ``instants`` are types whose events may be taken
-    for instants until one lasts.
+    after a SEQ takes the later one of two that fit if it is an instant; ``instants`` are the types whose events are
+    taken for instants until one lasts.
     """
     policy = spec.policy
     recent = policy.choice is ChoiceCode.RECENT and not (policy.once or policy.renewing or policy.onesided)

@@ -1,9 +1,8 @@
 """When a later goal stands in for earlier ones: nothing that is still to come could prefer one of those to it.
 
-Take ``a(X, P) SEQ b(X, Q) WHERE P < Q`` under the policy recent, and two ``a`` with the same X. If every ``b`` to come is
-an instant, it starts after both of them, and it takes the later one if that satisfies the condition. So the earlier one is
-of use only as long as its P is smaller. Were there a ``b`` that started before the later ``a``, it would need the
-earlier one.
+Take ``a(X, P) SEQ b(X, Q) WHERE P < Q`` under the policy recent, and two ``a`` with the same X. If every ``b`` to come
+is an instant, it starts after both of them, and it takes the later one if that satisfies the condition. So the earlier
+one is of use only if its P is smaller. Were there a ``b`` that started before the later ``a``, it would need the earlier.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ def awaited_instants(
     left: Collection[str],
     right: Collection[str],
 ) -> str | None:
-    """The type of events that an operator waits for, if a later goal stands in for earlier ones while they are instants.
+    """The type of events that an operator waits for, if later goals stand in for earlier ones while they are instants.
 
     ``conditions`` stand directly around the operator, ``left`` and ``right`` are the variables of its operands. Each
     condition must ask something of what is to come alone, except for one that compares the two sides.
