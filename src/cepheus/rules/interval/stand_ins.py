@@ -2,7 +2,7 @@
 
 Take ``a(X, P) SEQ b(X, Q) WHERE P < Q`` under the policy recent, and two ``a`` with the same X. If every ``b`` to come
 is an instant, it starts after both of them, and it takes the later one if that satisfies the condition. So the earlier
-one is of use only if its P is smaller. Were there a ``b`` that started before the later ``a``, it would need the earlier.
+one is of use only if its P is smaller. A ``b`` that started before the later ``a`` would need the earlier one.
 """
 
 from __future__ import annotations
