@@ -234,8 +234,8 @@ def name_text(name: str) -> str:
 
 _KEYWORDS = frozenset(
     """
-    rule define from where consuming min probability event each last first not and or in is null as within between
-    true false timestamp error network top by per all every after now until ties ordered apart approximate since start if
+    if rule define from where consuming min probability event each last first not and or in is null as within between
+    true false timestamp error network top by per all every after now until ties ordered apart approximate since start
     """.split()  # noqa: SIM905
 )
 
