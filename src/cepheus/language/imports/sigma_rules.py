@@ -18,6 +18,8 @@ from sigma.correlations import (
     SigmaRuleReference,
 )
 from sigma.exceptions import SigmaError
+from sigma.policy import SigmaPolicy
+from sigma.policy.regex_engine import PythonRegexEngine
 from sigma.rule import SigmaLogSource, SigmaRule
 from yaml import YAMLError
 
@@ -43,6 +45,8 @@ AnySigmaRule = SigmaRule | SigmaCorrelationRule
 
 _OPERATORS = {"LT": "<", "LTE": "<=", "GT": ">", "GTE": ">=", "EQ": "=", "NEQ": "!="}
 _MOST_BASES = 50
+_POLICY = SigmaPolicy(regex_engine=PythonRegexEngine())
+"""What a regular expression may hold is decided, and explained, when it is converted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,7 @@ def add_rules(importing: Importing, files: Sequence[Source], event_type: str | N
 def _read(file: Source) -> list[_Located]:
     """Read the rules of one file, which may hold several documents."""
     try:
-        collection = SigmaCollection.from_yaml(file.text, resolve_references=False)
+        collection = SigmaCollection.from_yaml(file.text, resolve_references=False, policy=_POLICY)
     except (SigmaError, YAMLError) as error:
         raise not_readable("Sigma", _first_line(error), whole(file)) from None
     except RecursionError:
