@@ -87,7 +87,7 @@ class CorrelationWriter:
             parts, counts = [self._terminator(event)], []
             for place, other in enumerate(self.events, 1):
                 parts.append(
-                    f"$n{place} = Count({self._any(other, f'Earlier{place}')} within {self.timespan} from Now)"
+                    f"$n{place} = Count({self._any(other, f'Earlier{place}')} within {self.timespan} from Latest)"
                 )
                 counts.append(f"$n{place}")
             number = f"{' + '.join(counts)} + 1"
@@ -102,12 +102,12 @@ class CorrelationWriter:
         value = Field(field)
         self.types.use(event, Absent(value))
         there = opposite(Absent(value))
-        same = f"{operand_text(value)}=Now.{operand_text(value)}"
+        same = f"{operand_text(value)}=Latest.{operand_text(value)}"
         earlier = self._any(event, "Earlier", there)
         parts = [
             self._terminator(event, there),
-            f"$values = CountDistinct({earlier}.{operand_text(value)} within {self.timespan} from Now)",
-            f"$known = Count({self._any(event, 'Same', there, same)} within {self.timespan} from Now)",
+            f"$values = CountDistinct({earlier}.{operand_text(value)} within {self.timespan} from Latest)",
+            f"$known = Count({self._any(event, 'Same', there, same)} within {self.timespan} from Latest)",
             f"(($known > 0 and $values {threshold.operator} {threshold.number}) or "
             f"($known = 0 and $values + 1 {threshold.operator} {threshold.number}))",
         ]
@@ -122,21 +122,21 @@ class CorrelationWriter:
         earlier = self._any(event, "Earlier", there)
         parts = [
             self._terminator(event, there),
-            f"$sum = Sum({earlier}.{operand_text(value)} within {self.timespan} from Now)",
-            f"$sum + Now.{operand_text(value)} {threshold.operator} {threshold.number}",
+            f"$sum = Sum({earlier}.{operand_text(value)} within {self.timespan} from Latest)",
+            f"$sum + Latest.{operand_text(value)} {threshold.operator} {threshold.number}",
         ]
-        return [self._rule(parts, {"total": ("double", f"$sum + Now.{operand_text(value)}")})]
+        return [self._rule(parts, {"total": ("double", f"$sum + Latest.{operand_text(value)}")})]
 
     def value_avg(self, field: str, threshold: Threshold) -> list[str]:
         """``value_avg``: the mean of a field."""
         event, value = self._single_event("value_avg"), Field(field)
         self.types.as_number(event, field)
         there = opposite(Absent(value))
-        mean = f"($sum + Now.{operand_text(value)}) / ($n + 1)"
+        mean = f"($sum + Latest.{operand_text(value)}) / ($n + 1)"
         parts = [
             self._terminator(event, there),
-            f"$sum = Sum({self._any(event, 'Added', there)}.{operand_text(value)} within {self.timespan} from Now)",
-            f"$n = Count({self._any(event, 'Counted', there)} within {self.timespan} from Now)",
+            f"$sum = Sum({self._any(event, 'Added', there)}.{operand_text(value)} within {self.timespan} from Latest)",
+            f"$n = Count({self._any(event, 'Counted', there)} within {self.timespan} from Latest)",
             f"{mean} {threshold.operator} {threshold.number}",
         ]
         return [self._rule(parts, {"mean": ("double", mean)})]
@@ -148,10 +148,10 @@ class CorrelationWriter:
             parts = [self._terminator(event)]
             happened: dict[str, str] = {}
             for place, base in enumerate(self.correlation.bases, 1):
-                parts.append(f"$n{place} = Count({self._event(base, f'Other{place}')} within {self.timespan} from Now)")
+                parts.append(f"$n{place} = Count({self._event(base, f'Other{place}')} within {self.timespan} from Latest)")
                 happened[base.name] = f"$n{place} >= 1"
                 if base.event == event:
-                    happened[base.name] = f"($n{place} >= 1 or {written(base.condition, 'Now')})"
+                    happened[base.name] = f"($n{place} >= 1 or {written(base.condition, 'Latest')})"
             parts.append(" and ".join(happened.values()) if combined is None else combined(happened))
             rules.append(self._rule(parts, {}))
         return rules
@@ -159,9 +159,9 @@ class CorrelationWriter:
     def temporal_ordered(self) -> list[str]:
         """``temporal_ordered``: all base rules one after the other; the latest way to have them is looked for."""
         *earlier, last = self.correlation.bases
-        parts, reference = [self._event(last, "Now")], "Now"
+        parts, reference = [self._event(last, "Latest")], "Latest"
         for place, base in reversed(list(enumerate(earlier, 1))):
-            also = f"time >= Now.time - {self.timespan}" if reference != "Now" else ""
+            also = f"time >= Latest.time - {self.timespan}" if reference != "Latest" else ""
             parts.append(f"last {self._event(base, f'Step{place}', also=also)} within {self.timespan} from {reference}")
             reference = f"Step{place}"
         return [self._rule(parts, {"start_time": ("timestamp", f"{reference}.time")})]
@@ -177,7 +177,7 @@ class CorrelationWriter:
         return self.events[0]
 
     def _terminator(self, event: str, also: Condition | None = None) -> str:
-        return self._any(event, "Now", also)
+        return self._any(event, "Latest", also)
 
     def _any(self, event: str, alias: str, also: Condition | None = None, text: str = "") -> str:
         """Events of a type that any base rule matches."""

@@ -142,17 +142,17 @@ class _Writer:
         stage, is_last = self.stages[number - 1], number == len(self.stages)
         step, previous = stage.step, self.stages[number - 2].step
         ending = ALWAYS if self.query.until is None else self._is_no_end(step)
-        parts = [self.event(replace(step, condition=AllOf((step.condition, ending))), "Now")]
+        parts = [self.event(replace(step, condition=AllOf((step.condition, ending))), "Latest")]
         if number == 2:
-            parts.append(f"last {self.event(previous, 'Before')} within {self.span} from Now")
+            parts.append(f"last {self.event(previous, 'Before')} within {self.span} from Latest")
             start = "Before.time"
         else:
             helper = name_text(self._helper_name(number - 1))
-            parts.append(f"last {helper}({self._same(self.keys)}) as Before within {self.span} from Now")
+            parts.append(f"last {helper}({self._same(self.keys)}) as Before within {self.span} from Latest")
             start = "Before.start_time"
-        parts.append(f"not {self.event(step, 'Again')} between Before and Now")
+        parts.append(f"not {self.event(step, 'Again')} between Before and Latest")
         if self.query.until is not None:
-            parts.append(f"not {self.event(self.query.until, 'Ended')} between Before and Now")
+            parts.append(f"not {self.event(self.query.until, 'Ended')} between Before and Latest")
         values = self._key_values() | {"start_time": start}
         if is_last:
             parts += self._last_conditions(stage, number, start)
@@ -163,11 +163,11 @@ class _Writer:
 
     def _last_conditions(self, stage: _Stage, number: int, start: str) -> list[str]:
         parts = [
-            f"not {self.event(absent, f'Missing{place}')} between Before and Now"
+            f"not {self.event(absent, f'Missing{place}')} between Before and Latest"
             for place, absent in enumerate(stage.absent, 1)
         ]
         if number > 2:
-            parts.append(f"{start} >= Now.time - {self.span}")
+            parts.append(f"{start} >= Latest.time - {self.span}")
             if self.counts:
                 parts.append("Before.unwanted = 0")
         for place, absent in enumerate(self.stages[0].absent, 1):
@@ -177,8 +177,8 @@ class _Writer:
     def _none_before(self, absent: Step, place: int) -> list[str]:
         """Nothing of a kind before the first of two steps, as far back as the sequence may reach."""
         first = self.stages[0].step
-        in_all = f"$all{place} = Count({self.event(absent, f'Earlier{place}')} within {self.span} from Now)"
-        later = f"$later{place} = Count({self.event(absent, f'Later{place}')} between Before and Now)"
+        in_all = f"$all{place} = Count({self.event(absent, f'Earlier{place}')} within {self.span} from Latest)"
+        later = f"$later{place} = Count({self.event(absent, f'Later{place}')} between Before and Latest)"
         same = f"$all{place} = $later{place}"
         if absent.event == first.event:  # the first step itself is not before the first step
             itself = written(absent.condition, "Before")
@@ -189,7 +189,7 @@ class _Writer:
     def _counted(self, stage: _Stage, number: int) -> tuple[str, list[str]]:
         """How many events came that must be missing: a sequence with some still takes the place of older ones."""
         parts = [
-            f"$n{place} = Count({self.event(absent, f'Missing{place}')} between Before and Now)"
+            f"$n{place} = Count({self.event(absent, f'Missing{place}')} between Before and Latest)"
             for place, absent in enumerate(stage.absent, 1)
         ]
         carried = ["Before.unwanted"] if number > 2 else []
@@ -198,31 +198,31 @@ class _Writer:
 
     def _absence_at_beginning(self) -> str:
         stage = self.stages[0]
-        parts = [self.event(stage.step, "Now")]
+        parts = [self.event(stage.step, "Latest")]
         parts += [
-            f"not {self.event(absent, f'Missing{place}')} within {self.span} from Now"
+            f"not {self.event(absent, f'Missing{place}')} within {self.span} from Latest"
             for place, absent in enumerate(stage.absent, 1)
         ]
-        return self._rule(self.name, parts, self._key_values() | {"start_time": "Now.time"})
+        return self._rule(self.name, parts, self._key_values() | {"start_time": "Latest.time"})
 
     def _absence_at_end(self) -> str:
         """The rule that fires when the time of a sequence is over; an event at its very end still counts."""
         first = self.stages[0].step
         over = format_duration(self.query.maxspan + 1)
-        parts = [f"{over} after {self.event(first, 'First')}"]
-        reference = "First"
+        parts = [f"{over} after {self.event(first, 'Begin')}"]
+        reference = 'Begin'
         if len(self.stages) > 1:
             helper = name_text(self._helper_name(len(self.stages)))
-            same = " and ".join(filter(None, [self._same(self.keys), "start_time=First.time"]))
+            same = " and ".join(filter(None, [self._same(self.keys), "start_time=Begin.time"]))
             parts.append(f"last {helper}({same}) as Found within {over} from now")
-            again = self.event(first, "Later", "time=First.time")
-            parts.append(f"not {again} between First and now")
+            again = self.event(first, "Later", "time=Begin.time")
+            parts.append(f"not {again} between Begin and now")
             reference = "Found"
         parts += [
             f"not {self.event(absent, f'Missing{place}')} between {reference} and now"
             for place, absent in enumerate(self.after, 1)
         ]
-        return self._rule(self.name, parts, self._key_values() | {"start_time": "First.time"})
+        return self._rule(self.name, parts, self._key_values() | {"start_time": "Begin.time"})
 
     def _is_no_end(self, step: Step) -> Condition:
         """What a step must satisfy so that it does not end the sequence which it would carry on."""
