@@ -148,7 +148,8 @@ class CorrelationWriter:
             parts = [self._terminator(event)]
             happened: dict[str, str] = {}
             for place, base in enumerate(self.correlation.bases, 1):
-                parts.append(f"$n{place} = Count({self._event(base, f'Other{place}')} within {self.timespan} from Latest)")
+                other = self._event(base, f"Other{place}")
+                parts.append(f"$n{place} = Count({other} within {self.timespan} from Latest)")
                 happened[base.name] = f"$n{place} >= 1"
                 if base.event == event:
                     happened[base.name] = f"($n{place} >= 1 or {written(base.condition, 'Latest')})"

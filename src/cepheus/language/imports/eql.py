@@ -115,7 +115,9 @@ def _parsed(source: Source) -> Tree:
             parser.parse_query(source.text)
         return parser.lark_parser.parse(source.text, start="piped_query")
     except errors.EqlParseError as error:
-        raise not_readable("EQL", error.error_msg, _place(source, error.line, error.column, error.caret.count("^"))) from None
+        raise not_readable(
+            "EQL", error.error_msg, _place(source, error.line, error.column, error.caret.count("^"))
+        ) from None
     except (errors.EqlError, CepheusError) as error:
         raise not_readable("EQL", str(error).splitlines()[0], whole(source)) from None
     except Exception as error:  # the package fails on some texts that are not EQL in ways of its own

@@ -210,7 +210,7 @@ class _Writer:
         first = self.stages[0].step
         over = format_duration(self.query.maxspan + 1)
         parts = [f"{over} after {self.event(first, 'Begin')}"]
-        reference = 'Begin'
+        reference = "Begin"
         if len(self.stages) > 1:
             helper = name_text(self._helper_name(len(self.stages)))
             same = " and ".join(filter(None, [self._same(self.keys), "start_time=Begin.time"]))
