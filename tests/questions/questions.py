@@ -40,7 +40,8 @@ class Question:
     def rows(self, composites: Iterable[Mapping[str, Any]]) -> list[list[Any]]:
         """The values that the outcome states, of each composite event that it is about; times in the unit of the input.
 
-        A list that a rule has collected has its latest element first; it is told the other way round. Of several types, the type comes first.
+        A list that a rule has collected has its latest element first; it is told the other way round. Of several types,
+        the type comes first.
         """
         rows = []
         for composite in composites:

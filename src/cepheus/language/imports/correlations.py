@@ -102,12 +102,24 @@ class CorrelationWriter:
         value = Field(field)
         self.types.use(event, Absent(value))
         there = opposite(Absent(value))
-        same = f"{operand_text(value)}=Latest.{operand_text(value)}"
+        name = operand_text(value)
+        if threshold.operator == "=" and threshold.number < 1:
+            raise no_equivalent(
+                f"'= {threshold.number}'", "at an event there is at least one value", self.correlation.span
+            )
+        if threshold.number < 1 or (threshold.number == 1 and threshold.operator != ">"):
+            # one value, which is there: a number of different values of no earlier events is undefined
+            parts = [self._terminator(event, there)]
+            if threshold.operator == "=":
+                others = self._any(event, "Other", there, f"{name} != Latest.{name}")
+                parts.append(f"Count({others} within {self.timespan} from Latest) = 0")
+            return [self._rule(parts, {})]
         earlier = self._any(event, "Earlier", there)
+        same = self._any(event, "Same", there, f"{name}=Latest.{name}")
         parts = [
             self._terminator(event, there),
-            f"$values = CountDistinct({earlier}.{operand_text(value)} within {self.timespan} from Latest)",
-            f"$known = Count({self._any(event, 'Same', there, same)} within {self.timespan} from Latest)",
+            f"$values = CountDistinct({earlier}.{name} within {self.timespan} from Latest)",
+            f"$known = Count({same} within {self.timespan} from Latest)",
             f"(($known > 0 and $values {threshold.operator} {threshold.number}) or "
             f"($known = 0 and $values + 1 {threshold.operator} {threshold.number}))",
         ]
