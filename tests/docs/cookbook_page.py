@@ -15,15 +15,17 @@ PAGE = ROOT / "docs" / "cookbook.md"
 
 _INTRODUCTION = """# Cookbook
 
-Questions and their rules. Each recipe is run by the tests, with the events that are shown; times are in seconds. What a rule
-means in all corners is told in [What a rule means](semantics.md), every word of the language in the [reference](tesla.md).
+Questions and their rules. Each recipe is run by the tests, with the events that are shown; times are in seconds. What
+a rule means in all corners is told in [What a rule means](semantics.md), every word of the language in the
+[reference](tesla.md). Rules of other systems can be [imported](importing.md).
 """
 
 _QUESTIONS = """## What users of other systems asked
 
-Questions from the tests, documents and rules of other systems, in our words, and how they are asked here. *Natural* is one
-rule, or rules that mirror the question, without injected events, copies or encodings. What asks for repetition or for rows right behind one
-another is what MATCH_RECOGNIZE is made for. Where a source states events and outcomes, the rules give the same.
+Questions from the tests, documents and rules of other systems, in our words, and how they are asked here. *Natural* is
+one rule, or rules that mirror the question, without injected events, copies or encodings. What asks for repetition, or
+for rows right behind one another, is what MATCH_RECOGNIZE is made for. Where a source states events and outcomes, the
+rules give the same.
 
 | | question | asked in | verdict | outcome stated |
 | --- | --- | --- | --- | --- |

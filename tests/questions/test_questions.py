@@ -25,8 +25,10 @@ def test_the_rules_of_a_question_are_right(question: Question) -> None:
 @pytest.mark.parametrize("engine", ["reference", "auto"])
 @pytest.mark.parametrize("question", WITH_OUTCOME, ids=str)
 def test_a_question_has_the_outcome_that_its_source_states(question: Question, engine: str) -> None:
-    options: dict[str, Any] = {} if question.until is None else {"until": question.until}
-    made = program_of(question).detect(question.events, time_unit=question.unit, engine=engine, **options).to_dicts()
+    options: dict[str, Any] = {"time_unit": question.unit, "engine": engine}
+    if question.until is not None:
+        options["until"] = question.until
+    made = program_of(question).detect(question.events, **options).to_dicts()
     assert sorted(map(repr, question.rows(made))) == sorted(map(repr, question.expected or []))
 
 
