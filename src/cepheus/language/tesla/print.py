@@ -28,7 +28,17 @@ from cepheus.rules.expressions import (
     Scope,
     Within,
 )
-from cepheus.rules.model import Aggregation, ErrorDeclaration, Negation, Pattern, PatternItem, Rule, RuleSet, Selection
+from cepheus.rules.model import (
+    Aggregation,
+    ErrorDeclaration,
+    Negation,
+    Pattern,
+    PatternItem,
+    Rule,
+    RuleSet,
+    Selection,
+    Ties,
+)
 
 _LINE_WIDTH = 100
 _INDENT = " " * len("define ")
@@ -46,7 +56,9 @@ def format_rules(rules: RuleSet) -> str:
     define Fire()
     from   Smoke()
     """
-    declared = [*map(format_declaration, rules.declarations), *map(format_error, rules.errors)]
+    ordered = any(rule.ordered for rule in rules.rules)
+    said = [format_ties(Ties(ordered))] if ordered else []
+    declared = [*said, *map(format_declaration, rules.declarations), *map(format_error, rules.errors)]
     blocks = ["\n".join(declared)] if declared else []
     blocks += [format_rule(rule) for rule in rules.rules]
     blocks += [format_belief(belief) for belief in rules.beliefs]
@@ -70,6 +82,15 @@ def format_error(declaration: ErrorDeclaration) -> str:
     'error Temp.value ~ N(0, 1)'
     """
     return f"error {declaration.event}.{declaration.attribute} ~ {declaration.error}"
+
+
+def format_ties(ties: Ties) -> str:
+    """Write what is made of simultaneous events.
+
+    >>> format_ties(Ties(ordered=True))
+    'ties ordered'
+    """
+    return "ties ordered" if ties.ordered else "ties apart"
 
 
 def format_rule(rule: Rule) -> str:
