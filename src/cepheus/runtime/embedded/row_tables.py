@@ -13,7 +13,7 @@ from cepheus.core.errors import EventError, OptionError, did_you_mean
 from cepheus.core.lists import text_column
 from cepheus.core.values import Value, ValueType, from_arrow
 from cepheus.engine.reference.row_patterns import rows_given
-from cepheus.formats.frames import arrow_table
+from cepheus.formats.parquet_arrow import arrow_table
 from cepheus.language.sql import parse_query
 from cepheus.rules.rows.evaluate import Row
 from cepheus.rules.rows.model import RowQuery
