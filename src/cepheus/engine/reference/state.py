@@ -20,6 +20,7 @@ from cepheus.rules.expressions import AttributeRef, Constraint, Parameter
 from cepheus.rules.model import Rule
 from cepheus.rules.reach import reach
 from cepheus.rules.resolve import Choose, Compute, Require, ResolvedRule, needed_aggregates, resolve
+from cepheus.rules.walk import walk
 from cepheus.uncertainty.aggregates import Computed
 from cepheus.uncertainty.judge import Judgement, judge
 from cepheus.uncertainty.quantities import Quantity
@@ -105,6 +106,10 @@ class Deployed:
         steps = [step for step in self.resolved.steps if not isinstance(step, Compute)]
         self.constraints = [*self.resolved.terminator.constraints, *(c for step in steps for c in _constraints(step))]
         self.needed = needed_aggregates(self.resolved)
+        read = {
+            node.name for constraint in self.constraints for node in walk(constraint) if isinstance(node, Parameter)
+        }
+        self.dispensable = tuple(sorted(read.difference(self.needed)))
         self.members = {
             step.name: evaluator(step.value)
             for step in self.resolved.steps
