@@ -122,7 +122,7 @@ def test_constraints_that_share_a_quantity_are_one_joint_event(
     assert agrees(float(held.mean()), probability("x > 0 and y < x", scene))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(ANY, NUMBERS, NUMBERS, NUMBERS)
 def test_joined_conditions_on_one_quantity_are_stretches_of_it(
     error: Distribution, x: float, low: float, high: float
@@ -145,7 +145,7 @@ def test_joined_conditions_on_one_quantity_are_stretches_of_it(
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(SIMPLE, SIMPLE, NUMBERS, NUMBERS)
 def test_sides_that_share_nothing_are_independent(
     first: Distribution, second: Distribution, x: float, y: float
@@ -155,8 +155,8 @@ def test_sides_that_share_nothing_are_independent(
     assert probability("x > 1 or y < 2", scene) == pytest.approx(one + other - one * other, abs=1e-9)
     drawn = scene.simulate(DRAWS)
     held = (drawn["x"] > 1) & (drawn["y"] < 2) | (drawn["x"] + drawn["y"] > 4)
-    judged = judge([(constraints("x > 1 and y < 2 or x + y > 4")[0], scene)], Calculus(draws=DRAWS))[0].estimate
-    assert abs(float(held.mean()) - judged.probability) <= 6 * math.sqrt(0.25 / DRAWS)
+    judged = judge([(constraints("x > 1 and y < 2 or x + y > 4")[0], scene)], Calculus(draws=2000))[0].estimate
+    assert abs(float(held.mean()) - judged.probability) <= 4 * math.sqrt(0.25 / 2000)
 
 
 @settings(max_examples=8, deadline=None)
