@@ -68,7 +68,7 @@ def _slots(part: Part) -> int:
 
 
 def _label(part: Part) -> list[tuple[str, str]]:
-    words = f"{part.policy} {part.type}".strip() if part.role is not Role.AGGREGATED else part.type
+    words = f"{part.policy} {part.type}{part.per}".strip() if part.role is not Role.AGGREGATED else part.type
     if part.role in (Role.TERMINATOR, Role.SELECTED) and part.name != part.type:
         words += f" as {part.name}"
     lines = [(words, _HEAD[part.role])]

@@ -70,6 +70,7 @@ class Part:
     ``policy`` is the words in front of it (``each``, ``3 last``, ``not``, ``Avg of value``). ``binds`` pairs each
     parameter that is bound here with the attribute that gives its value. ``condition`` is the comparison around an
     aggregate; ``purpose`` is the attribute of the composite event that an aggregate in ``where`` is computed for.
+    ``groups`` are the attributes for each value of which there is a choice of its own.
     """
 
     name: str
@@ -83,11 +84,17 @@ class Part:
     condition: str | None = None
     consumed: bool = False
     purpose: str | None = None
+    groups: tuple[str, ...] = ()
 
     @property
     def references(self) -> tuple[str, ...]:
         """The events this part hangs from; none for the terminator."""
         return () if self.scope is None else scope_events(self.scope)
+
+    @property
+    def per(self) -> str:
+        """What it is chosen for each value of, in words behind its name."""
+        return f" per {', '.join(self.groups)}" if self.groups else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +179,10 @@ class _Builder:
     def item(self, item: PatternItem, index: int) -> Part:
         name = part_name(item, index)
         match item:
-            case Selection(event=event, policy=policy, count=count, window=window):
+            case Selection(event=event, policy=policy, count=count, window=window, per=per):
                 words = policy.value if count is None else f"{count} {policy.value}"
-                return self._part(event, name, Role.SELECTED, policy=words, scope=window)
+                groups = tuple(attribute.name for attribute in per)
+                return replace(self._part(event, name, Role.SELECTED, policy=words, scope=window), groups=groups)
             case Negation(event=event, scope=scope):
                 return self._part(event, name, Role.NEGATED, policy="not", scope=scope)
             case Aggregation(aggregate=aggregate, comparison=comparison):

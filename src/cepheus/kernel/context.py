@@ -13,7 +13,7 @@ from cepheus.kernel.instructions import MAX_STACK
 from cepheus.kernel.memory import At, address
 from cepheus.kernel.output import Output
 from cepheus.kernel.program import MAX_POSITIONS, Program, Words
-from cepheus.kernel.state import FREE_LISTS, Cursor, EntryField, LaneState, MarkField, TypeState
+from cepheus.kernel.state import FREE_LISTS, Cursor, EntryField, GroupState, LaneState, MarkField, TypeState
 from cepheus.kernel.strings import StringTable
 from cepheus.kernel.sums import LIMBS
 
@@ -49,6 +49,8 @@ class Scratch:
     accepted_lanes: Words
     marks: Words
     scan_sum: Words
+    chosen: Words
+    groups: Words
 
     @classmethod
     def for_rules(cls, steps: int, members: int) -> Scratch:
@@ -65,6 +67,8 @@ class Scratch:
             accepted_lanes=np.zeros(members + 1, np.int64),
             marks=MarkField.zeros(256),
             scan_sum=np.zeros(LIMBS, np.int64),
+            chosen=np.zeros(256, np.int64),
+            groups=GroupState.zeros(256),
         )
 
 

@@ -188,6 +188,7 @@ class StepField(Fields):
     VALUE_CODE = cell()
     RESULT = cell()
     INCREMENTAL = cell()
+    LISTING = cell()
     PADDING = padding()
 
 
@@ -200,6 +201,30 @@ class StepFlag(IntEnum):
     """Each event that it takes completes a composite event."""
     PLAIN = 4
     """Every event of its column is visible to the rule and satisfies its constraints."""
+    LISTED = 8
+    """What it takes is listed before any of it is bound."""
+
+
+class ListingField(Fields):
+    """Of a selection that is listed: the attributes of its groups, how many of the greatest it takes (0 for all).
+
+    The value to rank by is computed by code, after so many aggregates, which are the steps behind the selection.
+    """
+
+    GROUPS = cell()
+    GROUPS_END = cell()
+    RANKED = cell(0)
+    COMPUTED = cell(0)
+    VALUE_KIND = cell(0)
+    VALUE_CODE = cell(-1)
+
+
+class GroupKeyField(Fields):
+    """Of an attribute by whose values events are grouped: its slot, and that of the flag that says it is there."""
+
+    SLOT = cell()
+    FLAG_SLOT = cell(-1)
+    IS_FLOAT = cell(0)
 
 
 class StepKind(IntEnum):
@@ -306,6 +331,8 @@ class Program(NamedTuple):
     rules: Words
     steps: Words
     keys: Words
+    listings: Words
+    group_keys: Words
     outputs: Words
     consuming: Words
     indexes: Words

@@ -76,9 +76,12 @@ class Status(IntEnum):
     MARKS_FULL = 6
     LIMIT = 7
     STRING_NEEDED = 8
+    LISTS_FULL = 9
 
 
-DONE, OUTPUT_FULL, STORE_FULL, ENTRIES_FULL, LANES_FULL, QUEUE_FULL, MARKS_FULL, LIMIT, STRING_NEEDED = map(int, Status)
+DONE, OUTPUT_FULL, STORE_FULL, ENTRIES_FULL, LANES_FULL, QUEUE_FULL, MARKS_FULL, LIMIT, STRING_NEEDED, LISTS_FULL = map(
+    int, Status
+)
 
 
 class Cursor(Fields):
@@ -88,6 +91,15 @@ class Cursor(Fields):
     END = cell()
     LEFT = cell()
     LANE = cell()
+
+
+class GroupState(Fields):
+    """Of a group that a selection has met: when (the stamp of the selection), one of its events, how many are taken."""
+
+    STAMP = cell()
+    BASE = cell()
+    COUNT = cell()
+    TIME = cell()
 
 
 class MarkField(Fields):

@@ -154,12 +154,13 @@ def _read_item(value: object, path: str) -> PatternItem:
     node = JsonObject(value, path)
     match node.one_of("kind", ("selection", "negation", "aggregation")):
         case "selection":
-            node.only("kind", "policy", "count", "event", "window")
+            node.only("kind", "policy", "count", "event", "window", optional=("per",))
             return Selection(
                 node.enum("policy", Policy),
                 node.read("event", _read_event),
                 node.read("window", _read_within),
                 node.maybe("count", _count),
+                node.list("per", _read_own_attribute),
             )
         case "negation":
             node.only("kind", "event", "scope")
@@ -171,6 +172,10 @@ def _read_item(value: object, path: str) -> PatternItem:
             if comparison is not None and aggregate not in comparison.operands:
                 fail(f"{path}.comparison", "the aggregate is not one of the operands")
             return Aggregation(aggregate, node.maybe("parameter", read_name), comparison)
+
+
+def _read_own_attribute(value: object, path: str) -> AttributeRef:
+    return AttributeRef(None, read_name(value, path))
 
 
 def _read_event(value: object, path: str) -> EventPattern:
@@ -345,13 +350,15 @@ def _rule(rule: Rule) -> Json:
 
 def _item(item: PatternItem) -> Json:
     match item:
-        case Selection(policy=policy, event=event, window=window, count=count):
+        case Selection(policy=policy, event=event, window=window, count=count, per=per):
+            groups: Json = {"per": [attribute.name for attribute in per]} if per else {}
             return {
                 "kind": "selection",
                 "policy": policy.value,
                 "count": count,
                 "event": _event(event),
                 "window": _scope(window),
+                **groups,
             }
         case Negation(event=event, scope=scope):
             return {"kind": "negation", "event": _event(event), "scope": _scope(scope)}

@@ -13,19 +13,24 @@ from cepheus.core.distribution import Distribution
 from cepheus.core.schema import EventType
 from cepheus.core.source import Span
 from cepheus.rules.belief.model import Belief
-from cepheus.rules.expressions import Aggregate, Comparison, EventPattern, Expression, Scope, Within
+from cepheus.rules.expressions import Aggregate, AttributeRef, Comparison, EventPattern, Expression, Scope, Within
 from cepheus.rules.interval.model import IntervalRule, Knowledge
 from cepheus.rules.policies import Policy
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """``each|last|first|n last|n first EVENT within x from REFERENCE``; ``count`` is n, None for plain policies."""
+    """``each|last|first|n last|n first EVENT per ATTRIBUTES within x from REFERENCE``.
+
+    ``count`` is n, None for plain policies. With ``per``, attributes of the event itself, there is a choice of its own
+    for each of their values.
+    """
 
     policy: Policy
     event: EventPattern
     window: Within
     count: int | None = None
+    per: tuple[AttributeRef, ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False)
 
 

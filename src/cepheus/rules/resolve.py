@@ -45,7 +45,10 @@ class Terminator:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """Choose events of a window by policy; the constraints may name this event, earlier ones and computed values."""
+    """Choose events of a window by policy; the constraints may name this event, earlier ones and computed values.
+
+    There is a choice for each value of the attributes in ``per``, which are this event's.
+    """
 
     name: str
     type: str
@@ -53,6 +56,7 @@ class Choose:
     count: int | None
     window: Within
     constraints: tuple[Constraint, ...]
+    per: tuple[AttributeRef, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +273,8 @@ class _Schedule:
         self._defer(event)
         self._known.add(event.name)
         constraints = tuple(self._ready_constraints())
-        self.steps.append(Choose(event.name, event.type, item.policy, item.count, item.window, constraints))
+        per = tuple(replace(attribute, event=event.name) for attribute in item.per)
+        self.steps.append(Choose(event.name, event.type, item.policy, item.count, item.window, constraints, per))
         self._release()
 
     def compute(self, item: Aggregation) -> None:

@@ -19,9 +19,12 @@ from cepheus.rules.policies import Policy, Take
 _EVERYTHING: frozenset[Enum] = frozenset(Construct)
 
 AUTOMATA = replace(
-    COMPILED, name="automata", runs_policy=lambda policy: policy in (Policy.EACH, Policy.LAST, Policy.FIRST)
+    COMPILED,
+    name="automata",
+    constructs=COMPILED.constructs - {Construct.GROUPS},
+    runs_policy=lambda policy: policy in (Policy.EACH, Policy.LAST, Policy.FIRST),
 )
-"""States of sequences are kept, and dropped, for these policies."""
+"""States of sequences are kept, and dropped, for these policies; which event of its group it is, no state knows."""
 
 REFERENCE = Support(
     "reference", "the reference engine does", "split the rule", _EVERYTHING, lambda _: True, lambda _: True
@@ -44,7 +47,7 @@ NETWORK = replace(
     name="network",
     subject="a network of processors does",
     elsewhere="run it in one process or on Spark, and publish what it finds",
-    constructs=MATCHING.constructs - {Construct.INTERVAL_RULES, Construct.PROBABILITIES},
+    constructs=MATCHING.constructs - {Construct.INTERVAL_RULES, Construct.PROBABILITIES, Construct.GROUPS},
     runs_policy=lambda policy: policy.takes in (Take.ALL, Take.LATEST, Take.EARLIEST),
 )
 """Processors run rules of TESLA over certain events, by the matchers of the engine matching.

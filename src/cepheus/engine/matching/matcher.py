@@ -19,7 +19,7 @@ from cepheus.core.values import Value, ValueType, as_float
 from cepheus.engine.base.limits import too_many_composites
 from cepheus.engine.matching.store import Record, Store
 from cepheus.rules.aggregates import aggregate
-from cepheus.rules.evaluate import Test, evaluator, tester
+from cepheus.rules.evaluate import Test, evaluator, group_of, tester
 from cepheus.rules.expressions import AttributeRef, Between, Comparison, Constraint, Scope, Within
 from cepheus.rules.model import Pattern, Rule
 from cepheus.rules.policies import Take
@@ -300,10 +300,12 @@ class Matcher:
             situation.events[choose.name] = record
             if all(test(situation) for test in step.tests):
                 chosen.append(record)
-                if len(chosen) == step.most:
+                if len(chosen) == step.most and not choose.per:
                     break
         if latest_first:
             chosen.reverse()
+        if choose.per:
+            return _by_group(choose, chosen)
         if step.takes is _BY_MEANING:
             return choose.policy.record.meaning(chosen, 1 if choose.count is None else choose.count)
         return chosen
@@ -359,12 +361,21 @@ class Matcher:
         )
 
 
+def _by_group(choose: Choose, fitting: Sequence[Record]) -> Sequence[Record]:
+    """Those that are chosen of each group, given all events that will do; both are in the order of the stream."""
+    groups: dict[tuple[Value | None, ...], list[int]] = {}
+    for place, record in enumerate(fitting):
+        groups.setdefault(group_of(choose.per, Match({choose.name: record}, {})), []).append(place)
+    meaning, wanted = choose.policy.record.meaning, 1 if choose.count is None else choose.count
+    return [fitting[place] for place in sorted(place for group in groups.values() for place in meaning(group, wanted))]
+
+
 def _tests(constraints: Sequence[Constraint]) -> tuple[Test, ...]:
     return tuple(tester(constraint) for constraint in constraints)
 
 
 def _is_plain(step: _Step) -> bool:
-    return isinstance(step.step, Choose) and not step.tests and step.step.count is None
+    return isinstance(step.step, Choose) and not step.tests and step.step.count is None and not step.step.per
 
 
 def _each_of(step: _Step | None) -> Choose | None:

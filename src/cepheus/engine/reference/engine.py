@@ -32,6 +32,7 @@ from cepheus.engine.reference.state import Stored as _Stored
 from cepheus.engine.reference.state import read, stored_to_json
 from cepheus.rules.aggregates import Form, aggregate_named
 from cepheus.rules.check.findings import text_of
+from cepheus.rules.evaluate import group_of
 from cepheus.rules.expressions import Between, Constraint, Scope, Within
 from cepheus.rules.json_form import to_json
 from cepheus.rules.model import AnyRule, RuleSet
@@ -242,6 +243,8 @@ class ReferenceEngine:
 
         self._pass_over(deployed, step.type, step.window, match, fits)
         candidates = self._candidates(deployed, step.type, step.window, match)
+        if step.per:
+            return self._choose_by_group(step, [*filter(fits, candidates)][::-1], wanted)
         match step.policy.takes:
             case Take.ALL:
                 return [*filter(fits, candidates)][::-1]  # from the earliest to the latest
@@ -263,6 +266,21 @@ class ReferenceEngine:
                 return chosen
             case _:
                 assert_never(step.policy.takes)
+
+    # Groups. A choice of its own for each value of the attributes that `per` names; events that lack one are a group,
+    # too. What is taken stays in the order of the stream.
+
+    def _choose_by_group(self, step: Choose, fitting: list[_Stored], wanted: int) -> list[_Stored]:
+        groups: dict[tuple[Value | None, ...], list[_Stored]] = {}
+        for stored in fitting:
+            groups.setdefault(group_of(step.per, _Match({step.name: stored}, {})), []).append(stored)
+        chosen: list[_Stored] = []
+        for group in groups.values():
+            taken = list(step.policy.record.meaning(group, wanted))
+            left = {stored.event.time for stored in group if stored not in taken}
+            self._ties.decided += any(stored.event.time in left for stored in taken)
+            chosen += taken
+        return sorted(chosen, key=lambda stored: stored.ordinal)
 
     # Every combination of choices gives one composite event.
 

@@ -330,7 +330,13 @@ class Builder(BeliefBuilder):
     def selection(self, children: Children) -> Selection:
         """``last Temp() within 5 min from Smoke``."""
         (policy, count, start), event, window = children
-        return Selection(policy, event, window, count, Span(self.source, start, window.span.end))
+        return Selection(policy, event, window, count, span=Span(self.source, start, window.span.end))
+
+    def selection_by_groups(self, children: Children) -> Selection:
+        """``last Temp() per room, floor within 5 min from Smoke``."""
+        (policy, count, start), event, _, names, window = children
+        per = tuple(self.own_attribute([name]) for name in names)
+        return Selection(policy, event, window, count, per, span=Span(self.source, start, window.span.end))
 
     def negation(self, children: Children) -> Negation:
         """``not Rain() within 5 min from Temp``."""

@@ -183,9 +183,10 @@ def _chain(operands: list[str], operators: tuple[str, ...], gap: str) -> str:
 
 def _item(item: PatternItem) -> str:
     match item:
-        case Selection(policy=policy, event=event, window=window, count=count):
+        case Selection(policy=policy, event=event, window=window, count=count, per=per):
             number = "" if count is None else f"{count} "
-            return f"{number}{policy.value} {format_event_pattern(event)} {scope_text(window)}"
+            groups = f" per {', '.join(map(format_expression, per))}" if per else ""
+            return f"{number}{policy.value} {format_event_pattern(event)}{groups} {scope_text(window)}"
         case Negation(event=event, scope=scope):
             return f"not {format_event_pattern(event)} {scope_text(scope)}"
         case Aggregation():

@@ -82,6 +82,7 @@ class Scanner:
         _classify_calls(tokens)
         classify_beliefs(tokens)
         _classify_errors(tokens)
+        _classify_groups(tokens)
         errors += _nesting(tokens, source)
         return Scan(tokens, comments, errors)
 
@@ -111,6 +112,19 @@ def _classify_errors(tokens: list[Token]) -> None:
             tilde = any(token.type == "TILDE" for token in tokens[index + 2 : index + 5])
             if (dot and tilde) or (begins and (dot or tilde)):
                 tokens[index].type = "ERROR"
+
+
+_ENDS_EVENT = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "FUNCTION", "AGGREGATE", "RPAR"})
+_WORD_TYPES = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "MIN", "EACH", "LAST", "FIRST", "EVENT", "RULE"})
+
+
+def _classify_groups(tokens: list[Token]) -> None:
+    """Distinguish ``per`` behind an event from whatever else is called so: the name of an attribute follows."""
+    for index in range(1, len(tokens) - 1):
+        token = tokens[index]
+        between = tokens[index - 1].type in _ENDS_EVENT and tokens[index + 1].type in _WORD_TYPES
+        if between and token.type == "NAME" and token.lower() == "per":
+            token.type = "PER"
 
 
 def _has_scope(tokens: list[Token], opening: int) -> bool:

@@ -23,6 +23,7 @@ class Construct(Enum):
 
     WINDOWS = "windows from any earlier event"
     PARAMETERS = "parameters, also ahead of the event that binds them"
+    GROUPS = "a choice for each group (per)"
     NEGATION = "negation in a window or between two events"
     CONSUMPTION = "consumption"
     HIERARCHIES = "hierarchies and recursion"
@@ -58,6 +59,7 @@ COMPILED = Support(
         {
             Construct.WINDOWS,
             Construct.PARAMETERS,
+            Construct.GROUPS,
             Construct.NEGATION,
             Construct.CONSUMPTION,
             Construct.HIERARCHIES,
@@ -133,9 +135,11 @@ def things_of(rules: RuleSet) -> Iterator[tuple[Thing, Span | None]]:
 def _things_of(rule: Rule) -> Iterator[tuple[Thing, Span | None]]:
     for node in walk(rule):
         match node:
-            case Selection(policy=Policy() as policy, span=span):
+            case Selection(policy=Policy() as policy, span=span, per=per):
                 yield Construct.WINDOWS, span
                 yield policy, span
+                if per:
+                    yield Construct.GROUPS, per[0].span
             case Negation(span=span):
                 yield Construct.NEGATION, span
             case Aggregate(function=name, span=span) if name.lower() in AGGREGATES:

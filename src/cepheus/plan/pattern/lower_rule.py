@@ -28,7 +28,7 @@ from cepheus.plan.pattern.bands import (
 from cepheus.plan.pattern.code import Coder, LoweredConstraint, Place
 from cepheus.plan.pattern.columns import ColumnKey, SharedColumns
 from cepheus.plan.pattern.constructs import COMPILED, Construct, unsupported
-from cepheus.plan.pattern.lowered import UNLIMITED, LoweredOutput, LoweredRule, LoweredStep
+from cepheus.plan.pattern.lowered import UNLIMITED, GroupKey, LoweredListing, LoweredOutput, LoweredRule, LoweredStep
 from cepheus.plan.pattern.places import Places
 from cepheus.plan.pattern.uncertain_forms import UncertainForms
 from cepheus.plan.support import require
@@ -141,7 +141,22 @@ class _RuleLowering:
             consumed=self._marks.get(step.type, (-1, 0)),
             type=self._shared.layout(step.type).index,
             bands=blurs,
+            listing=self._listing(step),
         )
+
+    def _listing(self, step: Choose) -> LoweredListing | None:
+        """What is particular to a choice for each group; None for any other."""
+        if not step.per:
+            return None
+        require(COMPILED, Construct.GROUPS, step.per[0].span)
+        groups = []
+        for attribute in step.per:
+            if self._forms.is_uncertain(attribute):
+                raise unsupported(Construct.UNCERTAIN_FORMS, attribute.span)
+            place = self._places.locate(step.name, attribute.name)
+            flag = place.slot + 1 if place.optional else -1
+            groups.append(GroupKey(place.slot, flag, place.type is ValueType.FLOAT))
+        return LoweredListing(tuple(groups))
 
     def _scope(self, scope: Scope) -> tuple[int, int, int, int]:
         """Window, both references and how far back the scope reaches."""

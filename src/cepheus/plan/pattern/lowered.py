@@ -25,6 +25,22 @@ UNLIMITED = MAX_TIME
 
 
 @dataclass(frozen=True, slots=True)
+class GroupKey:
+    """An attribute by whose values events are grouped: its slot, and that of its flag, -1 if it is always there."""
+
+    slot: int
+    flag_slot: int
+    is_float: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredListing:
+    """Of a selection that is listed before it is taken: the attributes of its groups."""
+
+    groups: tuple[GroupKey, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class LoweredStep:
     """A step of a rule, ready to be written as a row.
 
@@ -55,11 +71,12 @@ class LoweredStep:
     value_error_slot: int = -1
     weighed: bool = False
     needed: bool = False
+    listing: LoweredListing | None = None
 
     @property
     def single(self) -> bool:
         """Whether it takes just the last event."""
-        return self.policy is PolicyCode.LAST and self.count == 1
+        return self.policy is PolicyCode.LAST and self.count == 1 and self.listing is None
 
     @property
     def plain(self) -> bool:

@@ -21,6 +21,7 @@ def check_windows(scope: RuleScope, findings: Findings) -> None:
         match item:
             case Selection(window=window, count=count, policy=policy):
                 _interval(window, findings)
+                _groups(item, findings)
                 if count is not None and count < 1:
                     findings.error(
                         "count",
@@ -41,6 +42,25 @@ def check_windows(scope: RuleScope, findings: Findings) -> None:
             f"a probability lies between 0 and 1, found {probability:g}",
             scope.rule.span,
             "write 'min probability 0.5' for one in two",
+        )
+
+
+def _groups(item: Selection, findings: Findings) -> None:
+    """Check what a choice is made for each value of."""
+    seen: set[str] = set()
+    for attribute in item.per:
+        if attribute.name in seen:
+            findings.error(
+                "duplicate-group", f"'{attribute.name}' stands twice behind 'per'", attribute.span, "name it once"
+            )
+        seen.add(attribute.name)
+    if item.per and item.policy.takes_all:
+        groups = ", ".join(attribute.name for attribute in item.per)
+        findings.error(
+            "no-groups",
+            f"'{item.policy.value}' takes every event, whatever groups they are in",
+            item.per[0].span,
+            f"write 'last {item.event.type}(..) per {groups}' for the last of each group, or leave 'per' out",
         )
 
 

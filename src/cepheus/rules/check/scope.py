@@ -29,6 +29,7 @@ class Role(Enum):
     VALUE = "value of an aggregated event"
     COMPARISON = "comparison around an aggregate"
     ASSIGNMENT = "assignment"
+    GROUP = "attribute by whose values events are grouped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +90,10 @@ def scope_of(rule: Rule) -> RuleScope:
     _take_part(scope, rule.pattern.terminator, 0)
     for index, item in enumerate(rule.pattern.items, 1):
         match item:
-            case Selection(event=event):
+            case Selection(event=event, per=per):
                 _take_part(scope, event, index)
+                for attribute in per:
+                    _site(scope, attribute, event, Role.GROUP, index)
             case Negation(event=event):
                 scope.absent.setdefault(event.name, Introduced(event, index))
                 _constraints(scope, event, Role.MEMBER, index)
