@@ -247,7 +247,14 @@ class _Rule:
         event_type = self._type()
         windows = _WINDOWS[1:6] if event_type in self.composites else _WINDOWS  # recursion must not explode
         event = self._event(event_type, name, binds=True)
-        return f"{policy} {event} within {random.choice(windows)} from {reference}"
+        return f"{policy} {event}{self._groups(policy)} within {random.choice(windows)} from {reference}"
+
+    def _groups(self, policy: str) -> str:
+        """Give attributes by whose values a choice is made, now and then."""
+        if policy == "each" or self.aside.random() < 0.7:
+            return ""
+        groups = self.aside.choice(("x", "y", "s", "b", "at", "o", "s, b", "b, o", "o, y, x"))
+        return f" per {groups}"
 
     def _event(self, event_type: str, name: str | None, *, binds: bool = False) -> str:
         constraints = [
