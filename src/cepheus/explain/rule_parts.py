@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import assert_never
 
-from cepheus.language.tesla.print import format_expression
+from cepheus.language.tesla.print import bounds_text, format_expression
 from cepheus.rules.expressions import (
     Aggregate,
     AttributeRef,
@@ -18,7 +18,7 @@ from cepheus.rules.expressions import (
     Parameter,
     Scope,
 )
-from cepheus.rules.model import Aggregation, Negation, PatternItem, Rule, Selection
+from cepheus.rules.model import Aggregation, Collection, Negation, PatternItem, Rule, Selection
 from cepheus.rules.reach import reach
 from cepheus.rules.resolve import bindings, resolve, scope_events
 from cepheus.rules.walk import walk
@@ -48,6 +48,7 @@ class Role(Enum):
     SELECTED = "selected"
     NEGATED = "negated"
     AGGREGATED = "aggregated"
+    COLLECTED = "collected"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +135,8 @@ class RuleParts:
 
     @property
     def conditions(self) -> tuple[Part, ...]:
-        """The negated and aggregated events: looked at, but not part of what is made."""
-        return tuple(part for part in self.parts if part.role in (Role.NEGATED, Role.AGGREGATED))
+        """The negated and aggregated events, looked at but not part of what is made, and the collections."""
+        return tuple(part for part in self.parts if part.role not in (Role.TERMINATOR, Role.SELECTED))
 
     def part(self, name: str) -> Part:
         """The part of that name."""
@@ -183,6 +184,9 @@ class _Builder:
                 words = policy.value if count is None else f"{count} {policy.value}"
                 groups = tuple(attribute.name for attribute in per)
                 return replace(self._part(event, name, Role.SELECTED, policy=words, scope=window), groups=groups)
+            case Collection(event=event, scope=scope):
+                words = f"all {bounds_text(item)}".strip()
+                return self._part(event, name, Role.COLLECTED, policy=words, scope=scope)
             case Negation(event=event, scope=scope):
                 return self._part(event, name, Role.NEGATED, policy="not", scope=scope)
             case Aggregation(aggregate=aggregate, comparison=comparison):
@@ -265,7 +269,7 @@ class _Builder:
             tuple(links),
             tuple(binds),
             condition,
-            role is Role.SELECTED and name in self.rule.consuming,
+            role in (Role.SELECTED, Role.COLLECTED) and name in self.rule.consuming,
         )
 
     def _binding(self, constraint: Constraint, own: str | None) -> tuple[str, str] | None:
@@ -302,7 +306,7 @@ def part_name(item: EventPattern | PatternItem, index: int) -> str:
     match item:
         case EventPattern():
             return item.name
-        case Selection(event=event):
+        case Selection(event=event) | Collection(event=event):
             return event.name
         case Aggregation(parameter=str(parameter)):
             return f"${parameter}"
@@ -321,6 +325,8 @@ def shown(part: Part) -> str:
             return part.name
         case Role.NEGATED:
             return f"not {part.type}"
+        case Role.COLLECTED:
+            return f"all {part.name}"
         case Role.AGGREGATED:
             return f"{part.policy} over {part.type}"
         case _:

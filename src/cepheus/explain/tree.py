@@ -70,6 +70,10 @@ def _headline(part: Part) -> Text:
             return head.append("   the terminator: it decides the rule, at its time", _QUIET)
         case Role.SELECTED:
             head = Text.assemble(f"take {_taking(part.policy)} ", (part.type, _NAME), *known_as, f"{part.per} ")
+        case Role.COLLECTED:
+            bounds = part.policy.removeprefix("all").strip()
+            words = f"take all (there must be {bounds}) " if bounds else "take all "
+            head = Text.assemble(words, (part.type, _NAME), *known_as, ", together as one choice, ")
         case Role.NEGATED:
             head = Text.assemble(("no ", _BAD), (part.type, _NAME), " ")
         case Role.AGGREGATED:

@@ -50,6 +50,7 @@ from cepheus.rules.json_fields import (
 from cepheus.rules.model import (
     Aggregation,
     Assignment,
+    Collection,
     ErrorDeclaration,
     Negation,
     Pattern,
@@ -66,6 +67,7 @@ VERSION = 1
 _int64 = integer_between(INT_MIN, INT_MAX)
 _duration = integer_between(0, MAX_TIME)
 _count = integer_between(1, INT_MAX)
+_members = integer_between(0, INT_MAX)
 _COMPARATORS = ("=", "!=", "<", "<=", ">", ">=")
 
 
@@ -152,7 +154,15 @@ def _read_assignment(value: object, path: str) -> Assignment:
 
 def _read_item(value: object, path: str) -> PatternItem:
     node = JsonObject(value, path)
-    match node.one_of("kind", ("selection", "negation", "aggregation")):
+    match node.one_of("kind", ("selection", "negation", "aggregation", "collection")):
+        case "collection":
+            node.only("kind", "event", "scope", "least", "most")
+            return Collection(
+                node.read("event", _read_event),
+                node.read("scope", _read_scope),
+                node.read("least", _members),
+                node.maybe("most", _members),
+            )
         case "selection":
             node.only("kind", "policy", "count", "event", "window", optional=("per",))
             return Selection(
@@ -225,12 +235,13 @@ def _read_comparison(value: object, path: str) -> Comparison:
 def _read_aggregate(value: object, path: str) -> Aggregate:
     node = JsonObject(value, path)
     node.one_of("kind", ("aggregate",))
-    node.only("kind", "function", "event", "value", "scope")
+    node.only("kind", "function", "event", "value", "scope", optional=("of",))
     return Aggregate(
         node.one_of("function", aggregate_names()),
         node.read("event", _read_event),
         node.maybe("value", _read_expression),
         node.read("scope", _read_scope),
+        of=node.read("of", read_name) if "of" in node.fields else None,
     )
 
 
@@ -369,6 +380,14 @@ def _item(item: PatternItem) -> Json:
                 "parameter": parameter,
                 "comparison": None if comparison is None else _expression(comparison),
             }
+        case Collection(event=event, scope=scope, least=least, most=most):
+            return {
+                "kind": "collection",
+                "event": _event(event),
+                "scope": _scope(scope),
+                "least": least,
+                "most": most,
+            }
         case _:
             assert_never(item)
 
@@ -410,13 +429,15 @@ def _expression(node: Constraint) -> Json:
             return {"kind": "negative", "operand": _expression(operand)}
         case Call(function=function, arguments=arguments):
             return {"kind": "call", "function": function, "arguments": [_expression(a) for a in arguments]}
-        case Aggregate(function=function, event=event_pattern, value=value_expression, scope=scope):
+        case Aggregate(function=function, event=event_pattern, value=value_expression, scope=scope, of=of):
+            collection: Json = {} if of is None else {"of": of}
             return {
                 "kind": "aggregate",
                 "function": function,
                 "event": _event(event_pattern),
                 "value": None if value_expression is None else _expression(value_expression),
                 "scope": _scope(scope),
+                **collection,
             }
         case Comparison(operands=operands, operators=operators):
             return {

@@ -57,7 +57,21 @@ class Aggregation:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-PatternItem = Selection | Negation | Aggregation
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """``all EVENT within x from REFERENCE``: every matching event of a scope, all of them as one choice.
+
+    There must be at least ``least`` of them and at most ``most``, None for any number.
+    """
+
+    event: EventPattern
+    scope: Scope
+    least: int = 1
+    most: int | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+PatternItem = Selection | Negation | Aggregation | Collection
 
 
 @dataclass(frozen=True, slots=True)

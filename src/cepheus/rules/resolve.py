@@ -17,11 +17,13 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from cepheus.core.schema import EventType
+from cepheus.core.values import ValueType
 from cepheus.rules.expressions import (
     Aggregate,
     AttributeRef,
     Between,
     Comparison,
+    Constant,
     Constraint,
     EventPattern,
     Expression,
@@ -29,7 +31,7 @@ from cepheus.rules.expressions import (
     Scope,
     Within,
 )
-from cepheus.rules.model import Aggregation, Assignment, Negation, Pattern, Rule, Selection
+from cepheus.rules.model import Aggregation, Assignment, Collection, Negation, Pattern, PatternItem, Rule, Selection
 from cepheus.rules.policies import Policy
 from cepheus.rules.walk import transform, walk
 
@@ -91,6 +93,20 @@ class Absent:
 
 
 @dataclass(frozen=True, slots=True)
+class Gather:
+    """Name the events of a scope among what a composite event is made of; in the constraints, event None is a member.
+
+    They are the members of the collection ``name``, or those that the aggregate of that name ``counted``.
+    """
+
+    name: str
+    type: str
+    constraints: tuple[Constraint, ...]
+    scope: Scope
+    counted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ResolvedRule:
     """A rule ready to be run: evaluate the steps in order, then the absences, then the assignments."""
 
@@ -102,6 +118,7 @@ class ResolvedRule:
     assignments: tuple[Assignment, ...]
     consuming: frozenset[str]
     min_probability: float
+    gathers: tuple[Gather, ...] = ()
 
     @property
     def positions(self) -> tuple[Terminator | Choose, ...]:
@@ -119,6 +136,11 @@ def resolve(rule: Rule) -> ResolvedRule:
     assert rule.name is not None
     pattern, assignments = _name_aggregates(rule)
     binders = bindings(pattern)
+    gathers = tuple(
+        Gather(item.event.name, item.event.type, _inner(item.event, binders), item.scope)
+        for item in rule.pattern.items
+        if isinstance(item, Collection)
+    )
     schedule = _Schedule(binders)
     schedule.terminator(pattern.terminator)
     absences = []
@@ -128,6 +150,8 @@ def resolve(rule: Rule) -> ResolvedRule:
                 schedule.choose(item)
             case Aggregation():
                 schedule.compute(item)
+            case Collection():
+                pass  # how many members it has is an aggregate, who they are is found when all else is settled
             case Negation(event=event, scope=scope):
                 absences.append(Absent(event.type, _inner(event, binders), scope))
     assert not schedule.pending, "the checks refuse a rule whose parameters are never bound"
@@ -140,6 +164,7 @@ def resolve(rule: Rule) -> ResolvedRule:
         assignments=tuple(replace(a, value=_substitute(a.value, None, binders)) for a in assignments),
         consuming=frozenset(rule.consuming),
         min_probability=rule.min_probability or 0.0,
+        gathers=gathers,
     )
 
 
@@ -176,8 +201,8 @@ def _bind(event: EventPattern, found: dict[str, AttributeRef | None]) -> None:
 
 
 def _name_aggregates(rule: Rule) -> tuple[Pattern, tuple[Assignment, ...]]:
-    """Make every aggregate a parameter, moving those of ``where`` into the pattern."""
-    items = list(rule.pattern.items)
+    """Make every aggregate a parameter, moving those of ``where`` into the pattern; collections are counted."""
+    items = [counting if (counting := _counting(item)) is not None else item for item in rule.pattern.items]
     count = 0
     for index, item in enumerate(items):
         if isinstance(item, Aggregation) and item.parameter is None:
@@ -197,6 +222,18 @@ def _name_aggregates(rule: Rule) -> tuple[Pattern, tuple[Assignment, ...]]:
 
         assignments.append(replace(assignment, value=transform(assignment.value, lift)))
     return replace(rule.pattern, items=tuple(items)), tuple(assignments)
+
+
+def _counting(item: PatternItem) -> Aggregation | None:
+    """The aggregate that says whether a collection has as many members as it must; None if any number will do."""
+    if not isinstance(item, Collection) or (item.least == 0 and item.most is None):
+        return None
+    count = Aggregate("Count", item.event, None, item.scope)
+    least = Constant(item.least, ValueType.INT)
+    if item.most is None:
+        return Aggregation(count, comparison=Comparison((least, count), ("<=",)))
+    most = Constant(item.most, ValueType.INT)
+    return Aggregation(count, comparison=Comparison((least, count, most), ("<=", "<=")))
 
 
 N = TypeVar("N", bound=Constraint)

@@ -21,7 +21,7 @@ _EVERYTHING: frozenset[Enum] = frozenset(Construct)
 AUTOMATA = replace(
     COMPILED,
     name="automata",
-    constructs=COMPILED.constructs - {Construct.GROUPS},
+    constructs=COMPILED.constructs - {Construct.GROUPS, Construct.COLLECTIONS},
     runs_policy=lambda policy: policy in (Policy.EACH, Policy.LAST, Policy.FIRST),
 )
 """States of sequences are kept, and dropped, for these policies; which event of its group it is, no state knows."""
@@ -47,7 +47,8 @@ NETWORK = replace(
     name="network",
     subject="a network of processors does",
     elsewhere="run it in one process or on Spark, and publish what it finds",
-    constructs=MATCHING.constructs - {Construct.INTERVAL_RULES, Construct.PROBABILITIES, Construct.GROUPS},
+    constructs=MATCHING.constructs
+    - {Construct.INTERVAL_RULES, Construct.PROBABILITIES, Construct.GROUPS, Construct.COLLECTIONS},
     runs_policy=lambda policy: policy.takes in (Take.ALL, Take.LATEST, Take.EARLIEST),
 )
 """Processors run rules of TESLA over certain events, by the matchers of the engine matching.

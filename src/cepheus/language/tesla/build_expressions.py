@@ -26,6 +26,7 @@ from cepheus.rules.expressions import (
     Scope,
     Within,
 )
+from cepheus.rules.model import Collection
 from cepheus.rules.walk import children as nodes_below
 
 _OPERATORS = {"==": "=", "<>": "!=", "=<": "<=", "=>": ">="}
@@ -42,6 +43,7 @@ class ExpressionBuilder(NodeBuilder):
         """Start on a text."""
         self.start(source)
         self.event_end = self.terminator_end = 0
+        self.collections: dict[str, Collection] = {}
 
     # ---- Literals ------------------------------------------------------------------------------------------------
 
@@ -240,6 +242,30 @@ class ExpressionBuilder(NodeBuilder):
         """``Count(Temp()) within 5 min from Smoke)``."""
         name, event, _, scope, closing = children
         return self._aggregate(name, event, None, scope, closing.end_pos)
+
+    def members(self, children: Children) -> Aggregate:
+        """``count(Temps)``."""
+        name, collection, closing = children
+        return self._of_members(name, collection, None, closing.end_pos)
+
+    def value_of_members(self, children: Children) -> Aggregate:
+        """``Avg(Temps.value)``."""
+        name, collection, value, closing = children
+        return self._of_members(name, collection, value, closing.end_pos)
+
+    def value_of_members_last(self, children: Children) -> Aggregate:
+        """``first(Temps).value``."""
+        name, collection, _, value = children
+        return self._of_members(name, collection, value, value.span.end)
+
+    def _of_members(self, name: Any, collection: Any, value: Expression | None, end: int) -> Aggregate:
+        found = self.collections.get(str(collection))
+        if found is None:
+            message = f"the collection '{collection}' is introduced only later in the pattern"
+            self._error("later-event", message, self._token_span(collection), "move it to before this place")
+            nowhere = Within(1, str(collection))
+            return Aggregate(aggregate_named(name).name, EventPattern(str(collection)), value, nowhere)
+        return replace(self._aggregate(name, found.event, value, found.scope, end), of=str(collection))
 
 
 def _depth(node: Expression) -> int:

@@ -28,7 +28,17 @@ from cepheus.rules.expressions import (
     Scope,
     Within,
 )
-from cepheus.rules.model import Aggregation, ErrorDeclaration, Negation, Pattern, PatternItem, Rule, RuleSet, Selection
+from cepheus.rules.model import (
+    Aggregation,
+    Collection,
+    ErrorDeclaration,
+    Negation,
+    Pattern,
+    PatternItem,
+    Rule,
+    RuleSet,
+    Selection,
+)
 
 _LINE_WIDTH = 100
 _INDENT = " " * len("define ")
@@ -191,8 +201,22 @@ def _item(item: PatternItem) -> str:
             return f"not {format_event_pattern(event)} {scope_text(scope)}"
         case Aggregation():
             return _aggregation(item)
+        case Collection(event=event, scope=scope):
+            return f"all {bounds_text(item)}{format_event_pattern(event)} {scope_text(scope)}"
         case _:
             assert_never(item)
+
+
+def bounds_text(collection: Collection) -> str:
+    """Write how many members a collection must have, with a space behind it; nothing for at least one.
+
+    >>> from cepheus.rules.expressions import EventPattern
+    >>> bounds_text(Collection(EventPattern("Temp"), Within(1, "Smoke"), 3))
+    '3.. '
+    """
+    if (collection.least, collection.most) == (1, None):
+        return ""
+    return f"{collection.least}..{'' if collection.most is None else collection.most} "
 
 
 def _aggregation(item: Aggregation) -> str:
@@ -213,6 +237,8 @@ def _aggregate(aggregate: Aggregate) -> str:
             value = f".{name}"
         case expression:
             value = f".({format_expression(expression)})"
+    if aggregate.of is not None:
+        return f"{aggregate.function}({aggregate.of}{value})"
     event = format_event_pattern(aggregate.event)
     return f"{aggregate.function}({event}{value} {scope_text(aggregate.scope)})"
 

@@ -67,6 +67,8 @@ class _RuleLowering:
         self._forms = UncertainForms(shared, self._places, self._coder, self._results)
         if len(self._places.positions) > MAX_POSITIONS:
             raise unsupported(Construct.LONG_PATTERNS, rule.composite.span)
+        for gather in rule.gathers:
+            require(COMPILED, Construct.COLLECTIONS, gather.scope.span)
 
     def lower(self) -> LoweredRule:
         """Lower the rule, step by step."""
