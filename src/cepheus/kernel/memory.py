@@ -36,7 +36,16 @@ from cepheus.kernel.program import (
     StepField,
     TypeField,
 )
-from cepheus.kernel.state import Cursor, EntryField, GroupState, LaneState, MarkField, OutputHeader, TypeState
+from cepheus.kernel.state import (
+    Cursor,
+    EntryField,
+    GatheredField,
+    GroupState,
+    LaneState,
+    MarkField,
+    OutputHeader,
+    TypeState,
+)
 from cepheus.kernel.tables import Fields, cell, rows_of, size_of, words_at
 
 _WORD = ir.IntType(64)
@@ -235,6 +244,10 @@ class At(Fields):
     GROUPS_SIZE = size_of(GROUPS)
     GROUP_COUNT = cell(0)
     GROUP_STAMP = cell(0)
+    GATHERED = rows_of(GatheredField)
+    GATHERED_SIZE = size_of(GATHERED)
+    GATHERED_COUNT = cell(0)
+    GATHERED_NEXT = cell(0)  # as far as the current event has come
     NEEDED_TABLE = cell(-1)
     NEEDED_CODE = cell(0)
     # input

@@ -145,6 +145,8 @@ class RuleField(HalfFields):
     SEED = whole_word()
     CONSUMING = cell()
     CONSUMING_END = cell()
+    GATHERS = cell()
+    GATHERS_END = cell()
     PADDING = padding(2 * 2 * LINE_WORDS)  # two lines of half words
 
 
@@ -157,6 +159,8 @@ class RuleFlag(IntEnum):
     """Each consumes events that it is made of."""
     BRIEF = 4
     """All steps are told in brief; there are no absences."""
+    GATHERS = 8
+    """Each names members of collections, or what aggregates counted, among what it is made of."""
 
 
 class StepField(Fields):
@@ -203,6 +207,10 @@ class StepFlag(IntEnum):
     """Every event of its column is visible to the rule and satisfies its constraints."""
     LISTED = 8
     """What it takes is listed before any of it is bound."""
+    CONSUMES = 16
+    """The members that it gathers are consumed."""
+    COUNTED = 32
+    """The members that it gathers are those that an aggregate counted."""
 
 
 class ListingField(Fields):
@@ -234,6 +242,7 @@ class StepKind(IntEnum):
     COMPUTE = 1
     REQUIRE = 2
     ABSENT = 3
+    GATHER = 4
 
 
 class PolicyCode(IntEnum):

@@ -102,6 +102,28 @@ class GroupState(Fields):
     TIME = cell()
 
 
+class GatheredField(Fields):
+    """Of an event that a composite event names among what it is made of: its id and its type."""
+
+    ID = cell()
+    TYPE = cell()
+
+
+class GatheringField(Fields):
+    """Of a composite event in the output, behind the ids of its parts: where its members are in what was gathered.
+
+    Those of collections come first, up to ``MIDDLE``, then what aggregates counted. The id is made of the former alone.
+    """
+
+    BEGIN = cell()
+    MIDDLE = cell()
+    END = cell()
+    DIGEST = cell()
+
+
+GATHERING = GatheringField.row_words()
+
+
 class MarkField(Fields):
     """Of an event that is to be marked as consumed: where its mark is in the store, and the bit."""
 

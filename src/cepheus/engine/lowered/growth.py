@@ -77,6 +77,7 @@ def grow(status: Status, context: Context, state: State, scratch: Scratch, progr
             context.use_scratch(scratch)
         case Status.LISTS_FULL:
             scratch.chosen, scratch.groups = _larger(scratch.chosen), GroupState.zeros(2 * len(scratch.groups))
+            scratch.gathered = _larger(scratch.gathered)
             context.use_scratch(scratch)
         case _:
             raise AssertionError(f"nothing to grow for {status!r}")

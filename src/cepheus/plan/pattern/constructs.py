@@ -61,6 +61,7 @@ COMPILED = Support(
             Construct.WINDOWS,
             Construct.PARAMETERS,
             Construct.GROUPS,
+            Construct.COLLECTIONS,
             Construct.NEGATION,
             Construct.CONSUMPTION,
             Construct.HIERARCHIES,

@@ -96,6 +96,7 @@ class _Tables:
         self.keys += [KeyField.row(position=position, slot=slot) for position, slot in step.keys]
         flags = step.single * StepFlag.SINGLE + completes * StepFlag.COMPLETES + step.plain * StepFlag.PLAIN
         flags += (step.listing is not None) * StepFlag.LISTED
+        flags += step.consumes * StepFlag.CONSUMES + step.counted * StepFlag.COUNTED
         consumed_slot, consumed_bit = step.consumed
         self.steps.append(
             StepField.row(
@@ -194,6 +195,9 @@ def _rule(
     absences = len(tables.steps)
     for step in rule.absences:
         tables.add_step(step)
+    gathers = len(tables.steps)
+    for step in rule.gathers:
+        tables.add_step(step)
     composite = lowering.types.get(rule.resolved.composite.name)
     feeds = composite is not None and composite.index in listeners
     outputs = len(tables.outputs)
@@ -216,11 +220,12 @@ def _rule(
         ConsumedField.row(position=position, slot=slot, bit=bit) for position, slot, bit in rule.consuming
     ]
     flags = feeds * RuleFlag.FEEDS + bool(rule.consuming) * RuleFlag.CONSUMES + _is_brief(rule) * RuleFlag.BRIEF
+    flags += bool(rule.gathers) * RuleFlag.GATHERS
     brief = [BriefField.row(column=step.column, type=step.type, window=step.window) for step in rule.steps]
     return RuleField.row(
         steps=steps,
         absences=absences,
-        absences_end=len(tables.steps),
+        absences_end=gathers,
         positions=len(rule.resolved.positions),
         outputs=outputs,
         outputs_end=len(tables.outputs),
@@ -230,6 +235,8 @@ def _rule(
         seed=rule.seed,
         consuming=consuming,
         consuming_end=len(tables.consuming),
+        gathers=gathers,
+        gathers_end=len(tables.steps),
     )
 
 
@@ -238,6 +245,7 @@ def _is_brief(rule: LoweredRule) -> bool:
     return (
         0 < len(rule.steps) <= MOST_BRIEF
         and not rule.absences
+        and not rule.gathers
         and all(
             step.kind is StepKind.CHOOSE
             and step.single
@@ -258,6 +266,7 @@ def _completes(rule: LoweredRule, last: LoweredStep) -> bool:
         and last.listing is None
         and not rule.absences
         and not rule.consuming
+        and not rule.gathers
         and all(output.code is None for output in rule.outputs)
     )
 

@@ -43,7 +43,7 @@ from cepheus.rules.expressions import (
     Scope,
     Within,
 )
-from cepheus.rules.resolve import Absent, Choose, Compute, Require, ResolvedRule, needed_aggregates, needs
+from cepheus.rules.resolve import Absent, Choose, Compute, Gather, Require, ResolvedRule, needed_aggregates, needs
 from cepheus.rules.walk import transform, walk
 
 
@@ -69,12 +69,15 @@ class _RuleLowering:
             raise unsupported(Construct.LONG_PATTERNS, rule.composite.span)
         for gather in rule.gathers:
             require(COMPILED, Construct.COLLECTIONS, gather.scope.span)
+            if shared.uncertain or shared.doubted:  # who the members are is then a matter of chance
+                raise unsupported(Construct.UNCERTAIN_FORMS, gather.scope.span)
 
     def lower(self) -> LoweredRule:
         """Lower the rule, step by step."""
         rule = self._rule
+        types = self._places.types | {gather.name: gather.type for gather in rule.gathers if not gather.counted}
         for name in rule.consuming:
-            self._marks.setdefault(self._places.types[name], (-1, 0))
+            self._marks.setdefault(types[name], (-1, 0))
         for event_type in self._marks:
             self._marks[event_type] = self._shared.layout(event_type).consumption()
         terminator = self._shared.layout(rule.terminator.type)
@@ -98,6 +101,7 @@ class _RuleLowering:
                 case _:
                     assert_never(step)
         absences = tuple(self._absent(absent) for absent in rule.absences)
+        gathers = tuple(self._gather(gather) for gather in rule.gathers)
         outputs = tuple(self._outputs())
         consuming = [
             (self._places.positions[name], *self._marks[self._places.types[name]])
@@ -116,6 +120,7 @@ class _RuleLowering:
             tuple((event_type, *mark) for event_type, mark in self._marks.items()),
             text_digest(rule.name),
             terminator_bands,
+            gathers,
         )
 
     def _constraints(self, constraints: Sequence[Constraint]) -> tuple[LoweredConstraint, ...]:
@@ -187,6 +192,25 @@ class _RuleLowering:
             consumed=self._marks.get(absent.type, (-1, 0)),
             type=self._shared.layout(absent.type).index,
             bands=blurs,
+        )
+
+    def _gather(self, gather: Gather) -> LoweredStep:
+        window, reference, other, reach = self._scope(gather.scope)
+        column, keys, residual, since, _ = self._enter(gather.type, None, gather.constraints, reach)
+        return LoweredStep(
+            StepKind.GATHER,
+            position=self._places.inner,
+            column=column,
+            window=window,
+            reference=reference,
+            other_reference=other,
+            constraints=residual,
+            keys=keys,
+            since=since,
+            consumed=self._marks.get(gather.type, (-1, 0)),
+            type=self._shared.layout(gather.type).index,
+            consumes=gather.name in self._rule.consuming and not gather.counted,
+            counted=gather.counted,
         )
 
     def _compute(self, step: Compute) -> LoweredStep:

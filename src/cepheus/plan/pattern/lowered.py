@@ -13,6 +13,7 @@ from cepheus.kernel.program import (
     StepKind,
     ValueKind,
 )
+from cepheus.kernel.state import GATHERING
 from cepheus.plan.pattern.bands import (
     LoweredBand,
     LoweredTerm,
@@ -72,6 +73,8 @@ class LoweredStep:
     weighed: bool = False
     needed: bool = False
     listing: LoweredListing | None = None
+    consumes: bool = False
+    counted: bool = False
 
     @property
     def single(self) -> bool:
@@ -112,8 +115,14 @@ class LoweredRule:
     marks: tuple[tuple[str, int, int], ...]
     seed: int
     bands: tuple[LoweredBand, ...] = ()
+    gathers: tuple[LoweredStep, ...] = ()
+
+    @property
+    def head(self) -> int:
+        """Words that a composite event takes in the output before its attributes."""
+        return len(self.resolved.positions) + (GATHERING if self.gathers else 0)
 
     @property
     def stride(self) -> int:
         """Words that one composite event takes in the output."""
-        return len(self.resolved.positions) + sum(2 if output.optional else 1 for output in self.outputs)
+        return self.head + sum(2 if output.optional else 1 for output in self.outputs)
