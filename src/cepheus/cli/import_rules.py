@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cepheus.cli.console import note, report
-from cepheus.cli.written_files import replace_file
+from cepheus.cli.console import note, replace_file, report
 
 if TYPE_CHECKING:
     from cepheus.core.schema import EventType

@@ -11,10 +11,11 @@ import numpy as np
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.lanes import (
     before,
-    end_before,
+    end_preceding,
     entry_at,
     entry_row,
     first_not_before,
+    is_ordered,
     lane_at,
     mix,
     type_at,
@@ -53,7 +54,7 @@ from cepheus.kernel.state import (
     TypeState,
 )
 from cepheus.kernel.ties import is_at, pass_over_plainly
-from cepheus.kernel.windows import counts_as_member, lane_of, occurred, reference_time, scope
+from cepheus.kernel.windows import counts_as_member, entries_in, lane_of, occurred, reference_time
 
 _DIGEST_MASK = np.uint64(2**62 - 1)
 _RULE_BYTES = RuleField.row_bytes()
@@ -141,10 +142,10 @@ def _gather_members(context: int, rule: int, event: int, start: int) -> tuple[in
         flags = fixed(step, StepField.FLAGS)
         lane = lane_of(context, step)
         if lane >= 0:
-            since, until = scope(context, step)
+            first, last = entries_in(context, step, lane)
             row = lane_at(context, lane)
             offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
-            for entry in range(first_not_before(context, lane, since), end_before(context, lane, until)):
+            for entry in range(first, last):
                 place = offset + (entry & mask)
                 if not counts_as_member(context, step, place, entry_row(context, place)):
                     continue
@@ -194,8 +195,8 @@ def emit_window(context: int, step: int, rule_number: int, events_before: int) -
     if lane < 0:
         return DONE
     until = reference_time(context, step)
-    end = end_before(context, lane, until)
-    if is_at(context, lane_at(context, lane), end, until):
+    end = end_preceding(context, lane, word(context, At.BOUND, fixed(step, StepField.REFERENCE)))
+    if is_at(context, lane_at(context, lane), end, until) and not is_ordered(context):
         pass_over_plainly(context, lane, fixed(step, StepField.TYPE), fixed(step, StepField.REFERENCE), end, until)
     begin = first_not_before(context, lane, before(until, fixed(step, StepField.WINDOW)))
     count = end - begin

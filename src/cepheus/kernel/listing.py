@@ -16,10 +16,11 @@ import numpy as np
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.lanes import (
     before,
-    end_before,
+    end_preceding,
     entry_row,
     entry_time,
     first_not_before,
+    is_ordered,
     lane_at,
     mix,
     row_offset,
@@ -81,8 +82,8 @@ def _list_window(context: int, at: int, step: int, cursor: int) -> int:
         return DONE
     until = reference_time(context, step)
     row = lane_at(context, lane)
-    end = end_before(context, lane, until)
-    if is_at(context, row, end, until):
+    end = end_preceding(context, lane, word(context, At.BOUND, fixed(step, StepField.REFERENCE)))
+    if is_at(context, row, end, until) and not is_ordered(context):
         pass_over(context, step, lane, end, until)
     first = first_not_before(context, lane, before(until, fixed(step, StepField.WINDOW)))
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)

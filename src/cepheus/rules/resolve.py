@@ -132,6 +132,7 @@ class ResolvedRule:
     consuming: frozenset[str]
     min_probability: float
     gathers: tuple[Gather, ...] = ()
+    ordered: bool = False
 
     @property
     def positions(self) -> tuple[Terminator | Choose, ...]:
@@ -182,6 +183,7 @@ def resolve(rule: Rule) -> ResolvedRule:
         consuming=frozenset(rule.consuming),
         min_probability=rule.min_probability or 0.0,
         gathers=gathers,
+        ordered=rule.ordered,
     )
 
 
