@@ -131,7 +131,7 @@ def _read_distribution(value: object, path: str) -> Distribution:
 
 def _read_rule(value: object, path: str) -> Rule:
     node = JsonObject(value, path)
-    node.only("composite", "pattern", "assignments", "consuming", "min_probability", "name")
+    node.only("composite", "pattern", "assignments", "consuming", "min_probability", "name", optional=("ties",))
     return Rule(
         composite=node.read("composite", _read_event_type),
         pattern=node.read("pattern", _read_pattern),
@@ -139,6 +139,7 @@ def _read_rule(value: object, path: str) -> Rule:
         consuming=node.list("consuming", read_any_name),
         min_probability=node.maybe("min_probability", read_probability),
         name=node.maybe("name", read_any_name),
+        ordered="ties" in node.fields and node.one_of("ties", ("apart", "ordered")) == "ordered",
     )
 
 
@@ -355,6 +356,7 @@ def _rule(rule: Rule) -> Json:
         "assignments": [{"attribute": a.attribute, "value": _expression(a.value)} for a in rule.assignments],
         "consuming": list(rule.consuming),
         "min_probability": rule.min_probability,
+        **({"ties": "ordered"} if rule.ordered else {}),
     }
 
 

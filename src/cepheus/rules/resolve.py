@@ -101,6 +101,7 @@ class ResolvedRule:
     assignments: tuple[Assignment, ...]
     consuming: frozenset[str]
     min_probability: float
+    ordered: bool = False
 
     @property
     def positions(self) -> tuple[Terminator | Choose, ...]:
@@ -143,6 +144,7 @@ def resolve(rule: Rule) -> ResolvedRule:
         assignments=tuple(replace(a, value=_substitute(a.value, None, binders)) for a in assignments),
         consuming=frozenset(rule.consuming),
         min_probability=rule.min_probability or 0.0,
+        ordered=rule.ordered,
     )
 
 

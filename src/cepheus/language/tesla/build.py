@@ -12,6 +12,7 @@ from cepheus.core.values import TYPE_NAMES, as_float
 from cepheus.language.common.literals import LiteralError, read_count, read_number, read_string
 from cepheus.language.common.node_builder import Children
 from cepheus.language.tesla.build_expressions import ExpressionBuilder
+from cepheus.language.tesla.scan import TIES
 from cepheus.rules.belief.model import Bands, Belief, Chances, Node, Observation, Row, Season
 from cepheus.rules.belief.periods import Period, read_period
 from cepheus.rules.expressions import (
@@ -37,6 +38,7 @@ from cepheus.rules.model import (
     PatternItem,
     Rule,
     Selection,
+    Ties,
 )
 from cepheus.rules.policies import Policy
 from cepheus.rules.walk import walk
@@ -188,7 +190,7 @@ def _read_period(start: str, end: str) -> Period:
         raise LiteralError("period", str(error), hint) from None
 
 
-Statement = Rule | EventType | ErrorDeclaration | Belief
+Statement = Rule | EventType | ErrorDeclaration | Ties | Belief
 
 
 class Builder(BeliefBuilder):
@@ -312,6 +314,16 @@ class Builder(BeliefBuilder):
         _, event, attribute, (error, _), _ = children
         span = Span(self.source, event.start_pos, attribute.end_pos)
         return ErrorDeclaration(str(event), str(attribute), error, span)
+
+    def ties(self, children: Children) -> Ties:
+        """``ties ordered``; the span is the whole of it."""
+        word, written, _ = children
+        span = Span(self.source, word.start_pos, written.end_pos)
+        choice = written.lower()
+        if choice not in TIES:
+            hint = did_you_mean(choice, TIES) or "write ties apart or ties ordered"
+            self._error("ties", f"'{written}' is nothing that ties can be", self._token_span(written), hint)
+        return Ties(choice == "ordered", span)
 
     # ---- Patterns ------------------------------------------------------------------------------------------------
 

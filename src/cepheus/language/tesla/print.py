@@ -41,6 +41,7 @@ from cepheus.rules.model import (
     Rule,
     RuleSet,
     Selection,
+    Ties,
 )
 
 _LINE_WIDTH = 100
@@ -59,7 +60,9 @@ def format_rules(rules: RuleSet) -> str:
     define Fire()
     from   Smoke()
     """
-    declared = [*map(format_declaration, rules.declarations), *map(format_error, rules.errors)]
+    ordered = any(rule.ordered for rule in rules.rules)
+    said = [format_ties(Ties(ordered))] if ordered else []
+    declared = [*said, *map(format_declaration, rules.declarations), *map(format_error, rules.errors)]
     blocks = ["\n".join(declared)] if declared else []
     blocks += [format_rule(rule) for rule in rules.rules]
     blocks += [format_belief(belief) for belief in rules.beliefs]
@@ -96,6 +99,15 @@ def format_error(declaration: ErrorDeclaration) -> str:
     """
     attribute = f"{written_name(declaration.event)}.{written_attribute(declaration.attribute)}"
     return f"error {attribute} ~ {declaration.error}"
+
+
+def format_ties(ties: Ties) -> str:
+    """Write what is made of simultaneous events.
+
+    >>> format_ties(Ties(ordered=True))
+    'ties ordered'
+    """
+    return "ties ordered" if ties.ordered else "ties apart"
 
 
 def format_rule(rule: Rule) -> str:

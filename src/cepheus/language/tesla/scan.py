@@ -26,6 +26,9 @@ from cepheus.rules.aggregates import AGGREGATES
 from cepheus.rules.functions import FUNCTIONS
 
 _QUOTED = r"`[^`\n]+`"
+TIES = ("apart", "ordered")
+"""What may follow ``ties``."""
+
 _STRAY = r"&&|\|\||(?s:.)"
 _MISTAKES = frozenset({"unfinished_comment", "unfinished_string", "stray"})
 
@@ -94,6 +97,7 @@ class Scanner:
         _classify_calls(tokens)
         classify_beliefs(tokens)
         _classify_errors(tokens)
+        _classify_ties(tokens)
         errors += _nesting(tokens, source)
         return Scan(tokens, comments, errors)
 
@@ -169,6 +173,19 @@ def _classify_errors(tokens: list[Token]) -> None:
             tilde = any(token.type == "TILDE" for token in tokens[index + 2 : index + 5])
             if (dot and tilde) or (begins and (dot or tilde)):
                 tokens[index].type = "ERROR"
+
+
+def _classify_ties(tokens: list[Token]) -> None:
+    """Distinguish ``ties ordered`` from whatever else is called ``ties``: a name follows, which it does nowhere else.
+
+    At the beginning of a statement any name will do, so that a slip in it is noticed as such.
+    """
+    for index in range(len(tokens) - 1):
+        token, follower = tokens[index : index + 2]
+        if token.type == "NAME" and token.lower() == "ties" and follower.type == "NAME":
+            begins = index == 0 or tokens[index - 1].type == "SEMICOLON"
+            if begins or follower.lower() in TIES:
+                token.type = "TIES"
 
 
 def _has_scope(tokens: list[Token], opening: int) -> bool:
@@ -316,8 +333,8 @@ def statements(tokens: list[Token]) -> list[list[Token]]:
     """Cut tokens into statements, each with the semicolon that ends it, if any.
 
     A statement begins at ``rule NAME``, at ``event NAME``, at ``define`` (unless a rule header stands before it), at
-    ``error NAME.NAME ~``, at ``network NAME {`` and behind the brace that closes a network. An attribute may be called
-    ``rule`` or ``event``; no name follows it then.
+    ``error NAME.NAME ~``, at ``ties NAME``, at ``network NAME {`` and behind the brace that closes a network. An
+    attribute may be called ``rule`` or ``event``; no name follows it then.
     """
     found: list[list[Token]] = []
     current: list[Token] = []
@@ -326,7 +343,7 @@ def statements(tokens: list[Token]) -> list[list[Token]]:
     previous = ""
     for index, token in enumerate(tokens):
         kind = token.type
-        if kind in ("NETWORK", "ERROR") or closed:
+        if kind in ("NETWORK", "ERROR", "TIES") or closed:
             starts = kind != "SEMICOLON"
             header = kind == "RULE"
         elif kind == "DEFINE":
