@@ -325,11 +325,10 @@ class Admission:
             elif not optional:
                 raise missing_value(plan.event_type.name, name, given)
         for name, source in self._uncertain.items():
-            if name not in errors and isinstance(values.get(name), int | float):
-                try:
-                    error = error_of_record(source, given, float_of)
-                except EventError as fault:
-                    raise of_field(fault, name) from None
+            if name not in errors and values.get(name) is not None and self._is_number(plan, name):
+                error, fault = error_of_record(source, given, float_of)
+                if fault is not None:
+                    raise of_field(fault, name)
                 if error is not None:
                     errors[name] = error
         return values, errors
@@ -347,6 +346,11 @@ class Admission:
         if kind is None and found is not None:
             self._found[event_type, name] = found
         return value
+
+    def _is_number(self, plan: _Plan, name: str) -> bool:
+        """Whether an attribute is a number, by what is expected or by the value that has just come."""
+        kind = next(kind for own, kind, _ in plan.kinds if own == name) or self._found.get((plan.event_type.name, name))
+        return kind is not None and kind.is_numeric
 
     def _time(self, raw: object, given: Record, key: str) -> int:
         if type(raw) is int and self._unit is TimeUnit.US and INT_MIN <= raw <= INT_MAX:
