@@ -32,6 +32,13 @@ class OnBad(Enum):
     SKIP = "skip"
 
 
+class TieChoice(Enum):
+    """What simultaneous events are to rules."""
+
+    APART = "apart"
+    ORDERED = "ordered"
+
+
 Engine = Annotated[str | None, typer.Option(help="The engine that runs the rules.", show_default="auto")]
 TimeUnit = Annotated[
     Unit | None, typer.Option(help="The unit of integer times, in input and output.", show_default="us")
@@ -42,6 +49,13 @@ Type = Annotated[
 ]
 Id = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="The column of ids.", show_default="id")]
 Sequence = Annotated[str | None, typer.Option(metavar="COLUMN", help="The column that orders events of equal time.")]
+Ties = Annotated[
+    TieChoice | None,
+    typer.Option(
+        help="Whether simultaneous events come one after the other, whatever the rules say of it.",
+        show_default="as the rules say, or apart",
+    ),
+]
 Start = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="The column in which events over intervals start.", show_default="start"),
@@ -116,6 +130,7 @@ def _keywords(
     type: Type = None,
     id: Id = None,
     sequence: Sequence = None,
+    ties: Ties = None,
     start: Start = None,
     probability: Probability = None,
     uncertain: Uncertain = None,
@@ -134,6 +149,7 @@ def _keywords(
         "type": type,
         "id": id,
         "sequence": sequence,
+        "ties": None if ties is None else ties.value,
         "start": start,
         "probability": probability,
         "uncertain": _errors(uncertain or ()),

@@ -11,9 +11,10 @@ import numpy as np
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.lanes import (
     before,
-    end_before,
+    end_preceding,
     entry_at,
     first_not_before,
+    is_ordered,
     lane_at,
     mix,
     type_at,
@@ -125,8 +126,8 @@ def emit_window(context: int, step: int, rule_number: int, events_before: int) -
     if lane < 0:
         return DONE
     until = reference_time(context, step)
-    end = end_before(context, lane, until)
-    if is_at(context, lane_at(context, lane), end, until):
+    end = end_preceding(context, lane, word(context, At.BOUND, fixed(step, StepField.REFERENCE)))
+    if is_at(context, lane_at(context, lane), end, until) and not is_ordered(context):
         pass_over_plainly(context, lane, fixed(step, StepField.TYPE), fixed(step, StepField.REFERENCE), end, until)
     begin = first_not_before(context, lane, before(until, fixed(step, StepField.WINDOW)))
     count = end - begin

@@ -254,6 +254,8 @@ class At(Fields):
     NEW_DECIDED = cell(0)
     NEW_PASSED = cell(0)
     NEW_BOUNDED = cell(0)
+    IS_ORDERED = cell(0)  # 1 if rules take simultaneous events as ordered; rows have a slot for that then
+    ORDER = cell(0)  # the place in the stream of the latest event, counted only then
     HOMES = words_at()  # of types: the slot that tells whether an event is at home, -1 for always; 0 if there are none
 
 

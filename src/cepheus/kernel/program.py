@@ -31,6 +31,9 @@ Words = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 SLOT_ID, SLOT_TIME, SLOT_START, HEADER = 0, 1, 2, 3
+SLOT_ORDER = HEADER
+"""Of rows where rules take simultaneous events as ordered: the place of the event in the stream."""
+
 MAX_POSITIONS = 60
 MAX_KEYS = 4
 MOST_COMPARED = 1000

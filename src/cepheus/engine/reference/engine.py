@@ -23,7 +23,7 @@ from cepheus.core.values import Value, ValueType, as_float
 from cepheus.engine.base.declared_types import batch_of_made
 from cepheus.engine.base.limits import too_many_composites
 from cepheus.engine.base.past import Past
-from cepheus.engine.base.refusals import no_such_rule, require_factor, tesla_rules
+from cepheus.engine.base.refusals import no_such_rule, require_factor, require_ties, tesla_rules
 from cepheus.engine.base.snapshot import pack, restoring
 from cepheus.engine.base.ties import MOST_COMPARED, TieCounter, TieCounts
 from cepheus.engine.reference.state import Deployed as _Deployed
@@ -73,6 +73,9 @@ class ReferenceEngine:
     def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
         """Add rules; they see the events fed from now on."""
         deployed = {str(rule.name): _Deployed(rule, self._ordinal) for rule in tesla_rules(rules, self.name)}
+        first = next(iter((self._rules or deployed).values()), None)
+        if first is not None:
+            require_ties((each.rule for each in deployed.values()), ordered=first.rule.ordered)
         for name in deployed.keys() & self._rules.keys():
             raise OptionError.of("deploy", f"a rule named '{name}' is already deployed", hint="withdraw it first")
         self._rules |= deployed
@@ -173,15 +176,33 @@ class ReferenceEngine:
                 match.events[name].consumed_by.add(rule.name)
         return [event for _, event in fired]
 
-    # Window. `P B within x from A` looks at every B with A.time - x <= B.time < A.time.
-    # `between X and Y` looks at what lies strictly between the two.
+    # Window. `P B within x from A` looks at every B with A.time - x <= B.time < A.time. `between X and Y` looks at
+    # what lies strictly between the two. With `ties ordered` an event precedes those that come after it in the stream.
 
     def _candidates(self, deployed: _Deployed, event_type: str, scope: Scope, match: _Match) -> Iterator[_Stored]:
+        if deployed.resolved.ordered:
+            yield from self._candidates_in_order(deployed, event_type, scope, match)
+            return
         start, end = _bounds(scope, match)
         for stored in self._visible(deployed, event_type):
             if stored.event.time < start:
                 return
             if stored.event.time < end:
+                yield stored
+
+    def _candidates_in_order(
+        self, deployed: _Deployed, event_type: str, scope: Scope, match: _Match
+    ) -> Iterator[_Stored]:
+        references = sorted((match.events[name] for name in scope_events(scope)), key=lambda stored: stored.ordinal)
+        earliest, latest = references[0], references[-1]
+        for stored in self._visible(deployed, event_type):
+            if isinstance(scope, Within):
+                follows = stored.event.time >= latest.event.time - scope.duration
+            else:
+                follows = stored.ordinal > earliest.ordinal
+            if not follows:
+                return
+            if stored.ordinal < latest.ordinal:
                 yield stored
 
     def _visible(self, deployed: _Deployed, event_type: str) -> Iterator[_Stored]:
@@ -200,6 +221,8 @@ class ReferenceEngine:
     def _pass_over(
         self, deployed: _Deployed, event_type: str, scope: Scope, match: _Match, fits: Callable[[_Stored], bool]
     ) -> None:
+        if deployed.resolved.ordered:
+            return  # nobody is simultaneous
         start, end = _bounds(scope, match)
         edges = {end: 0} if isinstance(scope, Within) else {end: 0, min(start - 1, end): 0}
         references = [match.events[name] for name in scope_events(scope)]
@@ -401,7 +424,7 @@ class ReferenceEngine:
 
     def adopt(self, past: Past) -> None:
         """Go on where another engine stops, with its rules and what it remembers."""
-        ordered = sorted(past.events, key=lambda seen: seen.event.time)  # stable: events of one type stay in order
+        ordered = sorted(past.events, key=lambda seen: (seen.event.time, seen.place))  # events of a type stay in order
         place = {(seen.event.type, seen.number): ordinal for ordinal, seen in enumerate(ordered)}
         self._history = {}
         for ordinal, seen in enumerate(ordered):

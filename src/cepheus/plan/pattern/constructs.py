@@ -26,6 +26,7 @@ class Construct(Enum):
     NEGATION = "negation in a window or between two events"
     CONSUMPTION = "consumption"
     HIERARCHIES = "hierarchies and recursion"
+    TIES_ORDERED = "ties ordered"
     INTERVAL_RULES = "rules over intervals beside those of TESLA"
     PROBABILITIES = "min probability"
     ERRORS = "errors of measurement"
@@ -61,6 +62,7 @@ COMPILED = Support(
             Construct.NEGATION,
             Construct.CONSUMPTION,
             Construct.HIERARCHIES,
+            Construct.TIES_ORDERED,
             Construct.INTERVAL_RULES,
             Construct.PROBABILITIES,
             Construct.ERRORS,
@@ -142,6 +144,8 @@ def _things_of(rule: Rule) -> Iterator[tuple[Thing, Span | None]]:
                 yield AGGREGATES[name.lower()], span
             case _:
                 pass
+    if rule.ordered:
+        yield Construct.TIES_ORDERED, rule.span
     if rule.consuming:
         yield Construct.CONSUMPTION, rule.span
     if rule.min_probability is not None:

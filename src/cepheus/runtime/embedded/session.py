@@ -19,7 +19,7 @@ from cepheus.core.errors import CepheusError, OptionError, did_you_mean
 from cepheus.core.event import Event
 from cepheus.core.options import ColumnNames, RunOptions
 from cepheus.core.time import MAX_TIME, TimeCheck, TimeUnit
-from cepheus.engine.assembly.registry import create, goals_of, threads_for, weighted
+from cepheus.engine.assembly.registry import create, goals_of, take_for_instants, threads_for, weighted
 from cepheus.engine.assembly.weighted import WeightedEngine
 from cepheus.engine.base import snapshot_form as form
 from cepheus.engine.base.snapshot import pack, restoring, unpack
@@ -28,6 +28,7 @@ from cepheus.language.tesla import parse_event_pattern
 from cepheus.plan.split.component import reads
 from cepheus.rules.model import RuleSet
 from cepheus.rules.resolve import resolve
+from cepheus.rules.ties import has_ties_ordered, with_ties
 from cepheus.runtime.embedded.admission import Admission, ArrowTable, Record
 from cepheus.runtime.embedded.catalog import Catalog
 from cepheus.runtime.embedded.order import ReorderBuffer, no_sequence
@@ -90,6 +91,7 @@ class Session:
         self._expect(catalog)
         self._buffer = self._new_buffer()
         self._engine = create(options, catalog.rules, catalog.types, beliefs=catalog.beliefs(), observe=observe)
+        self._take_for_instants()
         self._subscriptions = Subscriptions()
         self._fed = 0
         self._late = 0
@@ -190,7 +192,7 @@ class Session:
         now on, which includes those that wait for stragglers. A network takes the place of the one that its rule has.
         """
         self._require_running()
-        rules = read_rules(source, self._options.unit)
+        rules = with_ties(read_rules(source, self._options.unit), self._options.ties)
         catalog, added = self._catalog.with_rules(rules)
         beliefs = catalog.beliefs(rules.beliefs)
         self._expect(catalog)
@@ -204,6 +206,7 @@ class Session:
             for belief in beliefs.values():
                 engine.set_belief(belief)
         self._catalog, self._engine = catalog, engine
+        self._take_for_instants()
         return tuple(str(rule.name) for rule in added)
 
     def belief(self, rule: str) -> RuleBelief:
@@ -302,6 +305,7 @@ class Session:
 
     def _restore(self, header: dict[str, Any], blobs: dict[str, bytes]) -> None:
         catalog = self._catalog.restored(header["catalog"])
+        _require_same_ties(self._catalog, catalog)
         name = header["engine"]
         options = replace(
             self._options,
@@ -316,6 +320,7 @@ class Session:
         engine.restore(blobs["engine"])
         self._catalog, self._engine = catalog, weighted(engine, catalog.beliefs())
         self._options = options
+        self._take_for_instants()
         check = self._check if self._check.unit is options.unit else None
         self._admission = Admission(options, check, self._admission.bad)
         self._admission.settled = {(event, name): kind for event, name, kind in header["settled"]}
@@ -392,6 +397,12 @@ class Session:
             plain=lambda: reads(resolve(rule) for rule in catalog.checked.rules.rules),
         )
 
+    def _take_for_instants(self) -> None:
+        """Let events that have not lasted so far count as instants, unless the user has named where starts are."""
+        if self._options.columns.start is None:
+            made = {rule.composite.name for rule in self._catalog.checked.rules.rules}
+            take_for_instants(self._engine, made)
+
     def _new_buffer(self) -> ReorderBuffer:
         sequenced = self._options.columns.sequence is not None
         return ReorderBuffer(self._options.lateness or 0, sequenced=sequenced, to_batch=self._admission.batch_of)
@@ -403,3 +414,16 @@ class Session:
     def _require_sequences(self, batch: EventBatch) -> None:
         if self._options.columns.sequence is not None and len(batch) and batch.sequences is None:
             raise no_sequence()
+
+
+def _require_same_ties(own: Catalog, restored: Catalog) -> None:
+    """Refuse a snapshot whose rules make something else of simultaneous events than those of the session."""
+    before, now = (has_ties_ordered(each.checked.rules) for each in (restored, own))
+    if before == now or not own.checked.rules.rules or not restored.checked.rules.rules:
+        return
+    names = {True: "ordered", False: "apart"}
+    raise OptionError.of(
+        "ties",
+        f"the snapshot was taken with ties {names[before]}, the session has ties {names[now]}",
+        hint=f"start it with ties='{names[before]}', or without the snapshot",
+    )

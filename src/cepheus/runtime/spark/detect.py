@@ -15,6 +15,7 @@ from cepheus.engine.base.ties import TieCounts
 from cepheus.plan.split import WayName
 from cepheus.rules.check import Checked
 from cepheus.rules.model import RuleSet
+from cepheus.rules.ties import with_ties
 from cepheus.runtime.embedded.rule_sources import RuleSource, read_rules
 from cepheus.runtime.spark.batch import batch, counts_in
 from cepheus.runtime.spark.explain import explain, skew
@@ -141,7 +142,7 @@ def detect(
     run = on_spark(RunOptions.of(**options))
     if shards is not None:
         require_whole(shards, "number of shards", INT_MAX)
-    read = _rule_set(rules, run.unit)
+    read = with_ties(_rule_set(rules, run.unit), run.ties)
     naming = Naming.of(run, start_column(events, read, run.columns.start))
     check = TimeCheck.of(run.time_unit, strict=run.strict)
     sources = checked_times(sources_of(events, read, naming), naming, check)

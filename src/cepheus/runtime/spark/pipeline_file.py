@@ -84,6 +84,7 @@ class DetectSpec:
     uncertain: Mapping[str, ErrorSource] | None = None
     on_bad_event: str | None = None
     strict: bool | None = None
+    ties: str | None = None
     provenance: bool = False
     shards: int | None = None
     split: str = "auto"
