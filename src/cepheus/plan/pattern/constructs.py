@@ -13,7 +13,7 @@ from cepheus.kernel.program import MAX_POSITIONS, PolicyCode
 from cepheus.plan.support import Support, Thing
 from cepheus.rules.aggregates import AGGREGATES, AggregateFunction
 from cepheus.rules.expressions import Aggregate
-from cepheus.rules.model import Negation, Rule, RuleSet, Selection
+from cepheus.rules.model import Collection, Negation, Rule, RuleSet, Selection
 from cepheus.rules.policies import Policy
 from cepheus.rules.walk import walk
 
@@ -23,6 +23,8 @@ class Construct(Enum):
 
     WINDOWS = "windows from any earlier event"
     PARAMETERS = "parameters, also ahead of the event that binds them"
+    GROUPS = "a choice for each group (per)"
+    COLLECTIONS = "collections (all)"
     NEGATION = "negation in a window or between two events"
     CONSUMPTION = "consumption"
     HIERARCHIES = "hierarchies and recursion"
@@ -59,6 +61,8 @@ COMPILED = Support(
         {
             Construct.WINDOWS,
             Construct.PARAMETERS,
+            Construct.GROUPS,
+            Construct.COLLECTIONS,
             Construct.NEGATION,
             Construct.CONSUMPTION,
             Construct.HIERARCHIES,
@@ -135,9 +139,13 @@ def things_of(rules: RuleSet) -> Iterator[tuple[Thing, Span | None]]:
 def _things_of(rule: Rule) -> Iterator[tuple[Thing, Span | None]]:
     for node in walk(rule):
         match node:
-            case Selection(policy=Policy() as policy, span=span):
+            case Selection(policy=Policy() as policy, span=span, per=per):
                 yield Construct.WINDOWS, span
                 yield policy, span
+                if per:
+                    yield Construct.GROUPS, per[0].span
+            case Collection(span=span):
+                yield Construct.COLLECTIONS, span
             case Negation(span=span):
                 yield Construct.NEGATION, span
             case Aggregate(function=name, span=span) if name.lower() in AGGREGATES:

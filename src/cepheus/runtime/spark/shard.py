@@ -288,3 +288,5 @@ def _types(rule: ResolvedRule) -> Iterator[str]:
             yield step.type
     for absent in rule.absences:
         yield absent.type
+    for gather in rule.gathers:
+        yield gather.type
