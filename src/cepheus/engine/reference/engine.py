@@ -17,7 +17,7 @@ from cepheus.core.distribution import Distribution
 from cepheus.core.errors import OptionError
 from cepheus.core.event import Event, composite_id, with_counted
 from cepheus.core.options import DEFAULT_LIMIT
-from cepheus.core.schema import HOME_ATTRIBUTE, Schema
+from cepheus.core.schema import OWNED_ATTRIBUTE, Schema
 from cepheus.core.time import MIN_TIME
 from cepheus.core.values import Value, ValueType, as_float
 from cepheus.engine.base.declared_types import batch_of_made
@@ -130,7 +130,7 @@ class ReferenceEngine:
                 if deployed.resolved.terminator.type == current.type:
                     counted = self._ties.counts
                     made += self._fire(deployed, stored)
-                    if current.attributes.get(HOME_ATTRIBUTE) is False:  # it is counted where the event is at home
+                    if current.attributes.get(OWNED_ATTRIBUTE) is False:  # it is counted where the event is at home
                         self._ties.reset(counted)
                 if len(made) > self._limit:
                     raise too_many_composites(deployed.rule, self._limit)
