@@ -155,6 +155,7 @@ selections = st.builds(
     event_patterns,
     st.builds(Within, durations, names),
     st.none() | st.integers(1, 50),
+    st.lists(st.builds(AttributeRef, st.none(), words), max_size=2).map(tuple),
 ) | st.builds(Selection, st.just(Policy.EACH), event_patterns, st.builds(Within, durations, names))
 free_conditions = st.builds(FreeCondition, _comparisons(plain_expressions) | _joined(plain_expressions))
 items: SearchStrategy[PatternItem] = st.one_of(
@@ -308,7 +309,9 @@ def valid_patterns(draw: DrawFn, max_items: int = 3) -> tuple[Pattern, _Scope]:
             event = draw(_valid_event(scope, binding=True))
             policy = draw(st.sampled_from(Policy))
             count = None if policy is Policy.EACH else draw(st.none() | st.integers(1, 3))
-            drawn.append(Selection(policy, event, window, count))
+            groups = [] if policy is Policy.EACH else draw(st.lists(st.sampled_from(sorted(ATTRIBUTES)), max_size=2))
+            per = tuple(AttributeRef(None, name) for name in dict.fromkeys(groups)) if draw(st.booleans()) else ()
+            drawn.append(Selection(policy, event, window, count, per))
             scope.events[event.name] = event.type
         elif kind == "condition":
             drawn.append(draw(_valid_condition(scope)))

@@ -86,7 +86,8 @@ def _sequence(rule: RuleParts, path: list[Part]) -> Canvas:
 
 def _label(part: Part, previous: Part | None) -> list[tuple[str, str]]:
     """Write what an event must satisfy to take a transition: type, content, time since the previous event."""
-    lines = [(f"{part.policy} {part.type}".strip() + (f" as {part.name}" if part.name != part.type else ""), "type")]
+    alias = f" as {part.name}" if part.name != part.type else ""
+    lines = [(f"{part.policy} {part.type}{alias}{part.per}".strip(), "type")]
     lines += [(text, "") for text in part.content]
     lines += [(f"{name} := {attribute}", "parameter-text") for name, attribute in part.binds]
     if previous is not None and isinstance(previous.scope, Within):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import assert_never
 
-from cepheus.language.tesla.print import format_condition, format_expression
+from cepheus.language.tesla.print import bounds_text, format_condition, format_expression
 from cepheus.rules.expressions import (
     Aggregate,
     AttributeRef,
@@ -18,7 +18,7 @@ from cepheus.rules.expressions import (
     Parameter,
     Scope,
 )
-from cepheus.rules.model import Aggregation, FreeCondition, Negation, PatternItem, Rule, Selection
+from cepheus.rules.model import Aggregation, Collection, FreeCondition, Negation, PatternItem, Rule, Selection
 from cepheus.rules.reach import reach
 from cepheus.rules.resolve import bindings, resolve, scope_events
 from cepheus.rules.walk import transform, walk
@@ -41,7 +41,7 @@ def constraint_text(constraint: Constraint, names: Mapping[Expression, str] | No
     return " ".join(words)
 
 
-EventItem = Selection | Negation | Aggregation
+EventItem = Selection | Negation | Aggregation | Collection
 """An item of a pattern that is about events of its own."""
 
 
@@ -62,6 +62,7 @@ class Role(Enum):
     SELECTED = "selected"
     NEGATED = "negated"
     AGGREGATED = "aggregated"
+    COLLECTED = "collected"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,7 @@ class Part:
     ``policy`` is the words in front of it (``each``, ``3 last``, ``not``, ``Avg of value``). ``binds`` pairs each
     parameter that is bound here with the attribute that gives its value. ``condition`` is the comparison around an
     aggregate; ``purpose`` is the attribute of the composite event that an aggregate in ``where`` is computed for.
+    ``groups`` are the attributes for each value of which there is a choice of its own.
     """
 
     name: str
@@ -97,11 +99,17 @@ class Part:
     condition: str | None = None
     consumed: bool = False
     purpose: str | None = None
+    groups: tuple[str, ...] = ()
 
     @property
     def references(self) -> tuple[str, ...]:
         """The events this part hangs from; none for the terminator."""
         return () if self.scope is None else scope_events(self.scope)
+
+    @property
+    def per(self) -> str:
+        """What it is chosen for each value of, in words behind its name."""
+        return f" per {', '.join(self.groups)}" if self.groups else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +151,8 @@ class RuleParts:
 
     @property
     def conditions(self) -> tuple[Part, ...]:
-        """The negated and aggregated events: looked at, but not part of what is made."""
-        return tuple(part for part in self.parts if part.role in (Role.NEGATED, Role.AGGREGATED))
+        """The negated and aggregated events, looked at but not part of what is made, and the collections."""
+        return tuple(part for part in self.parts if part.role not in (Role.TERMINATOR, Role.SELECTED))
 
     def part(self, name: str) -> Part:
         """The part of that name."""
@@ -192,9 +200,13 @@ class _Builder:
     def item(self, item: EventItem, index: int) -> Part:
         name = part_name(item, index)
         match item:
-            case Selection(event=event, policy=policy, count=count, window=window):
+            case Selection(event=event, policy=policy, count=count, window=window, per=per):
                 words = policy.value if count is None else f"{count} {policy.value}"
-                return self._part(event, name, Role.SELECTED, policy=words, scope=window)
+                groups = tuple(attribute.name for attribute in per)
+                return replace(self._part(event, name, Role.SELECTED, policy=words, scope=window), groups=groups)
+            case Collection(event=event, scope=scope):
+                words = f"all {bounds_text(item)}".strip()
+                return self._part(event, name, Role.COLLECTED, policy=words, scope=scope)
             case Negation(event=event, scope=scope):
                 return self._part(event, name, Role.NEGATED, policy="not", scope=scope)
             case Aggregation(aggregate=aggregate, comparison=comparison):
@@ -289,7 +301,7 @@ class _Builder:
             tuple(links),
             tuple(binds),
             condition,
-            role is Role.SELECTED and name in self.rule.consuming,
+            role in (Role.SELECTED, Role.COLLECTED) and name in self.rule.consuming,
         )
 
     def _binding(self, constraint: Constraint, own: str | None) -> tuple[str, str] | None:
@@ -324,7 +336,7 @@ class _Builder:
 def part_name(item: EventItem, index: int) -> str:
     """Name an item of a pattern: events by alias or type, aggregates by parameter, what has no name by position."""
     match item:
-        case Selection(event=event):
+        case Selection(event=event) | Collection(event=event):
             return event.name
         case Aggregation(parameter=str(parameter)):
             return f"${parameter}"
@@ -343,6 +355,8 @@ def shown(part: Part) -> str:
             return part.name
         case Role.NEGATED:
             return f"not {part.type}"
+        case Role.COLLECTED:
+            return f"all {part.name}"
         case Role.AGGREGATED:
             return f"{part.policy} over {part.type}"
         case _:

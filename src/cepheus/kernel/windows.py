@@ -136,7 +136,7 @@ def fitting(context: int, step: int, _place: int, row_number: int) -> bool:
 
 
 @inlined
-def _counts_as_member(context: int, step: int, _place: int, row_number: int) -> bool:
+def counts_as_member(context: int, step: int, _place: int, row_number: int) -> bool:
     """Whether the event of an entry is one that an aggregate is made of: one with a value."""
     if not candidate(context, step, row_number):
         return False
@@ -147,7 +147,7 @@ def _counts_as_member(context: int, step: int, _place: int, row_number: int) -> 
 
 COUNTING = counting_by(fitting, False, compiled)
 _pass_over = COUNTING.pass_over
-_seek_rival_member = member_choice_by(_counts_as_member, False, compiled)
+_seek_rival_member = member_choice_by(counts_as_member, False, compiled)
 
 
 @inlined

@@ -12,7 +12,7 @@ value of each attribute and computed value.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import NoneType
 from typing import Any, Protocol, assert_never
 
@@ -68,6 +68,12 @@ def evaluator(expression: Expression) -> Evaluator:
             raise AssertionError("aggregates are computed as steps of their own")
         case _:
             assert_never(expression)
+
+
+def group_of(per: Sequence[AttributeRef], situation: Situation) -> tuple[Value | None, ...]:
+    """The group that an event belongs to: the values of its attributes, None where it lacks one; -0.0 is 0."""
+    values = (situation.attribute(attribute.event, attribute.name) for attribute in per)
+    return tuple(value + 0.0 if isinstance(value, float) else value for value in values)
 
 
 def tester(constraint: Constraint) -> Test:

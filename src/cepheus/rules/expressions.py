@@ -127,7 +127,8 @@ Scope = Within | Between
 class Aggregate:
     """A function (``Avg``, ``Sum``, ``Count``, ..) over one value of every matching event of a scope.
 
-    ``value`` is an expression over the aggregated event; only ``Count`` may go without.
+    ``value`` is an expression over the aggregated event; only ``Count`` may go without. ``of`` names the collection
+    whose members these events are, if the aggregate is one of its values: ``Avg(Bs.v)``.
     """
 
     function: str
@@ -135,6 +136,7 @@ class Aggregate:
     value: Expression | None
     scope: Scope
     span: Span | None = field(default=None, compare=False, repr=False)
+    of: str | None = None
 
 
 Expression = Constant | AttributeRef | Parameter | Arithmetic | Negative | Call | Aggregate | Comparison

@@ -51,6 +51,7 @@ from cepheus.rules.json_fields import (
 from cepheus.rules.model import (
     Aggregation,
     Assignment,
+    Collection,
     ErrorDeclaration,
     FreeCondition,
     Negation,
@@ -68,6 +69,7 @@ VERSION = 1
 _int64 = integer_between(INT_MIN, INT_MAX)
 _duration = integer_between(0, MAX_TIME)
 _count = integer_between(1, INT_MAX)
+_members = integer_between(0, INT_MAX)
 _COMPARATORS = ("=", "!=", "<", "<=", ">", ">=")
 
 
@@ -157,14 +159,23 @@ def _read_assignment(value: object, path: str) -> Assignment:
 
 def _read_item(value: object, path: str) -> PatternItem:
     node = JsonObject(value, path)
-    match node.one_of("kind", ("selection", "negation", "aggregation", "condition")):
+    match node.one_of("kind", ("selection", "negation", "aggregation", "collection", "condition")):
+        case "collection":
+            node.only("kind", "event", "scope", "least", "most")
+            return Collection(
+                node.read("event", _read_event),
+                node.read("scope", _read_scope),
+                node.read("least", _members),
+                node.maybe("most", _members),
+            )
         case "selection":
-            node.only("kind", "policy", "count", "event", "window")
+            node.only("kind", "policy", "count", "event", "window", optional=("per",))
             return Selection(
                 node.enum("policy", Policy),
                 node.read("event", _read_event),
                 node.read("window", _read_within),
                 node.maybe("count", _count),
+                node.list("per", _read_own_attribute),
             )
         case "negation":
             node.only("kind", "event", "scope")
@@ -179,6 +190,10 @@ def _read_item(value: object, path: str) -> PatternItem:
             if comparison is not None and aggregate not in comparison.operands:
                 fail(f"{path}.comparison", "the aggregate is not one of the operands")
             return Aggregation(aggregate, node.maybe("parameter", read_name), comparison)
+
+
+def _read_own_attribute(value: object, path: str) -> AttributeRef:
+    return AttributeRef(None, read_name(value, path))
 
 
 def _read_event(value: object, path: str) -> EventPattern:
@@ -222,12 +237,13 @@ def _read_comparison(value: object, path: str) -> Comparison:
 def _read_aggregate(value: object, path: str) -> Aggregate:
     node = JsonObject(value, path)
     node.one_of("kind", ("aggregate",))
-    node.only("kind", "function", "event", "value", "scope")
+    node.only("kind", "function", "event", "value", "scope", optional=("of",))
     return Aggregate(
         node.one_of("function", aggregate_names()),
         node.read("event", _read_event),
         node.maybe("value", _read_expression),
         node.read("scope", _read_scope),
+        of=node.read("of", read_name) if "of" in node.fields else None,
     )
 
 
@@ -362,13 +378,15 @@ def _rule(rule: Rule) -> Json:
 
 def _item(item: PatternItem) -> Json:
     match item:
-        case Selection(policy=policy, event=event, window=window, count=count):
+        case Selection(policy=policy, event=event, window=window, count=count, per=per):
+            groups: Json = {"per": [attribute.name for attribute in per]} if per else {}
             return {
                 "kind": "selection",
                 "policy": policy.value,
                 "count": count,
                 "event": _event(event),
                 "window": _scope(window),
+                **groups,
             }
         case Negation(event=event, scope=scope):
             return {"kind": "negation", "event": _event(event), "scope": _scope(scope)}
@@ -378,6 +396,14 @@ def _item(item: PatternItem) -> Json:
                 "aggregate": _expression(aggregate),
                 "parameter": parameter,
                 "comparison": None if comparison is None else _expression(comparison),
+            }
+        case Collection(event=event, scope=scope, least=least, most=most):
+            return {
+                "kind": "collection",
+                "event": _event(event),
+                "scope": _scope(scope),
+                "least": least,
+                "most": most,
             }
         case FreeCondition(constraint=constraint):
             return {"kind": "condition", "constraint": _expression(constraint)}
@@ -423,13 +449,15 @@ def _expression(node: Constraint) -> Json:
             return {"kind": "negative", "operand": _expression(operand)}
         case Call(function=function, arguments=arguments):
             return {"kind": "call", "function": function, "arguments": [_expression(a) for a in arguments]}
-        case Aggregate(function=function, event=event_pattern, value=value_expression, scope=scope):
+        case Aggregate(function=function, event=event_pattern, value=value_expression, scope=scope, of=of):
+            collection: Json = {} if of is None else {"of": of}
             return {
                 "kind": "aggregate",
                 "function": function,
                 "event": _event(event_pattern),
                 "value": None if value_expression is None else _expression(value_expression),
                 "scope": _scope(scope),
+                **collection,
             }
         case Comparison(operands=operands, operators=operators):
             return {

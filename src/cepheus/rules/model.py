@@ -13,19 +13,33 @@ from cepheus.core.distribution import Distribution
 from cepheus.core.schema import EventType
 from cepheus.core.source import Span
 from cepheus.rules.belief.model import Belief
-from cepheus.rules.expressions import Aggregate, Comparison, Constraint, EventPattern, Expression, Scope, Within
+from cepheus.rules.expressions import (
+    Aggregate,
+    AttributeRef,
+    Comparison,
+    Constraint,
+    EventPattern,
+    Expression,
+    Scope,
+    Within,
+)
 from cepheus.rules.interval.model import IntervalRule, Knowledge
 from cepheus.rules.policies import Policy
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """``each|last|first|n last|n first EVENT within x from REFERENCE``; ``count`` is n, None for plain policies."""
+    """``each|last|first|n last|n first EVENT per ATTRIBUTES within x from REFERENCE``.
+
+    ``count`` is n, None for plain policies. With ``per``, attributes of the event itself, there is a choice of its own
+    for each of their values.
+    """
 
     policy: Policy
     event: EventPattern
     window: Within
     count: int | None = None
+    per: tuple[AttributeRef, ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
@@ -53,6 +67,20 @@ class Aggregation:
 
 
 @dataclass(frozen=True, slots=True)
+class Collection:
+    """``all EVENT within x from REFERENCE``: every matching event of a scope, all of them as one choice.
+
+    There must be at least ``least`` of them and at most ``most``, None for any number.
+    """
+
+    event: EventPattern
+    scope: Scope
+    least: int = 1
+    most: int | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class FreeCondition:
     """A condition that stands among the parts of the pattern: ``$s < $l - 15``, ``(Avg(..) > 3 or $x is null)``.
 
@@ -64,7 +92,7 @@ class FreeCondition:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-PatternItem = Selection | Negation | Aggregation | FreeCondition
+PatternItem = Selection | Negation | Aggregation | FreeCondition | Collection
 
 
 @dataclass(frozen=True, slots=True)

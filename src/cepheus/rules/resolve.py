@@ -17,12 +17,14 @@ from dataclasses import dataclass, replace
 from typing import TypeVar, assert_never
 
 from cepheus.core.schema import EventType
+from cepheus.core.values import ValueType
 from cepheus.rules.expressions import (
     Aggregate,
     AttributeRef,
     Between,
     Call,
     Comparison,
+    Constant,
     Constraint,
     EventPattern,
     Expression,
@@ -32,7 +34,17 @@ from cepheus.rules.expressions import (
     joined_by,
 )
 from cepheus.rules.functions import AND, OR, takes_undefined
-from cepheus.rules.model import Aggregation, Assignment, FreeCondition, Negation, Pattern, PatternItem, Rule, Selection
+from cepheus.rules.model import (
+    Aggregation,
+    Assignment,
+    Collection,
+    FreeCondition,
+    Negation,
+    Pattern,
+    PatternItem,
+    Rule,
+    Selection,
+)
 from cepheus.rules.policies import Policy
 from cepheus.rules.walk import children, transform, walk
 
@@ -48,7 +60,10 @@ class Terminator:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """Choose events of a window by policy; the constraints may name this event, earlier ones and computed values."""
+    """Choose events of a window by policy; the constraints may name this event, earlier ones and computed values.
+
+    There is a choice for each value of the attributes in ``per``, which are this event's.
+    """
 
     name: str
     type: str
@@ -56,6 +71,7 @@ class Choose:
     count: int | None
     window: Within
     constraints: tuple[Constraint, ...]
+    per: tuple[AttributeRef, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +106,20 @@ class Absent:
 
 
 @dataclass(frozen=True, slots=True)
+class Gather:
+    """Name the events of a scope among what a composite event is made of; in the constraints, event None is a member.
+
+    They are the members of the collection ``name``, or those that the aggregate of that name ``counted``.
+    """
+
+    name: str
+    type: str
+    constraints: tuple[Constraint, ...]
+    scope: Scope
+    counted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ResolvedRule:
     """A rule ready to be run: evaluate the steps in order, then the absences, then the assignments."""
 
@@ -101,6 +131,7 @@ class ResolvedRule:
     assignments: tuple[Assignment, ...]
     consuming: frozenset[str]
     min_probability: float
+    gathers: tuple[Gather, ...] = ()
     ordered: bool = False
 
     @property
@@ -119,6 +150,11 @@ def resolve(rule: Rule) -> ResolvedRule:
     assert rule.name is not None
     pattern, assignments = _name_aggregates(rule)
     binders = bindings(pattern)
+    gathers = tuple(
+        Gather(item.event.name, item.event.type, _inner(item.event, binders), item.scope)
+        for item in rule.pattern.items
+        if isinstance(item, Collection)
+    )
     schedule = _Schedule(binders)
     schedule.terminator(pattern.terminator)
     absences = []
@@ -128,6 +164,8 @@ def resolve(rule: Rule) -> ResolvedRule:
                 schedule.choose(item)
             case Aggregation():
                 schedule.compute(item)
+            case Collection():
+                pass  # how many members it has is an aggregate, who they are is found when all else is settled
             case Negation(event=event, scope=scope):
                 absences.append(Absent(event.type, _inner(event, binders), scope))
             case FreeCondition(constraint=constraint):
@@ -144,6 +182,7 @@ def resolve(rule: Rule) -> ResolvedRule:
         assignments=tuple(replace(a, value=_substitute(a.value, None, binders)) for a in assignments),
         consuming=frozenset(rule.consuming),
         min_probability=rule.min_probability or 0.0,
+        gathers=gathers,
         ordered=rule.ordered,
     )
 
@@ -181,7 +220,10 @@ def _bind(event: EventPattern, found: dict[str, AttributeRef | None]) -> None:
 
 
 def _name_aggregates(rule: Rule) -> tuple[Pattern, tuple[Assignment, ...]]:
-    """Make every aggregate a parameter, moving those of conditions and of ``where`` into the pattern."""
+    """Make every aggregate a parameter, moving those of conditions and of ``where`` into the pattern.
+
+    Of a collection the aggregate is left that counts its members.
+    """
     count = 0
     items: list[PatternItem] = []
 
@@ -203,10 +245,24 @@ def _name_aggregates(rule: Rule) -> tuple[Pattern, tuple[Assignment, ...]]:
                 items.append(replace(item, parameter=name()))
             case FreeCondition(constraint=constraint):
                 items.append(replace(item, constraint=transform(constraint, lift)))
+            case Collection() if (counting := _counting(item)) is not None:
+                items.append(replace(counting, parameter=name()))
             case _:
                 items.append(item)
     assignments = tuple(replace(each, value=transform(each.value, lift)) for each in rule.assignments)
     return replace(rule.pattern, items=tuple(items)), assignments
+
+
+def _counting(item: Collection) -> Aggregation | None:
+    """The aggregate that says whether a collection has as many members as it must; None if any number will do."""
+    if item.least == 0 and item.most is None:
+        return None
+    count = Aggregate("Count", item.event, None, item.scope)
+    least = Constant(item.least, ValueType.INT)
+    if item.most is None:
+        return Aggregation(count, comparison=Comparison((least, count), ("<=",)))
+    most = Constant(item.most, ValueType.INT)
+    return Aggregation(count, comparison=Comparison((least, count, most), ("<=", "<=")))
 
 
 N = TypeVar("N", bound=Constraint)
@@ -318,7 +374,8 @@ class _Schedule:
         self._known.add(event.name)
         # Where all are taken, a condition may just as well be one on the event: that finds it by its values.
         constraints = tuple(self._ready_constraints(free=item.policy.takes_all))
-        self.steps.append(Choose(event.name, event.type, item.policy, item.count, item.window, constraints))
+        per = tuple(replace(attribute, event=event.name) for attribute in item.per)
+        self.steps.append(Choose(event.name, event.type, item.policy, item.count, item.window, constraints, per))
         self.steps.extend(map(Require, self._ready_constraints()))
         self._release()
 

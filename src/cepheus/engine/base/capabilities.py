@@ -24,10 +24,13 @@ AUTOMATA = replace(
     name="automata",
     subject="the engine automata does",
     elsewhere="choose the engine auto or reference",
-    constructs=COMPILED.constructs - {Construct.TIES_ORDERED},
+    constructs=COMPILED.constructs - {Construct.TIES_ORDERED, Construct.GROUPS, Construct.COLLECTIONS},
     runs_policy=lambda policy: policy in (Policy.EACH, Policy.LAST, Policy.FIRST),
 )
-"""States of sequences are kept, and dropped, for these policies, by the times of events alone."""
+"""States of sequences are kept, and dropped, for these policies, by the times of events alone, whatever their groups.
+
+Composite events name the events of their sequences, and no others.
+"""
 
 REFERENCE = Support(
     "reference", "the reference engine does", "split the rule", _EVERYTHING, lambda _: True, lambda _: True
@@ -51,7 +54,14 @@ NETWORK = replace(
     name="network",
     subject="a network of processors does",
     elsewhere="run it in one process or on Spark, and publish what it finds",
-    constructs=MATCHING.constructs - {Construct.INTERVAL_RULES, Construct.PROBABILITIES, Construct.RENAMED},
+    constructs=MATCHING.constructs
+    - {
+        Construct.INTERVAL_RULES,
+        Construct.PROBABILITIES,
+        Construct.GROUPS,
+        Construct.COLLECTIONS,
+        Construct.RENAMED,
+    },
     instead=MappingProxyType({Construct.RENAMED: "call the attribute as its sources do, in backquotes if need be"}),
     runs_policy=lambda policy: policy.takes in (Take.ALL, Take.LATEST, Take.EARLIEST),
 )

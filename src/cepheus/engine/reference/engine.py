@@ -15,9 +15,9 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.calculus import DEFAULT_CALCULUS, Calculus
 from cepheus.core.distribution import Distribution
 from cepheus.core.errors import OptionError
-from cepheus.core.event import Event, composite_id
+from cepheus.core.event import Event, composite_id, with_counted
 from cepheus.core.options import DEFAULT_LIMIT
-from cepheus.core.schema import HOME_ATTRIBUTE, Schema
+from cepheus.core.schema import OWNED_ATTRIBUTE, Schema
 from cepheus.core.time import MIN_TIME
 from cepheus.core.values import Value, ValueType, as_float
 from cepheus.engine.base.declared_types import batch_of_made
@@ -32,11 +32,12 @@ from cepheus.engine.reference.state import Stored as _Stored
 from cepheus.engine.reference.state import read, stored_to_json
 from cepheus.rules.aggregates import Form, aggregate_named
 from cepheus.rules.check.findings import text_of
+from cepheus.rules.evaluate import group_of
 from cepheus.rules.expressions import Between, Constraint, Scope, Within
 from cepheus.rules.json_form import to_json
 from cepheus.rules.model import AnyRule, RuleSet
 from cepheus.rules.policies import Take
-from cepheus.rules.resolve import Absent, Choose, Compute, Require, scope_events
+from cepheus.rules.resolve import Absent, Choose, Compute, Gather, Require, scope_events
 from cepheus.uncertainty.aggregates import Computed, Member, compute_aggregate
 from cepheus.uncertainty.production import error_of, law_of_value
 from cepheus.uncertainty.verdict import CERTAIN, Estimate, Factor, Method, Observer, Reason, Verdict, absence
@@ -129,7 +130,7 @@ class ReferenceEngine:
                 if deployed.resolved.terminator.type == current.type:
                     counted = self._ties.counts
                     made += self._fire(deployed, stored)
-                    if current.attributes.get(HOME_ATTRIBUTE) is False:  # it is counted where the event is at home
+                    if current.attributes.get(OWNED_ATTRIBUTE) is False:  # it is counted where the event is at home
                         self._ties.reset(counted)
                 if len(made) > self._limit:
                     raise too_many_composites(deployed.rule, self._limit)
@@ -172,8 +173,10 @@ class ReferenceEngine:
         fired = [(match, event) for match in matches if (event := self._produce(deployed, match)) is not None]
         # Consumption. What took part in a firing is gone for this rule's later terminators.
         for match, _ in fired:
-            for name in rule.consuming:
+            for name in rule.consuming & match.events.keys():
                 match.events[name].consumed_by.add(rule.name)
+            for member in (member for name in rule.consuming & match.members.keys() for member in match.members[name]):
+                member.consumed_by.add(rule.name)
         return [event for _, event in fired]
 
     # Window. `P B within x from A` looks at every B with A.time - x <= B.time < A.time. `between X and Y` looks at
@@ -264,6 +267,8 @@ class ReferenceEngine:
 
         self._pass_over(deployed, step.type, step.window, match, fits)
         candidates = self._candidates(deployed, step.type, step.window, match)
+        if step.per:
+            return self._choose_by_group(step, [*filter(fits, candidates)][::-1], wanted)
         match step.policy.takes:
             case Take.ALL:
                 return [*filter(fits, candidates)][::-1]  # from the earliest to the latest
@@ -285,6 +290,21 @@ class ReferenceEngine:
                 return chosen
             case _:
                 assert_never(step.policy.takes)
+
+    # Groups. A choice of its own for each value of the attributes that `per` names; events that lack one are a group,
+    # too. What is taken stays in the order of the stream.
+
+    def _choose_by_group(self, step: Choose, fitting: list[_Stored], wanted: int) -> list[_Stored]:
+        groups: dict[tuple[Value | None, ...], list[_Stored]] = {}
+        for stored in fitting:
+            groups.setdefault(group_of(step.per, _Match({step.name: stored}, {})), []).append(stored)
+        chosen: list[_Stored] = []
+        for group in groups.values():
+            taken = list(step.policy.record.meaning(group, wanted))
+            left = {stored.event.time for stored in group if stored not in taken}
+            self._ties.decided += any(stored.event.time in left for stored in taken)
+            chosen += taken
+        return sorted(chosen, key=lambda stored: stored.ordinal)
 
     # Every combination of choices gives one composite event.
 
@@ -397,7 +417,11 @@ class ReferenceEngine:
             error = None if value is None else error_of(expression, value, match, self._calculus)
             if error is not None:
                 errors[name] = error
+        match.members = {gather.name: self._gather(deployed, gather, match) for gather in rule.gathers}
+        collected = [member for gather in rule.gathers if not gather.counted for member in match.members[gather.name]]
+        counted = [member for gather in rule.gathers if gather.counted for member in match.members[gather.name]]
         parts = [match.events[position.name].event for position in rule.positions]
+        parts += [member.event for member in collected]
         made_of = tuple(part.id for part in parts if part.id is not None)
         made = Event(
             rule.composite.name,
@@ -408,11 +432,18 @@ class ReferenceEngine:
             errors=errors,
             start=min(part.time if part.start is None else part.start for part in parts),
             rule=rule.name,
-            made_of=made_of,
+            made_of=with_counted(made_of, [member.event.id for member in counted if member.event.id is not None]),
         )
         if self._observe is not None:
             self._observe(made, verdict)
         return made
+
+    # Collections. Their members are part of what the composite event is made of, behind the chosen events.
+
+    def _gather(self, deployed: _Deployed, gather: Gather, match: _Match) -> list[_Stored]:
+        possible = self._possible(deployed, gather.constraints, match)
+        candidates = self._candidates(deployed, gather.type, gather.scope, match)
+        return [stored for stored in candidates if possible(stored) > 0.0][::-1]
 
     def _forget(self) -> None:
         """Drop the events that lie further back than any rule can look."""

@@ -58,6 +58,7 @@ class Match:
     events: dict[str, Stored]
     values: dict[str, Computed]
     under_test: Stored | None = None
+    members: dict[str, list[Stored]] = field(default_factory=dict)
 
     def _chosen(self, event: str | None) -> Stored:
         stored = self.under_test if event is None else self.events[event]

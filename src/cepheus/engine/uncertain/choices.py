@@ -10,6 +10,7 @@ from cepheus.kernel.aggregates import candidate
 from cepheus.kernel.choosing import choosing_by
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.lanes import entry_row, is_ordered, lane_at
+from cepheus.kernel.listing import listing_by
 from cepheus.kernel.memory import At, fixed, number, peek, peek_float, poke, poke_float, word
 from cepheus.kernel.program import StepField
 from cepheus.kernel.state import LaneState
@@ -86,8 +87,10 @@ def _fitting(context: int, step: int, place: int, row_number: int) -> float:
     return 0.0
 
 
-_CHOOSING = choosing_by(_fitting, 0.0, compiled, counting_by(_fitting, 0.0, compiled))
+_COUNTING = counting_by(_fitting, 0.0, compiled)
+_CHOOSING = choosing_by(_fitting, 0.0, compiled, _COUNTING)
 open_window, bind_next, bind_last = _CHOOSING.open_window, _CHOOSING.bind_next, _CHOOSING.bind_last
+list_window, bind_listed = listing_by(_fitting, 0.0, _COUNTING)
 
 
 @inlined

@@ -9,7 +9,7 @@ from cepheus.core.errors import EventError, did_you_mean
 from cepheus.core.schema import Attribute, EventType
 from cepheus.core.source import Span
 from cepheus.core.values import TYPE_NAMES, as_float
-from cepheus.language.common.literals import LiteralError, read_count, read_number, read_string
+from cepheus.language.common.literals import LiteralError, read_count, read_members, read_number, read_string
 from cepheus.language.common.node_builder import Children
 from cepheus.language.tesla.build_expressions import ExpressionBuilder
 from cepheus.language.tesla.scan import TIES
@@ -31,6 +31,7 @@ from cepheus.rules.functions import NOT
 from cepheus.rules.model import (
     Aggregation,
     Assignment,
+    Collection,
     ErrorDeclaration,
     FreeCondition,
     Negation,
@@ -330,6 +331,7 @@ class Builder(BeliefBuilder):
     def terminator(self, children: Children) -> Children:
         """Start a pattern, and remember where its first event ends in case that is all."""
         self.terminator_end = self.event_end
+        self.collections.clear()
         return children
 
     def pattern(self, children: Children) -> Pattern:
@@ -369,7 +371,32 @@ class Builder(BeliefBuilder):
     def selection(self, children: Children) -> Selection:
         """``last Temp() within 5 min from Smoke``."""
         (policy, count, start), event, window = children
-        return Selection(policy, event, window, count, Span(self.source, start, window.span.end))
+        return Selection(policy, event, window, count, span=Span(self.source, start, window.span.end))
+
+    def selection_by_groups(self, children: Children) -> Selection:
+        """``last Temp() per room, floor within 5 min from Smoke``."""
+        (policy, count, start), event, _, names, window = children
+        per = tuple(self.own_attribute([name]) for name in names)
+        return Selection(policy, event, window, count, per, span=Span(self.source, start, window.span.end))
+
+    def collection(self, children: Children) -> Collection:
+        """``all Temp() as Temps within 5 min from Smoke``."""
+        word, event, scope = children
+        return self._collected(Collection(event, scope, span=Span(self.source, word.start_pos, scope.span.end)))
+
+    def bounded_collection(self, children: Children) -> Collection:
+        """``all 2..5 Temp() within 5 min from Smoke``."""
+        word, bounds, event, scope = children
+        low, _, high = bounds.partition("..")
+        span = self._token_span(bounds)
+        least = self._read(span, 1, lambda: read_members(low))
+        most = self._read(span, 1, lambda: read_members(high)) if high else None
+        span = Span(self.source, word.start_pos, scope.span.end)
+        return self._collected(Collection(event, scope, least, most, span))
+
+    def _collected(self, collection: Collection) -> Collection:
+        self.collections.setdefault(collection.event.name, collection)
+        return collection
 
     def negation(self, children: Children) -> Negation:
         """``not Rain() within 5 min from Temp``."""

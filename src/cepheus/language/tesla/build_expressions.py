@@ -29,6 +29,7 @@ from cepheus.rules.expressions import (
     joined_by,
 )
 from cepheus.rules.functions import AND, CONNECTIVES, IN, IS_NULL, NOT, OR
+from cepheus.rules.model import Collection
 from cepheus.rules.walk import children as nodes_below
 
 MAX_JOINED = 20
@@ -48,6 +49,7 @@ class ExpressionBuilder(NodeBuilder):
         """Start on a text."""
         self.start(source)
         self.event_end = self.terminator_end = 0
+        self.collections: dict[str, Collection] = {}
 
     # ---- Literals ------------------------------------------------------------------------------------------------
 
@@ -310,6 +312,30 @@ class ExpressionBuilder(NodeBuilder):
         """``Count(Temp()) within 5 min from Smoke)``."""
         name, event, _, scope, closing = children
         return self._aggregate(name, event, None, scope, closing.end_pos)
+
+    def members(self, children: Children) -> Aggregate:
+        """``count(Temps)``."""
+        name, collection, closing = children
+        return self._of_members(name, collection, None, closing.end_pos)
+
+    def value_of_members(self, children: Children) -> Aggregate:
+        """``Avg(Temps.value)``."""
+        name, collection, value, closing = children
+        return self._of_members(name, collection, value, closing.end_pos)
+
+    def value_of_members_last(self, children: Children) -> Aggregate:
+        """``first(Temps).value``."""
+        name, collection, _, value = children
+        return self._of_members(name, collection, value, value.span.end)
+
+    def _of_members(self, name: Any, collection: Any, value: Expression | None, end: int) -> Aggregate:
+        found = self.collections.get(str(collection))
+        if found is None:
+            message = f"the collection '{collection}' is introduced only later in the pattern"
+            self._error("later-event", message, self._token_span(collection), "move it to before this place")
+            nowhere = Within(1, str(collection))
+            return Aggregate(aggregate_named(name).name, EventPattern(str(collection)), value, nowhere)
+        return replace(self._aggregate(name, found.event, value, found.scope, end), of=str(collection))
 
 
 def _levels(condition: Constraint) -> int:

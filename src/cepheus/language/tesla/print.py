@@ -33,6 +33,7 @@ from cepheus.rules.expressions import (
 from cepheus.rules.functions import AND, CONNECTIVES, IN, IS_NULL, NOT, OR
 from cepheus.rules.model import (
     Aggregation,
+    Collection,
     ErrorDeclaration,
     FreeCondition,
     Negation,
@@ -283,17 +284,32 @@ def _chain(operands: list[str], operators: tuple[str, ...], gap: str) -> str:
 
 def _item(item: PatternItem) -> str:
     match item:
-        case Selection(policy=policy, event=event, window=window, count=count):
+        case Selection(policy=policy, event=event, window=window, count=count, per=per):
             number = "" if count is None else f"{count} "
-            return f"{number}{policy.value} {format_event_pattern(event)} {scope_text(window)}"
+            groups = f" per {', '.join(map(format_expression, per))}" if per else ""
+            return f"{number}{policy.value} {format_event_pattern(event)}{groups} {scope_text(window)}"
         case Negation(event=event, scope=scope):
             return f"not {format_event_pattern(event)} {scope_text(scope)}"
         case Aggregation():
             return _aggregation(item)
+        case Collection(event=event, scope=scope):
+            return f"all {bounds_text(item)}{format_event_pattern(event)} {scope_text(scope)}"
         case FreeCondition(constraint=constraint):
             return _free_condition(constraint)
         case _:
             assert_never(item)
+
+
+def bounds_text(collection: Collection) -> str:
+    """Write how many members a collection must have, with a space behind it; nothing for at least one.
+
+    >>> from cepheus.rules.expressions import EventPattern
+    >>> bounds_text(Collection(EventPattern("Temp"), Within(1, "Smoke"), 3))
+    '3.. '
+    """
+    if (collection.least, collection.most) == (1, None):
+        return ""
+    return f"{collection.least}..{'' if collection.most is None else collection.most} "
 
 
 def _free_condition(constraint: Constraint) -> str:
@@ -327,6 +343,8 @@ def _aggregate(aggregate: Aggregate) -> str:
             value = f".{written_attribute(name)}"
         case expression:
             value = f".({format_expression(expression)})"
+    if aggregate.of is not None:
+        return f"{aggregate.function}({aggregate.of}{value})"
     event = format_event_pattern(aggregate.event)
     return f"{aggregate.function}({event}{value} {scope_text(aggregate.scope)})"
 

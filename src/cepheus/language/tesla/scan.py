@@ -97,6 +97,8 @@ class Scanner:
         _classify_calls(tokens)
         classify_beliefs(tokens)
         _classify_errors(tokens)
+        _classify_groups(tokens)
+        _classify_collections(tokens)
         _classify_ties(tokens)
         errors += _nesting(tokens, source)
         return Scan(tokens, comments, errors)
@@ -173,6 +175,66 @@ def _classify_errors(tokens: list[Token]) -> None:
             tilde = any(token.type == "TILDE" for token in tokens[index + 2 : index + 5])
             if (dot and tilde) or (begins and (dot or tilde)):
                 tokens[index].type = "ERROR"
+
+
+_ENDS_EVENT = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "FUNCTION", "AGGREGATE", "RPAR"})
+_WORD_TYPES = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "MIN", "EACH", "LAST", "FIRST", "EVENT", "RULE"})
+
+
+def _classify_groups(tokens: list[Token]) -> None:
+    """Distinguish ``per`` behind an event from whatever else is called so: the name of an attribute follows."""
+    for index in range(1, len(tokens) - 1):
+        token = tokens[index]
+        between = tokens[index - 1].type in _ENDS_EVENT and tokens[index + 1].type in _WORD_TYPES
+        if between and token.type == "NAME" and token.lower() == "per":
+            token.type = "PER"
+
+
+def _classify_collections(tokens: list[Token]) -> None:
+    """Distinguish ``all`` before an event from whatever else is called so, and aggregates over collections.
+
+    The latter stand before a parenthesis and the name of a collection of the same rule, without a window of their own.
+    """
+    names: set[str] = set()
+    for index in range(len(tokens) - 2):
+        token, follower = tokens[index], tokens[index + 1]
+        if token.type in ("DEFINE", "SEMICOLON"):
+            names.clear()
+        elif token.type == "NAME" and token.lower() == "all" and follower.type in _BEGINS_COLLECTION:
+            if index == 0 or tokens[index - 1].type == "_AND":
+                token.type = "ALL"
+                names.add(_name_of_collection(tokens, index + 1))
+        elif tokens[index + 2] in names and follower.type == "LPAR" and token.lower() in AGGREGATES:
+            token.type = token.type if _has_window(tokens, index + 1) else "OVER"
+
+
+_BEGINS_COLLECTION = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "FUNCTION", "AGGREGATE", "BOUNDS"})
+
+
+def _name_of_collection(tokens: list[Token], index: int) -> str:
+    """The alias of a collection that begins at a place, or its type."""
+    index += tokens[index].type == "BOUNDS"
+    name = tokens[index] if index < len(tokens) else ""
+    depth = 0
+    for place in range(index + 1, len(tokens) - 1):
+        kind = tokens[place].type
+        depth += (kind == "LPAR") - (kind == "RPAR")
+        if depth == 0 and kind != "RPAR":
+            return str(tokens[place + 1] if kind == "AS" else name)
+    return str(name)
+
+
+def _has_window(tokens: list[Token], opening: int) -> bool:
+    """Whether a window or interval stands directly in the parentheses."""
+    depth = 0
+    for index in range(opening, len(tokens)):
+        kind = tokens[index].type
+        depth += (kind == "LPAR") - (kind == "RPAR")
+        if depth == 0:
+            return False
+        if depth == 1 and kind in ("WITHIN", "BETWEEN"):
+            return True
+    return False
 
 
 def _classify_ties(tokens: list[Token]) -> None:

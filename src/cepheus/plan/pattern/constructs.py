@@ -14,7 +14,7 @@ from cepheus.plan.support import Support, Thing
 from cepheus.rules.aggregates import AGGREGATES, AggregateFunction
 from cepheus.rules.expressions import Aggregate, Call
 from cepheus.rules.functions import CONNECTIVES
-from cepheus.rules.model import FreeCondition, Negation, Rule, RuleSet, Selection
+from cepheus.rules.model import Collection, FreeCondition, Negation, Rule, RuleSet, Selection
 from cepheus.rules.policies import Policy
 from cepheus.rules.walk import walk
 
@@ -26,6 +26,8 @@ class Construct(Enum):
     PARAMETERS = "parameters, also ahead of the event that binds them"
     CONDITIONS = "conditions joined by or, not, in, is null, and conditions among the parts of a pattern"
     RENAMED = "attributes under another name than the data's (code: string from id)"
+    GROUPS = "a choice for each group (per)"
+    COLLECTIONS = "collections (all)"
     NEGATION = "negation in a window or between two events"
     CONSUMPTION = "consumption"
     HIERARCHIES = "hierarchies and recursion"
@@ -64,6 +66,8 @@ COMPILED = Support(
             Construct.PARAMETERS,
             Construct.CONDITIONS,
             Construct.RENAMED,
+            Construct.GROUPS,
+            Construct.COLLECTIONS,
             Construct.NEGATION,
             Construct.CONSUMPTION,
             Construct.HIERARCHIES,
@@ -142,9 +146,13 @@ def things_of(rules: RuleSet) -> Iterator[tuple[Thing, Span | None]]:
 def _things_of(rule: Rule) -> Iterator[tuple[Thing, Span | None]]:
     for node in walk(rule):
         match node:
-            case Selection(policy=Policy() as policy, span=span):
+            case Selection(policy=Policy() as policy, span=span, per=per):
                 yield Construct.WINDOWS, span
                 yield policy, span
+                if per:
+                    yield Construct.GROUPS, per[0].span
+            case Collection(span=span):
+                yield Construct.COLLECTIONS, span
             case Negation(span=span):
                 yield Construct.NEGATION, span
             case FreeCondition(span=span):

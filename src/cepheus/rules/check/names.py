@@ -16,7 +16,7 @@ from cepheus.rules.check.findings import Findings, find_alias, find_name, line_o
 from cepheus.rules.check.scope import Role, RuleScope, Site
 from cepheus.rules.expressions import Aggregate, AttributeRef, Between, Call, Constant, EventPattern, Scope, Within
 from cepheus.rules.functions import CONNECTIVES, FUNCTIONS, function_of
-from cepheus.rules.model import Aggregation, FreeCondition, Negation, RuleSet, Selection
+from cepheus.rules.model import Aggregation, Collection, FreeCondition, Negation, RuleSet, Selection
 from cepheus.rules.regular_expressions import PatternFault, fault_in
 from cepheus.rules.walk import walk
 
@@ -77,7 +77,7 @@ def check_call(node: Call, findings: Findings) -> None:
             problem = function.wrong(argument.value)
             if problem is not None:
                 what, _, hint = problem.partition(": ")
-                findings.error("argument", what, argument.span, hint)
+                findings.error("argument-value", what, argument.span, hint)
 
 
 def place_of_name(node: Call | Aggregate) -> Span | None:
@@ -204,13 +204,18 @@ def _patterns(scope: RuleScope) -> list[tuple[EventPattern, bool]]:
             case Negation(event=event):
                 found.append((event, False))
             case Aggregation(aggregate=aggregate):
-                found.append((aggregate.event, False))
+                found += [(aggregate.event, False)] * (aggregate.of is None)
+            case Collection(event=event):
+                found.append((event, True))
             case FreeCondition(constraint=constraint):
-                found += [(node.event, False) for node in walk(constraint) if isinstance(node, Aggregate)]
+                aggregates = [node for node in walk(constraint) if isinstance(node, Aggregate)]
+                found += [(node.event, False) for node in aggregates if node.of is None]
             case _:
                 assert_never(item)
     in_where = len(scope.rule.pattern.items) + 1
-    found += [(aggregate.event, False) for aggregate, index in scope.aggregates if index == in_where]
+    found += [
+        (aggregate.event, False) for aggregate, index in scope.aggregates if index == in_where and aggregate.of is None
+    ]
     return found
 
 
@@ -258,14 +263,17 @@ def _references(scope: RuleScope, findings: Findings) -> None:
         match item:
             case Selection(event=event, window=window):
                 _scope_references(scope, window, event, index, findings)
-            case Negation(event=event, scope=interval):
+            case Negation(event=event, scope=interval) | Collection(event=event, scope=interval):
                 _scope_references(scope, interval, event, index, findings)
             case Aggregation() | FreeCondition():
                 pass
             case _:
                 assert_never(item)
     for aggregate, index in scope.aggregates:
-        _scope_references(scope, aggregate.scope, aggregate.event, index, findings)
+        if aggregate.of is None:
+            _scope_references(scope, aggregate.scope, aggregate.event, index, findings)
+        else:
+            _collection_of(scope, aggregate, index, findings)
     for site in scope.sites:
         _attribute_references(scope, site, findings)
 
@@ -286,6 +294,19 @@ def _scope_references(scope: RuleScope, interval: Scope, event: EventPattern, in
             findings.error("self-reference", f"'{name}' is placed in time relative to itself", span, hint)
         else:
             _reference(scope, name, index - 1, span, findings)
+
+
+def _collection_of(scope: RuleScope, aggregate: Aggregate, index: int, findings: Findings) -> None:
+    """Check that an aggregate over members is one over those of a collection before it."""
+    items = scope.rule.pattern.items[:index]
+    found = next((item for item in items if isinstance(item, Collection) and item.event.name == aggregate.of), None)
+    if found is None or (found.event, found.scope) != (aggregate.event, aggregate.scope):
+        findings.error(
+            "unknown-collection",
+            f"no collection before this place is called '{aggregate.of}'",
+            aggregate.span,
+            f"write 'all {aggregate.event.type}(..) as {aggregate.of}' before it",
+        )
 
 
 def _attribute_references(scope: RuleScope, site: Site, findings: Findings) -> None:
@@ -353,6 +374,11 @@ def _reference(
                 hint,
             )
             return
+    if name in scope.collected:
+        values = f"count({name}), first({name}).{attribute or 'value'} or Avg({name}.{attribute or 'value'})"
+        message = f"'{name}' is a collection: none of its members can be referred to alone"
+        findings.error("not-selected", message, span, f"a collection has values: {values}")
+        return
     called = next((known for known, event in scope.events.items() if event.event.type == name), None)
     close = (
         did_you_mean(name, scope.events) if called is None else f"the event of type '{name}' is called '{called}' here"

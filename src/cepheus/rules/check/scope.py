@@ -18,7 +18,7 @@ from cepheus.rules.expressions import (
     Expression,
     Negative,
 )
-from cepheus.rules.model import Aggregation, FreeCondition, Negation, Rule, Selection
+from cepheus.rules.model import Aggregation, Collection, FreeCondition, Negation, Rule, Selection
 from cepheus.rules.resolve import bindings
 
 
@@ -31,6 +31,7 @@ class Role(Enum):
     COMPARISON = "comparison around an aggregate"
     CONDITION = "condition among the parts of the pattern"
     ASSIGNMENT = "assignment"
+    GROUP = "attribute by whose values events are grouped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +63,16 @@ class Introduced:
 class RuleScope:
     """A rule taken apart.
 
-    ``events`` are those that take part, ``absent`` and ``aggregated`` the others, by name; ``aggregates`` are all
-    aggregates that stand where they may, each with the index of its part, ``misplaced`` those that stand elsewhere.
+    ``events`` are those that take part, ``absent``, ``aggregated`` and ``collected`` the others, by name;
+    ``aggregates`` are all aggregates that stand where they may, each with the index of its part, ``misplaced`` those
+    that stand elsewhere.
     """
 
     rule: Rule
     events: dict[str, Introduced] = field(default_factory=dict)
     absent: dict[str, Introduced] = field(default_factory=dict)
     aggregated: dict[str, Introduced] = field(default_factory=dict)
+    collected: dict[str, Introduced] = field(default_factory=dict)
     sites: list[Site] = field(default_factory=list)
     aggregates: list[tuple[Aggregate, int]] = field(default_factory=list)
     misplaced: list[Aggregate] = field(default_factory=list)
@@ -91,8 +94,13 @@ def scope_of(rule: Rule) -> RuleScope:
     _take_part(scope, rule.pattern.terminator, 0)
     for index, item in enumerate(rule.pattern.items, 1):
         match item:
-            case Selection(event=event):
+            case Selection(event=event, per=per):
                 _take_part(scope, event, index)
+                for attribute in per:
+                    _site(scope, attribute, event, Role.GROUP, index)
+            case Collection(event=event):
+                scope.collected.setdefault(event.name, Introduced(event, index))
+                _constraints(scope, event, Role.MEMBER, index)
             case Negation(event=event):
                 scope.absent.setdefault(event.name, Introduced(event, index))
                 _constraints(scope, event, Role.MEMBER, index)
@@ -122,9 +130,10 @@ def _constraints(scope: RuleScope, event: EventPattern, role: Role, index: int) 
 
 def _aggregate(scope: RuleScope, aggregate: Aggregate, index: int) -> None:
     event = aggregate.event
-    scope.aggregated.setdefault(event.name, Introduced(event, index))
     scope.aggregates.append((aggregate, index))
-    _constraints(scope, event, Role.MEMBER, index)
+    if aggregate.of is None:  # members of a collection have been looked at there
+        scope.aggregated.setdefault(event.name, Introduced(event, index))
+        _constraints(scope, event, Role.MEMBER, index)
     if aggregate.value is not None:
         _site(scope, aggregate.value, event, Role.VALUE, index)
 

@@ -81,6 +81,8 @@ def _rule(scope: RuleScope, inference: Inference) -> None:
     for site in scope.sites:
         if site.role in (Role.EVENT, Role.MEMBER, Role.COMPARISON, Role.CONDITION):
             _constraint(rule, site)
+        elif site.role is Role.GROUP and isinstance(site.node, AttributeRef):
+            rule.infer(site.node, site.own)
     attributes = {attribute.name for attribute in scope.rule.composite.attributes}
     for assignment in scope.rule.assignments:
         slot = rule.infer(assignment.value, None)

@@ -91,6 +91,7 @@ def event_filters(rules: Iterable[ResolvedRule], calculus: Calculus = DEFAULT_CA
                 found.append(EventFilter(step.type, step.name, step.constraints, least=least))
             elif isinstance(step, Compute):
                 found.append(EventFilter(step.type, None, step.constraints, step.value))
+        found += [EventFilter(gather.type, None, gather.constraints) for gather in rule.gathers]
         possible = 0.0 if calculus.negation == "independent" else None
         found += [EventFilter(absent.type, None, absent.constraints, least=possible) for absent in rule.absences]
     return found
