@@ -191,6 +191,7 @@ class StepField(Fields):
     VALUE_CODE = cell()
     RESULT = cell()
     INCREMENTAL = cell()
+    ARGUMENT = cell()  # the bits of a double
     PADDING = padding()
 
 
@@ -223,7 +224,7 @@ class PolicyCode(IntEnum):
 
 
 class FunctionCode(IntEnum):
-    """The forms of aggregates; added to the last two: twice the number of a function, and 1 if it is 0 of nothing."""
+    """The forms of aggregates; added to the last three: twice the number of a function, and 1 if it is 0 of nothing."""
 
     COUNT = 0
     SUM = 1
@@ -233,6 +234,7 @@ class FunctionCode(IntEnum):
     FIRST = 5
     LAST = 6
     OVER_NUMBERS = 64
+    OVER_SERIES = 96
     OVER_WORDS = 128
 
 

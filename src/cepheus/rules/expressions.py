@@ -120,13 +120,15 @@ Scope = Within | Between
 class Aggregate:
     """A function (``Avg``, ``Sum``, ``Count``, ..) over one value of every matching event of a scope.
 
-    ``value`` is an expression over the aggregated event; only ``Count`` may go without.
+    ``value`` is an expression over the aggregated event; only ``Count`` may go without. ``argument`` is the number that
+    functions such as ``Percentile`` ask for behind the scope.
     """
 
     function: str
     event: EventPattern
     value: Expression | None
     scope: Scope
+    argument: float | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
 
 

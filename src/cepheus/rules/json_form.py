@@ -221,12 +221,13 @@ def _read_comparison(value: object, path: str) -> Comparison:
 def _read_aggregate(value: object, path: str) -> Aggregate:
     node = JsonObject(value, path)
     node.one_of("kind", ("aggregate",))
-    node.only("kind", "function", "event", "value", "scope")
+    node.only("kind", "function", "event", "value", "scope", optional=("argument",))
     return Aggregate(
         node.one_of("function", aggregate_names()),
         node.read("event", _read_event),
         node.maybe("value", _read_expression),
         node.read("scope", _read_scope),
+        node.read("argument", read_number) if "argument" in node.fields else None,
     )
 
 
@@ -405,13 +406,14 @@ def _expression(node: Constraint) -> Json:
             return {"kind": "negative", "operand": _expression(operand)}
         case Call(function=function, arguments=arguments):
             return {"kind": "call", "function": function, "arguments": [_expression(a) for a in arguments]}
-        case Aggregate(function=function, event=event_pattern, value=value_expression, scope=scope):
+        case Aggregate(function=function, event=event_pattern, value=value_expression, scope=scope, argument=argument):
             return {
                 "kind": "aggregate",
                 "function": function,
                 "event": _event(event_pattern),
                 "value": None if value_expression is None else _expression(value_expression),
                 "scope": _scope(scope),
+                **({} if argument is None else {"argument": argument}),
             }
         case Comparison(operands=operands, operators=operators):
             return {

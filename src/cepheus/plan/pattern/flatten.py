@@ -31,7 +31,7 @@ from cepheus.kernel.program import (
     TypeField,
     Words,
 )
-from cepheus.plan.pattern.code import LoweredConstraint
+from cepheus.plan.pattern.code import LoweredConstraint, float_bits
 from cepheus.plan.pattern.content_index import Indexes, Listener, index_listeners
 from cepheus.plan.pattern.lower import Lowering
 from cepheus.plan.pattern.lowered import LoweredRule, LoweredStep
@@ -117,6 +117,7 @@ class _Tables:
                 value_code=self.add_code(step.value_code),
                 result=step.result,
                 incremental=step.incremental,
+                argument=float_bits(step.argument),
             )
         )
 
