@@ -32,7 +32,7 @@ def automaton(rule: RuleParts) -> Canvas:
         how = "with a computed value" if any(other.startswith("$") for other in link.others) else "joins sequences"
         canvas.text(42, y + 14, f"{part.name}: {link.text}   {how}", "parameter-text")
         y += LINE_HEIGHT + 6
-    if rule.conditions:
+    if rule.conditions or rule.requirements:
         conditions = _conditions(rule)
         canvas.place(conditions, 0, y)
     return canvas
@@ -145,6 +145,8 @@ def _conditions(rule: RuleParts) -> Canvas:
         for index, (words, css) in enumerate(lines):
             canvas.text(x + 12, top + 19 + LINE_HEIGHT * index, words, css)
         x += width + 16
+    for requirement in rule.requirements:
+        canvas.text(0, canvas.height + LINE_HEIGHT, f"must hold: {requirement}", "aggregate-text")
     return canvas
 
 

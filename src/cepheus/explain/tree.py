@@ -23,6 +23,8 @@ def tree(rule: RuleParts) -> Tree:
     root = Tree(Text.assemble("rule ", (rule.name, "bold"), " makes ", (rule.composite, _NAME)), guide_style=_QUIET)
     for part in rule.parts:
         _add_part(root, rule, part)
+    for requirement in rule.requirements:
+        root.add(Text.assemble("go on only if ", (requirement, _RULE)))
     _add_production(root, rule)
     if rule.parameters:
         _add_parameters(root, rule)

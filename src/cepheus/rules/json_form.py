@@ -32,7 +32,7 @@ from cepheus.rules.expressions import (
     Scope,
     Within,
 )
-from cepheus.rules.functions import FUNCTIONS
+from cepheus.rules.functions import CONNECTIVES, FUNCTIONS, function_of
 from cepheus.rules.interval.json_form import node_to_json, read_interval_rule, read_knowledge
 from cepheus.rules.interval.model import Knowledge
 from cepheus.rules.json_fields import (
@@ -40,6 +40,7 @@ from cepheus.rules.json_fields import (
     check_depth,
     fail,
     integer_between,
+    read_any_name,
     read_boolean,
     read_name,
     read_number,
@@ -51,6 +52,7 @@ from cepheus.rules.model import (
     Aggregation,
     Assignment,
     ErrorDeclaration,
+    FreeCondition,
     Negation,
     Pattern,
     PatternItem,
@@ -99,22 +101,24 @@ def read_rule_set(data: object) -> RuleSet:
 def _read_event_type(value: object, path: str) -> EventType:
     node = JsonObject(value, path)
     node.only("name", "attributes")
-    return EventType(node.read("name", read_name), node.list("attributes", _read_attribute))
+    return EventType(node.read("name", read_any_name), node.list("attributes", _read_attribute))
 
 
 def _read_attribute(value: object, path: str) -> Attribute:
     node = JsonObject(value, path)
-    node.only("name", "type", "optional", optional=("error",))
+    node.only("name", "type", "optional", optional=("error", "column"))
     value_type = None if node.take("type") is None else node.enum("type", ValueType)
     error = node.read("error", _read_distribution) if "error" in node.fields else None
-    return Attribute(node.read("name", read_name), value_type, node.read("optional", read_boolean), error)
+    column = node.read("column", read_any_name) if "column" in node.fields else None
+    optional = node.read("optional", read_boolean)
+    return Attribute(node.read("name", read_any_name), value_type, optional, error, column=column)
 
 
 def _read_error(value: object, path: str) -> ErrorDeclaration:
     node = JsonObject(value, path)
     node.only("event", "attribute", "error")
     return ErrorDeclaration(
-        node.read("event", read_name), node.read("attribute", read_name), node.read("error", _read_distribution)
+        node.read("event", read_any_name), node.read("attribute", read_any_name), node.read("error", _read_distribution)
     )
 
 
@@ -132,9 +136,9 @@ def _read_rule(value: object, path: str) -> Rule:
         composite=node.read("composite", _read_event_type),
         pattern=node.read("pattern", _read_pattern),
         assignments=node.list("assignments", _read_assignment),
-        consuming=node.list("consuming", read_name),
+        consuming=node.list("consuming", read_any_name),
         min_probability=node.maybe("min_probability", read_probability),
-        name=node.maybe("name", read_name),
+        name=node.maybe("name", read_any_name),
         ordered="ties" in node.fields and node.one_of("ties", ("apart", "ordered")) == "ordered",
     )
 
@@ -148,12 +152,12 @@ def _read_pattern(value: object, path: str) -> Pattern:
 def _read_assignment(value: object, path: str) -> Assignment:
     node = JsonObject(value, path)
     node.only("attribute", "value")
-    return Assignment(node.read("attribute", read_name), node.read("value", _read_expression))
+    return Assignment(node.read("attribute", read_any_name), node.read("value", _read_expression))
 
 
 def _read_item(value: object, path: str) -> PatternItem:
     node = JsonObject(value, path)
-    match node.one_of("kind", ("selection", "negation", "aggregation")):
+    match node.one_of("kind", ("selection", "negation", "aggregation", "condition")):
         case "selection":
             node.only("kind", "policy", "count", "event", "window")
             return Selection(
@@ -165,6 +169,9 @@ def _read_item(value: object, path: str) -> PatternItem:
         case "negation":
             node.only("kind", "event", "scope")
             return Negation(node.read("event", _read_event), node.read("scope", _read_scope))
+        case "condition":
+            node.only("kind", "constraint")
+            return FreeCondition(node.read("constraint", _read_expression))
         case _:
             node.only("kind", "aggregate", "parameter", "comparison")
             aggregate = node.read("aggregate", _read_aggregate)
@@ -178,7 +185,7 @@ def _read_event(value: object, path: str) -> EventPattern:
     node = JsonObject(value, path)
     node.only("type", "constraints", "alias")
     return EventPattern(
-        node.read("type", read_name), node.list("constraints", _read_constraint), node.maybe("alias", read_name)
+        node.read("type", read_any_name), node.list("constraints", _read_expression), node.maybe("alias", read_any_name)
     )
 
 
@@ -186,9 +193,9 @@ def _read_scope(value: object, path: str) -> Scope:
     node = JsonObject(value, path)
     if node.one_of("kind", ("within", "between")) == "within":
         node.only("kind", "duration_us", "reference")
-        return Within(node.read("duration_us", _duration), node.read("reference", read_name))
+        return Within(node.read("duration_us", _duration), node.read("reference", read_any_name))
     node.only("kind", "first", "second")
-    return Between(node.read("first", read_name), node.read("second", read_name))
+    return Between(node.read("first", read_any_name), node.read("second", read_any_name))
 
 
 def _read_within(value: object, path: str) -> Within:
@@ -196,12 +203,6 @@ def _read_within(value: object, path: str) -> Within:
     if not isinstance(scope, Within):
         fail(path, "a selection takes a window, not an interval")
     return scope
-
-
-def _read_constraint(value: object, path: str) -> Constraint:
-    if isinstance(value, dict) and value.get("kind") == "comparison":
-        return _read_comparison(value, path)
-    return _read_expression(value, path)
 
 
 def _read_comparison(value: object, path: str) -> Comparison:
@@ -231,7 +232,7 @@ def _read_aggregate(value: object, path: str) -> Aggregate:
     )
 
 
-_KINDS = ("constant", "attribute", "parameter", "arithmetic", "negative", "call", "aggregate")
+_KINDS = ("constant", "attribute", "parameter", "arithmetic", "negative", "call", "aggregate", "comparison")
 
 
 def _read_expression(value: object, path: str) -> Expression:
@@ -241,7 +242,7 @@ def _read_expression(value: object, path: str) -> Expression:
             return _read_constant(node)
         case "attribute":
             node.only("kind", "event", "name")
-            return AttributeRef(node.maybe("event", read_name), node.read("name", read_name))
+            return AttributeRef(node.maybe("event", read_any_name), node.read("name", read_any_name))
         case "parameter":
             node.only("kind", "name")
             return Parameter(node.read("name", read_name))
@@ -254,13 +255,20 @@ def _read_expression(value: object, path: str) -> Expression:
             return Negative(node.read("operand", _read_expression))
         case "call":
             node.only("kind", "function", "arguments")
-            return Call(node.one_of("function", FUNCTIONS), node.list("arguments", _read_expression))
+            function = node.one_of("function", FUNCTIONS | CONNECTIVES)
+            arguments = node.list("arguments", _read_expression)
+            least = len(function_of(function).arguments)
+            if function in CONNECTIVES and not least <= len(arguments) <= (least if least == 1 else INT_MAX):
+                fail(path, f"'{function}' joins {'one condition' if least == 1 else 'two or more'}")
+            return Call(function, arguments)
+        case "comparison":
+            return _read_comparison(value, path)
         case _:
             return _read_aggregate(value, path)
 
 
 def _read_constant(node: JsonObject) -> Constant:
-    node.only("kind", "type", "value")
+    node.only("kind", "type", "value", optional=("duration",))
     value_type = node.enum("type", ValueType)
     readers: dict[ValueType, Callable[[object, str], Value]] = {
         ValueType.BOOL: read_boolean,
@@ -271,7 +279,10 @@ def _read_constant(node: JsonObject) -> Constant:
     }
     if value_type not in readers:
         raise RuleError.of("json", f"{node.path}: rules of TESLA have no lists")
-    return Constant(node.read("value", readers[value_type]), value_type)
+    duration = "duration" in node.fields and node.read("duration", read_boolean)
+    if duration and value_type is not ValueType.INT:
+        fail(node.path, "a duration is an integer of microseconds")
+    return Constant(node.read("value", readers[value_type]), value_type, duration=duration)
 
 
 Json = dict[str, Any]
@@ -328,7 +339,11 @@ def _event_type(event_type: EventType) -> Json:
 def _attribute(attribute: Attribute) -> Json:
     value_type = None if attribute.type is None else attribute.type.value
     data: Json = {"name": attribute.name, "type": value_type, "optional": attribute.optional}
-    return data if attribute.error is None else data | {"error": str(attribute.error)}
+    if attribute.error is not None:
+        data["error"] = str(attribute.error)
+    if attribute.column is not None:
+        data["column"] = attribute.column
+    return data
 
 
 def _rule(rule: Rule) -> Json:
@@ -365,6 +380,8 @@ def _item(item: PatternItem) -> Json:
                 "parameter": parameter,
                 "comparison": None if comparison is None else _expression(comparison),
             }
+        case FreeCondition(constraint=constraint):
+            return {"kind": "condition", "constraint": _expression(constraint)}
         case _:
             assert_never(item)
 
@@ -389,8 +406,9 @@ def _scope(scope: Scope) -> Json:
 
 def _expression(node: Constraint) -> Json:
     match node:
-        case Constant(value=value, type=value_type):
-            return {"kind": "constant", "type": value_type.value, "value": value}
+        case Constant(value=value, type=value_type, duration=duration):
+            constant: Json = {"kind": "constant", "type": value_type.value, "value": value}
+            return constant | {"duration": True} if duration else constant
         case AttributeRef(event=event, name=name):
             return {"kind": "attribute", "event": event, "name": name}
         case Parameter(name=name):

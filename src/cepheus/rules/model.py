@@ -13,7 +13,7 @@ from cepheus.core.distribution import Distribution
 from cepheus.core.schema import EventType
 from cepheus.core.source import Span
 from cepheus.rules.belief.model import Belief
-from cepheus.rules.expressions import Aggregate, Comparison, EventPattern, Expression, Scope, Within
+from cepheus.rules.expressions import Aggregate, Comparison, Constraint, EventPattern, Expression, Scope, Within
 from cepheus.rules.interval.model import IntervalRule, Knowledge
 from cepheus.rules.policies import Policy
 
@@ -52,7 +52,19 @@ class Aggregation:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-PatternItem = Selection | Negation | Aggregation
+@dataclass(frozen=True, slots=True)
+class FreeCondition:
+    """A condition that stands among the parts of the pattern: ``$s < $l - 15``, ``(Avg(..) > 3 or $x is null)``.
+
+    It may name any event that takes part, parameters and aggregates, and is checked once all of these are known: after
+    the choices, in which it has no say.
+    """
+
+    constraint: Constraint
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+PatternItem = Selection | Negation | Aggregation | FreeCondition
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
@@ -195,6 +195,19 @@ def _no_such_engine(name: str) -> OptionError:
     known = (AUTO, *_ENGINES, *_INTERVAL_ENGINES)
     hint = _RENAMED.get(name) or did_you_mean(name, known) or f"the engines are {', '.join(known)}"
     return OptionError.of("engine", f"there is no engine '{name}'", hint=hint)
+
+
+def take_for_instants(engine: Engine, lasting: Collection[str]) -> None:
+    """Let an engine take events from outside for instants until one of their type lasts, if it can make use of that.
+
+    Events of the types ``lasting`` are made by rules of another family.
+    """
+    if isinstance(engine, WeightedEngine):
+        take_for_instants(engine.engine, lasting)
+    elif isinstance(engine, MixedEngine):
+        take = getattr(engine.intervals, "take_for_instants", None)
+        if take is not None:
+            take(lasting)
 
 
 def goals_of(engine: Engine, rule: str | None = None) -> list[Goal]:

@@ -11,18 +11,21 @@ from lark.lexer import PatternStr, TerminalDef
 
 from cepheus.core.errors import Diagnostic
 from cepheus.core.source import Source, Span
+from cepheus.core.time import UNITS
 from cepheus.language.common.tokens import (
     MAX_NESTING,
     UNFINISHED_COMMENT,
     UNFINISHED_STRING,
     Lexeme,
     span_of,
+    start_of,
     stray_character,
     unfinished,
 )
 from cepheus.rules.aggregates import AGGREGATES
 from cepheus.rules.functions import FUNCTIONS
 
+_QUOTED = r"`[^`\n]+`"
 TIES = ("apart", "ordered")
 """What may follow ``ties``."""
 
@@ -57,7 +60,12 @@ class Scanner:
                 expressions.append(f"(?P<{terminal.name}>{pattern.to_regexp()})")
         # An unfinished comment begins like a division, so it follows the comment, which has the highest priority.
         expressions.insert(1, rf"(?P<unfinished_comment>{UNFINISHED_COMMENT})")
-        expressions += [r"\Z", f"(?P<unfinished_string>{UNFINISHED_STRING})", f"(?P<stray>{_STRAY})"]
+        expressions += [
+            r"\Z",
+            f"(?P<quoted>{_QUOTED})",
+            f"(?P<unfinished_string>{UNFINISHED_STRING})",
+            f"(?P<stray>{_STRAY})",
+        ]
         # A byte order mark at the start of a file is as good as a space.
         self._pattern = re.compile(rf"[\s\ufeff]*+(?:{'|'.join(expressions)})")
 
@@ -75,6 +83,8 @@ class Scanner:
             text = match[kind]
             if kind == "NAME":
                 kind = keywords.get(text.lower(), kind)
+            elif kind == "quoted":
+                kind, text = "NAME", text[1:-1]
             elif kind == "COMMENT":
                 comments.append(Lexeme(kind, text, start, end))
                 continue
@@ -82,12 +92,58 @@ class Scanner:
                 errors.append(_lexical_error(kind, Span(source, start, end), tokens))
                 continue
             tokens.append(Lexeme(kind, text, start, end))
+        _classify_units(tokens)
+        _classify_membership(tokens)
         _classify_calls(tokens)
         classify_beliefs(tokens)
         _classify_errors(tokens)
         _classify_ties(tokens)
         errors += _nesting(tokens, source)
         return Scan(tokens, comments, errors)
+
+
+def is_quoted(token: Token) -> bool:
+    """Whether a name stands in backquotes: it is nothing but a name then."""
+    return start_of(token) + len(token) != token.end_pos
+
+
+def _classify_units(tokens: list[Token]) -> None:
+    """Tell units of time behind a number from other names."""
+    for index in range(1, len(tokens)):
+        token = tokens[index]
+        if tokens[index - 1].type in ("INTEGER", "FLOAT") and token.lower() in UNITS and token.type in ("NAME", "MIN"):
+            follower = tokens[index + 1].type if index + 1 < len(tokens) else ""
+            if follower != "PROBABILITY" and not is_quoted(token):
+                token.type = "UNIT"
+
+
+_ENDS_VALUE = frozenset(
+    {"NAME", "PARAMETER", "STRING", "INTEGER", "FLOAT", "PERCENTAGE", "UNIT", "RPAR", "TRUE", "FALSE"}
+)
+_ATTRIBUTES = frozenset({"PROBABILITY", "TIMESTAMP", "MIN", "EVENT", "RULE"})
+_POLICIES = frozenset({"EACH", "LAST", "FIRST"})
+"""Keywords that an attribute may be called; before ``in`` they are policies, unless inside of parentheses."""
+
+
+def _classify_membership(tokens: list[Token]) -> None:
+    """Tell ``x in (..)`` and ``x is null`` from attributes and events that are called in, is and null."""
+    depth = 0
+    for index, token in enumerate(tokens):
+        depth += (token.type == "LPAR") - (token.type == "RPAR")
+        if token.type != "NAME" or token.lower() not in ("in", "is") or is_quoted(token):
+            continue
+        before = index - (index > 0 and tokens[index - 1].type == "NOT" and token.lower() == "in") - 1
+        kind = tokens[before].type if before >= 0 else ""
+        if kind not in _ENDS_VALUE | _ATTRIBUTES and not (kind in _POLICIES and depth > 0):
+            continue
+        rest = tokens[index + 1 : index + 3]
+        if token.lower() == "in":
+            if rest and rest[0].type == "LPAR":
+                token.type = "IN"
+            continue
+        null = rest[1:] if rest and rest[0].type == "NOT" else rest[:1]
+        if null and null[0].type == "NAME" and null[0].lower() == "null" and not is_quoted(null[0]):
+            token.type, null[0].type = "IS", "NULL"
 
 
 def _classify_calls(tokens: list[Token]) -> None:
@@ -97,6 +153,8 @@ def _classify_calls(tokens: list[Token]) -> None:
             continue
         token = tokens[index]
         name = token.lower()
+        if is_quoted(token):
+            continue
         if name in AGGREGATES:
             token.type = "FUNCTION" if name in FUNCTIONS and not _has_scope(tokens, index + 1) else "AGGREGATE"
         elif name in FUNCTIONS and token.type == "NAME":
@@ -180,7 +238,7 @@ def _lexical_error(kind: str, span: Span, before: list[Token]) -> Diagnostic:
     character = span.text
     hint = _opposite(span, before) if character == "!" else _STRAY_HINTS.get(character)
     if character == "[" and before and before[-1].lower() == "in":
-        hint = "there is no 'in': write a rule for each value, or for texts matches(name, 'one|other')"
+        hint = "the values stand in parentheses: in (1, 2)"
     return stray_character(span, hint)
 
 
@@ -191,11 +249,11 @@ _STRAY_HINTS = {
     "[": "write ( )",
     "&": "write 'and'",
     "&&": "write 'and'",
-    "|": "there is no 'or': write two rules",
-    "||": "there is no 'or': write two rules; texts are put together by concat(a, b)",
+    "|": "write 'or'",
+    "||": "write 'or'; texts are put together by concat(a, b)",
     "@": "times are written within 5 min from Smoke, attributes by their names alone",
     "^": "a power is written pow(x, 2)",
-    "`": "names stand as they are, strings in ' or \"",
+    "`": "close it with another ` on the same line",
     "\u2264": "write <=",
     "\u2265": "write >=",
     "\u2260": "write !=",
@@ -209,8 +267,8 @@ def _opposite(span: Span, before: list[Token]) -> str:
         return "write != for 'not equal', or the opposite comparison"
     inside = sum((token.type == "LPAR") - (token.type == "RPAR") for token in before) > 0
     if name[2]:
-        return f"write {name[1]}(..) = false" if inside else f"write not {name[1]}(..)"
-    return f"write {name[1]} = false"
+        return f"write not {name[1]}(..)"
+    return f"write not {name[1]}" if inside else f"write not ({name[1]} = ..)"
 
 
 _WORDS = {"node": "NODE", "given": "GIVEN", "observe": "OBSERVE", "from": "FROM", "to": "TO"}

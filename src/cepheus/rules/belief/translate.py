@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from cepheus.rules.belief.model import NO, YES, Belief, Node, Observation, Row
-from cepheus.rules.model import Aggregation, Negation, Rule, Selection
+from cepheus.rules.model import Aggregation, FreeCondition, Negation, Rule, Selection
 
 EVEN = ((YES, 0.5), (NO, 0.5))
 CERTAIN = ((YES, 1.0), (NO, 0.0))
@@ -57,6 +57,8 @@ def parts(rule: Rule) -> tuple[Part, ...]:
                 found.append(Part(_free(event.name, taken), NO))
             case Aggregation(aggregate=aggregate):
                 found.append(Part(_free(aggregate.event.name, taken), YES))
+            case FreeCondition():
+                pass  # it asks of events that have nodes already
             case _:
                 assert_never(item)
     return tuple(found)

@@ -114,6 +114,10 @@ def _collect(node: Constraint, replaceable: bool, found: list[tuple[AttributeRef
     match node:
         case AttributeRef():
             found.append((node, replaceable))
+        case Call(function="in", arguments=(value, *choices)):
+            _collect(value, replaceable, found)
+            for choice in choices:
+                _collect(choice, True, found)
         case Call(function=function, arguments=operands):
             for operand in operands:
                 _collect(operand, replaceable or takes_undefined(function), found)

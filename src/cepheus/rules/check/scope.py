@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import assert_never
 
 from cepheus.rules.expressions import (
     Aggregate,
@@ -17,7 +18,7 @@ from cepheus.rules.expressions import (
     Expression,
     Negative,
 )
-from cepheus.rules.model import Aggregation, Negation, Rule, Selection
+from cepheus.rules.model import Aggregation, FreeCondition, Negation, Rule, Selection
 from cepheus.rules.resolve import bindings
 
 
@@ -28,6 +29,7 @@ class Role(Enum):
     MEMBER = "constraint of a negated or aggregated event"
     VALUE = "value of an aggregated event"
     COMPARISON = "comparison around an aggregate"
+    CONDITION = "condition among the parts of the pattern"
     ASSIGNMENT = "assignment"
 
 
@@ -98,6 +100,10 @@ def scope_of(rule: Rule) -> RuleScope:
                 _aggregate(scope, aggregate, index)
                 if comparison is not None:
                     _site(scope, comparison, None, Role.COMPARISON, index, inside=aggregate)
+            case FreeCondition(constraint=constraint):
+                _site(scope, constraint, None, Role.CONDITION, index)
+            case _:
+                assert_never(item)
     last = len(rule.pattern.items) + 1
     for assignment in rule.assignments:
         _site(scope, assignment.value, None, Role.ASSIGNMENT, last)
@@ -136,7 +142,7 @@ def _site(
     scope.sites.append(Site(node, own, role, index, nodes, depth))
     for aggregate in nodes:
         if isinstance(aggregate, Aggregate) and aggregate is not inside and aggregate != inside:
-            if role is Role.ASSIGNMENT:
+            if role in (Role.ASSIGNMENT, Role.CONDITION):
                 _aggregate(scope, aggregate, index)
             else:
                 scope.misplaced.append(aggregate)

@@ -18,9 +18,8 @@ from cepheus.core.error_columns import error_sources_to_json
 from cepheus.core.errors import CepheusError, OptionError, did_you_mean
 from cepheus.core.event import Event
 from cepheus.core.options import ColumnNames, RunOptions
-from cepheus.core.time import MAX_TIME, TimeUnit
-from cepheus.core.time_check import TimeCheck
-from cepheus.engine.assembly.registry import create, goals_of, threads_for, weighted
+from cepheus.core.time import MAX_TIME, TimeCheck, TimeUnit
+from cepheus.engine.assembly.registry import create, goals_of, take_for_instants, threads_for, weighted
 from cepheus.engine.assembly.weighted import WeightedEngine
 from cepheus.engine.base import snapshot_form as form
 from cepheus.engine.base.snapshot import pack, restoring, unpack
@@ -92,6 +91,7 @@ class Session:
         self._expect(catalog)
         self._buffer = self._new_buffer()
         self._engine = create(options, catalog.rules, catalog.types, beliefs=catalog.beliefs(), observe=observe)
+        self._take_for_instants()
         self._subscriptions = Subscriptions()
         self._fed = 0
         self._late = 0
@@ -206,6 +206,7 @@ class Session:
             for belief in beliefs.values():
                 engine.set_belief(belief)
         self._catalog, self._engine = catalog, engine
+        self._take_for_instants()
         return tuple(str(rule.name) for rule in added)
 
     def belief(self, rule: str) -> RuleBelief:
@@ -319,6 +320,7 @@ class Session:
         engine.restore(blobs["engine"])
         self._catalog, self._engine = catalog, weighted(engine, catalog.beliefs())
         self._options = options
+        self._take_for_instants()
         check = self._check if self._check.unit is options.unit else None
         self._admission = Admission(options, check, self._admission.bad)
         self._admission.settled = {(event, name): kind for event, name, kind in header["settled"]}
@@ -394,6 +396,12 @@ class Session:
             intervals=intervals,
             plain=lambda: reads(resolve(rule) for rule in catalog.checked.rules.rules),
         )
+
+    def _take_for_instants(self) -> None:
+        """Let events that have not lasted so far count as instants, unless the user has named where starts are."""
+        if self._options.columns.start is None:
+            made = {rule.composite.name for rule in self._catalog.checked.rules.rules}
+            take_for_instants(self._engine, made)
 
     def _new_buffer(self) -> ReorderBuffer:
         sequenced = self._options.columns.sequence is not None

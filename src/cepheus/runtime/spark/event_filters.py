@@ -101,6 +101,8 @@ def _needed(node: Constraint, own: str | None) -> Iterable[str]:
     match node:
         case AttributeRef(event=event, name=name):
             return [name] if event == own and name != TIME_ATTRIBUTE else []
+        case Call(function="in", arguments=(value, *_)):
+            return _needed(value, own)
         case Call(function=function) if takes_undefined(function):
             return []
         case Call(arguments=operands) | Comparison(operands=operands):
