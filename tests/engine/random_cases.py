@@ -37,8 +37,10 @@ _KINDS = {
     "at": ValueType.TIMESTAMP,
     "o": ValueType.INT,
 }
-_AGGREGATES = ("Avg", "Sum", "Count", "Min", "Max", "Stddev", "First", "Last", "Median", "CountDistinct", "Mode")
-_AGGREGATES += ("Percentile", "Slope")
+_AGGREGATES = (
+    *("Avg", "Sum", "Count", "Min", "Max", "Stddev", "First", "Last"),
+    *("Median", "CountDistinct", "Percentile", "Slope", "Mode"),
+)
 _PERCENTS = (0, 12.5, 50, 95, 99.9, 100)
 _COPYING = ("First", "Last", "Min", "Max", "Mode")
 _CALLED = (
