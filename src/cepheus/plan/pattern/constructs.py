@@ -24,10 +24,10 @@ class Construct(Enum):
 
     WINDOWS = "windows from any earlier event"
     PARAMETERS = "parameters, also ahead of the event that binds them"
-    CONDITIONS = "conditions joined by or, not, in, is null, and conditions among the parts of a pattern"
-    RENAMED = "attributes under another name than the data's (code: string from id)"
     GROUPS = "a choice for each group (per)"
     COLLECTIONS = "collections (all)"
+    CONDITIONS = "conditions joined by or, not, in, is null, and conditions among the parts of a pattern"
+    RENAMED = "attributes under another name than the data's (code: string from id)"
     NEGATION = "negation in a window or between two events"
     CONSUMPTION = "consumption"
     HIERARCHIES = "hierarchies and recursion"
@@ -64,10 +64,10 @@ COMPILED = Support(
         {
             Construct.WINDOWS,
             Construct.PARAMETERS,
-            Construct.CONDITIONS,
-            Construct.RENAMED,
             Construct.GROUPS,
             Construct.COLLECTIONS,
+            Construct.CONDITIONS,
+            Construct.RENAMED,
             Construct.NEGATION,
             Construct.CONSUMPTION,
             Construct.HIERARCHIES,
