@@ -61,7 +61,8 @@ def test_a_parameter_is_not_bound_below_or() -> None:
 
 
 def test_a_free_condition_waits_for_what_it_names_and_leaves_the_choice_alone() -> None:
-    text = "A(x = $x) and $x < $y and last B(y = $y) within 1 s from A and each B(x > 1) as C within 1 s from A and C.y > 1"
+    text = """A(x = $x) and $x < $y and last B(y = $y) within 1 s from A and
+    each B(x > 1) as C within 1 s from A and C.y > 1"""
     rule = resolve(check(parse(f"{DECLARED} rule R define F() from {text}")).rules.rules[0])
     last, required, each = rule.steps
     assert isinstance(last, Choose)
