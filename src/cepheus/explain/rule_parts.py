@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import assert_never
@@ -50,9 +50,14 @@ def condition_text(condition: Constraint, names: Mapping[Aggregate, str] | None 
     named: Mapping[Aggregate, str] = names or {}
 
     def change(node: object) -> object:
-        return AttributeRef(None, named[node]) if isinstance(node, Aggregate) and node in named else node
+        return Parameter(named[node]) if isinstance(node, Aggregate) and node in named else node
 
     return constraint_text(transform(condition, change))
+
+
+def _letter(place: int, among: Sequence[object]) -> str:
+    """What tells the aggregates of one condition apart, if there are several."""
+    return "" if len(among) == 1 else chr(ord("a") + place) if place < 26 else f"_{place}"
 
 
 class Role(Enum):
@@ -220,10 +225,10 @@ class _Builder:
         for index, item in enumerate(self.rule.pattern.items, 1):
             if isinstance(item, FreeCondition):
                 found = list(dict.fromkeys(node for node in walk(item.constraint) if isinstance(node, Aggregate)))
-                names = {node: f"{node.function}{index}_{place}" for place, node in enumerate(found, 1)}
-                self._order += names.values()
+                names = {node: f"{node.function}{index}{_letter(place, found)}" for place, node in enumerate(found)}
+                self._order += [f"${name}" for name in names.values()]
                 text = condition_text(item.constraint, names)
-                yield text, [self._aggregated(node, name, None) for node, name in names.items()]
+                yield text, [self._aggregated(node, f"${name}", None) for node, name in names.items()]
 
     def computed_for_where(self) -> Iterator[Part]:
         """The aggregates that assignments compute."""
