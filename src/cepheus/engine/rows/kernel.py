@@ -11,6 +11,7 @@ with a ``Stop`` and goes on where it was when called again.
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +20,11 @@ from cepheus.kernel.compiled import compiled, inlined
 
 Places = NDArray[np.int32]
 Numbers = NDArray[np.int64]
+Flags = NDArray[np.uint8]
 
 
 class Stop(IntEnum):
-    """Why the loop stopped."""
+    """Why the loop stopped: it is done, or lacks something, or cannot go on."""
 
     DONE = 0
     TRANSITION = 1
@@ -37,15 +39,14 @@ class Now(IntEnum):
     """Where the loop is: its own notes, and what it found."""
 
     ARRIVED = 0
-    """The next row to arrive."""
+    """How many of the rows at hand have arrived, or of the partitions have ended."""
     ROW = 1
-    """The row to take next in the partition of the last that arrived, -1 if there is none."""
+    """The row to take next in the partition at hand, -1 if there is none."""
     MATCHES = 2
     ROWS = 3
     SITUATION = 4
     CLASS = 5
     STEPS = 6
-    PARTITION = 7
 
 
 class Skip(IntEnum):
@@ -76,238 +77,362 @@ class Part(IntEnum):
     CANDIDATE_END = 3
     """-1: the candidate has no rows."""
     NUMBER = 4
-    FIRST_OPEN = 5
+    ATTEMPT = 5
+    """Where the search began, if it looks from one row at a time."""
 
 
-WIDTH = 6
-NEVER = np.iinfo(np.int64).max
+PART_WIDTH = len(Part)
+MATCH_WIDTH = len(Match)
+NOW_WIDTH = len(Now)
 
 _IDLE = 1
 _KEEP, _EMPTY_HERE = -3, -2
 
 
+class Program(NamedTuple):
+    """A pattern as tables: its automaton (``next_of``, ``variable``) and its situations so far."""
+
+    table: NDArray[np.int32]
+    to: Places
+    candidate: Places
+    stays: Flags
+    begins: Places
+    came_from: Places
+    over: Flags
+    waits: Flags
+    ends: Places
+    next_of: Places
+    next_begins: Places
+    variable: Places
+    class_masks: Numbers
+    skip: int
+    skip_to: int
+    within: int
+    one_start: int
+
+
+class Rows(NamedTuple):
+    """The rows in the store; a class of -1 is that of a row that may not be taken yet."""
+
+    partition: Places
+    row_class: Places
+    before: Places
+    after: Places
+    time: Numbers
+
+
+class State(NamedTuple):
+    """What is kept between rows: notes of the loop, partitions, and where open matches began."""
+
+    now: Numbers
+    parts: Places
+    starts: Places
+    moved: Places
+
+
+class Found(NamedTuple):
+    """Where matches are written, and room to work in."""
+
+    matches: Numbers
+    rows: Places
+    states: Places
+    scratch: Places
+
+
 @compiled
-def arrive(
-    now: Numbers,
-    arrived: int,
-    partition: Places,
-    row_class: Places,
-    before: Places,
-    after: Places,
-    parts: Places,
-    starts: Places,
-    table: Places,
-    to: Places,
-    candidate: Places,
-    stays: NDArray[np.uint8],
-    begins: Places,
-    came_from: Places,
-    over: NDArray[np.uint8],
-    next_of: Places,
-    next_begins: Places,
-    variable: Places,
-    masks: Numbers,
-    skip: int,
-    skip_to: int,
-    scratch: Places,
-    matches: Numbers,
-    match_rows: Places,
-    match_states: NDArray[np.int16],
-    steps_limit: int,
-) -> int:
-    """Take rows up to ``arrived``; 0 if all were taken."""
-    place = now[Now.ARRIVED]
-    row = now[Now.ROW]
-    moved = np.empty(starts.shape[1], np.int32)
-    steps = now[Now.STEPS]
+def by_appearance(codes: Places, size: int) -> tuple[Places, Places]:
+    """Codes numbered in the order in which they first come, and the codes in that order."""
+    numbers = np.full(size, -1, np.int32)
+    found = np.empty(size, np.int32)
+    count = 0
+    renumbered = np.empty(len(codes), np.int32)
+    for k in range(len(codes)):
+        code = codes[k]
+        if numbers[code] < 0:
+            numbers[code] = count
+            found[count] = code
+            count += 1
+        renumbered[k] = numbers[code]
+    return renumbered, found[:count]
+
+
+@compiled
+def link(rows: Rows, parts: Places, begin: int, end: int) -> None:
+    """Append rows of the store to their partitions."""
+    for row in range(begin, end):
+        p = rows.partition[row]
+        last = parts[p, Part.LAST]
+        rows.before[row] = last
+        rows.after[row] = -1
+        if last >= 0:
+            rows.after[last] = row
+        parts[p, Part.LAST] = row
+
+
+@compiled
+def arrive(program: Program, rows: Rows, state: State, found: Found, todo: Places, steps_limit: int) -> int:
+    """Take rows in the order of their arrival; 0 if all were taken."""
+    now = state.now
+    place, row = now[Now.ARRIVED], now[Now.ROW]
     while True:
         if row < 0:
-            if place >= arrived:
-                now[Now.ARRIVED], now[Now.ROW], now[Now.STEPS] = place, -1, steps
+            if place >= len(todo):
+                now[Now.ARRIVED], now[Now.ROW] = place, -1
                 return Stop.DONE
-            p = partition[place]
-            last = parts[p, Part.LAST]
-            before[place] = last
-            after[place] = -1
-            if last >= 0:
-                after[last] = place
-            parts[p, Part.LAST] = place
-            row = int(place)
+            row = int(todo[place])
             place += 1
-        p = partition[row]
-        while row >= 0:
-            situation = parts[p, Part.SITUATION]
-            transition = table[situation, row_class[row]]
-            steps += 1
-            if transition < 0 or steps > steps_limit:
-                now[Now.ARRIVED], now[Now.ROW], now[Now.STEPS] = place, row, steps
-                now[Now.SITUATION], now[Now.CLASS] = situation, row_class[row]
-                return Stop.TRANSITION if transition < 0 else Stop.STEPS
-            outcome = candidate[transition]
+        stop, row = _advance(program, rows, state, found, rows.partition[row], row, todo[place - 1], steps_limit)
+        if stop != Stop.DONE:
+            now[Now.ARRIVED], now[Now.ROW] = place, row
+            return stop
+
+
+@compiled
+def finish(program: Program, rows: Rows, state: State, found: Found, steps_limit: int) -> int:
+    """End all partitions: what waits for rows that will not come is decided; 0 if all is."""
+    now, parts = state.now, state.parts
+    p, row = now[Now.ARRIVED], now[Now.ROW]
+    stop: int = Stop.DONE
+    while p < len(parts):
+        last = int(parts[p, Part.LAST])
+        while True:
+            if row >= 0:
+                stop, row = _advance(program, rows, state, found, p, row, last, steps_limit)
+            if row < 0:
+                situation = parts[p, Part.SITUATION]
+                place = program.ends[situation]
+                if place >= 0:
+                    parts[p, Part.CANDIDATE_START], parts[p, Part.CANDIDATE_END] = state.starts[p, place], last
+                    stop, row = _found(program, rows, state, found, p, last, last, True)
+                    if stop != Stop.DONE:
+                        row = -1
+                elif program.waits[situation]:
+                    stop, row = _found(program, rows, state, found, p, last, last, False)
+                    if stop != Stop.DONE:
+                        row = -1
+                elif program.one_start and situation > _IDLE:
+                    parts[p, Part.SITUATION] = _IDLE
+                    stop, row = Stop.DONE, int(rows.after[parts[p, Part.ATTEMPT]])
+                else:
+                    break
+            if stop != Stop.DONE:
+                now[Now.ARRIVED], now[Now.ROW] = p, row
+                return stop
+        p += 1
+    now[Now.ARRIVED], now[Now.ROW] = p, -1
+    return Stop.DONE
+
+
+@inlined
+def _advance(
+    program: Program, rows: Rows, state: State, found: Found, p: int, row: int, last: int, steps_limit: int
+) -> tuple[int, int]:
+    """Take the rows of a partition from one to the last that has arrived; the row at which it stopped, or -1."""
+    now, parts, starts = state.now, state.parts, state.starts
+    while row >= 0:
+        situation = parts[p, Part.SITUATION]
+        now[Now.STEPS] += 1
+        if now[Now.STEPS] > steps_limit:
+            return Stop.STEPS, row
+        if program.within > 0 and situation > _IDLE and not program.over[situation]:
+            attempt = parts[p, Part.ATTEMPT]
+            if rows.time[row] - rows.time[attempt] >= program.within:
+                if program.waits[situation]:
+                    stop, row = _found(program, rows, state, found, p, row, last, False)
+                    if stop != Stop.DONE:
+                        return stop, row
+                else:
+                    parts[p, Part.SITUATION] = _IDLE
+                    row = int(rows.after[attempt])
+                continue
+        if not program.over[situation]:
+            transition = program.table[situation, rows.row_class[row]]
+            if transition < 0:
+                now[Now.SITUATION], now[Now.CLASS] = situation, rows.row_class[row]
+                return Stop.TRANSITION, row
+            if situation <= _IDLE:
+                parts[p, Part.ATTEMPT] = row
+            outcome = program.candidate[transition]
             if outcome != _KEEP:
                 parts[p, Part.CANDIDATE_END] = row if outcome != _EMPTY_HERE else -1
                 parts[p, Part.CANDIDATE_START] = row if outcome < 0 else starts[p, outcome]
-            first, end = begins[transition], begins[transition + 1]
-            if not stays[transition]:
+            if not program.stays[transition]:
+                first, end = program.begins[transition], program.begins[transition + 1]
                 for k in range(first, end):
-                    source = came_from[k]
-                    moved[k - first] = row if source < 0 else starts[p, source]
+                    source = program.came_from[k]
+                    state.moved[k - first] = row if source < 0 else starts[p, source]
                 for k in range(end - first):
-                    starts[p, k] = moved[k]
-            situation = to[transition]
+                    starts[p, k] = state.moved[k]
+            situation = program.to[transition]
             parts[p, Part.SITUATION] = situation
-            if not over[situation]:
-                row = int(after[row])
-                continue
-            stop, row = _found(
-                now,
-                p,
-                row,
-                before,
-                after,
-                parts,
-                next_of,
-                next_begins,
-                variable,
-                masks,
-                skip,
-                skip_to,
-                scratch,
-                matches,
-                match_rows,
-                match_states,
-            )
+        if program.over[situation]:
+            stop, row = _found(program, rows, state, found, p, row, last, False)
             if stop != Stop.DONE:
-                now[Now.ARRIVED], now[Now.ROW], now[Now.STEPS] = place, row, steps
-                now[Now.PARTITION] = p
-                return stop
+                return stop, row
+            continue
+        row = int(rows.after[parts[p, Part.ATTEMPT] if program.one_start and situation == _IDLE else row])
+        if row > last:
+            row = -1
+    return Stop.DONE, -1
 
 
 @compiled
 def _found(
-    now: Numbers,
-    p: int,
-    row: int,
-    before: Places,
-    after: Places,
-    parts: Places,
-    next_of: Places,
-    next_begins: Places,
-    variable: Places,
-    masks: Numbers,
-    skip: int,
-    skip_to: int,
-    scratch: Places,
-    matches: Numbers,
-    match_rows: Places,
-    match_states: NDArray[np.int16],
+    program: Program, rows: Rows, state: State, found: Found, p: int, row: int, last: int, at_end: bool
 ) -> tuple[int, int]:
     """Write the match that is over, and return the row to go on with (-1: none has arrived yet)."""
+    now, parts = state.now, state.parts
     start, end = int(parts[p, Part.CANDIDATE_START]), int(parts[p, Part.CANDIDATE_END])
     count = now[Now.MATCHES]
     filled = now[Now.ROWS]
-    if count >= len(matches):
+    if count >= len(found.matches):
         return Stop.ROOM_FOR_MATCHES, row
     length = 0
     if end >= 0:
-        length = _label(
-            start, end, before, after, next_of, next_begins, variable, masks, scratch, filled, match_rows, match_states
-        )
+        length = _label(program, rows, found, start, end, filled, at_end)
         if length < 0:
             return Stop.ROOM_FOR_ROWS, row
-    matches[count, Match.PARTITION] = p
-    matches[count, Match.NUMBER] = parts[p, Part.NUMBER] + 1
-    matches[count, Match.START] = start
-    matches[count, Match.LENGTH] = length
-    matches[count, Match.ROWS] = filled
-    resume = after[start]
-    if length > 0 and skip != Skip.TO_NEXT_ROW:
-        resume = after[end]
-        if skip != Skip.PAST_LAST_ROW:
+    resume = rows.after[start]
+    if length > 0 and program.skip != Skip.TO_NEXT_ROW:
+        resume = rows.after[end]
+        if program.skip != Skip.PAST_LAST_ROW:
             target = -1
             for k in range(length):
-                if skip_to >> variable[match_states[filled + k]] & 1:
+                if program.skip_to >> program.variable[found.states[filled + k]] & 1:
                     target = k
-                    if skip == Skip.TO_FIRST:
+                    if program.skip == Skip.TO_FIRST:
                         break
             if target <= 0:
                 return (Stop.SKIP_TO_START if target == 0 else Stop.SKIP_TO_NOTHING), row
-            resume = match_rows[filled + target]
+            resume = found.rows[filled + target]
+    parts[p, Part.NUMBER] += 1
+    found.matches[count, Match.PARTITION] = p
+    found.matches[count, Match.NUMBER] = parts[p, Part.NUMBER]
+    found.matches[count, Match.START] = start
+    found.matches[count, Match.LENGTH] = length
+    found.matches[count, Match.ROWS] = filled
     now[Now.MATCHES] = count + 1
     now[Now.ROWS] = filled + length
-    parts[p, Part.NUMBER] += 1
     parts[p, Part.SITUATION] = _IDLE
-    parts[p, Part.CANDIDATE_START] = -1
-    return Stop.DONE, int(resume)
+    return Stop.DONE, int(resume) if resume <= last else -1
 
 
 @compiled
-def _label(
-    start: int,
-    end: int,
-    before: Places,
-    after: Places,
-    next_of: Places,
-    next_begins: Places,
-    variable: Places,
-    masks: Numbers,
-    scratch: Places,
-    filled: int,
-    match_rows: Places,
-    match_states: NDArray[np.int16],
-) -> int:
+def _label(program: Program, rows: Rows, found: Found, start: int, end: int, filled: int, at_end: bool) -> int:
     """Write the rows of a match and the state that took each; the number of rows, or -1 where there is no room.
 
-    ``scratch`` has three lists: what was open at each row as pairs of a state and the place of where it came from, and
-    by state the last row at which it was met.
+    The scratch has three lists: by state the last row at which it was met, and what was open at each row as a state and
+    the place of what it came from.
     """
-    states = len(variable)
+    scratch = found.scratch
+    states = len(program.variable)
     room = (len(scratch) - states) // 2
-    met, opened, came_from = 0, states, states + room
+    opened, came_from = states, states + room
     for k in range(states):
-        scratch[met + k] = -1
-    filled_scratch = 1
-    scratch[opened] = 0 if before[start] < 0 else 1
+        scratch[k] = -1
+    used = 1
+    scratch[opened] = 0 if rows.before[start] < 0 else 1
     level, level_end = 0, 1
     row = start
     length = 0
     while True:
+        mask = program.class_masks[rows.row_class[row]]
         for at in range(level, level_end):
             state = scratch[opened + at]
-            for k in range(next_begins[state], next_begins[state + 1]):
-                goal = next_of[k]
-                if goal >= 0 and scratch[met + goal] != row and masks[row] >> variable[goal] & 1:
-                    if filled_scratch >= room:
+            for k in range(program.next_begins[state], program.next_begins[state + 1]):
+                goal = program.next_of[k]
+                if goal >= 0 and scratch[goal] != row and mask >> program.variable[goal] & 1:
+                    if used >= room:
                         return -1
-                    scratch[met + goal] = row
-                    scratch[opened + filled_scratch] = goal
-                    scratch[came_from + filled_scratch] = at
-                    filled_scratch += 1
-        level, level_end = level_end, filled_scratch
+                    scratch[goal] = row
+                    scratch[opened + used] = goal
+                    scratch[came_from + used] = at
+                    used += 1
+        level, level_end = level_end, used
         length += 1
         if row == end:
             break
-        row = int(after[row])
-    if filled + length > len(match_rows):
+        row = int(rows.after[row])
+    if filled + length > len(found.rows):
         return -1
     at = level
-    while not _accepts(scratch[opened + at], next_of, next_begins):
+    while not _accepts(program, scratch[opened + at], at_end):
         at += 1
-    k = filled + length
     row = end
-    for _ in range(length):
-        k -= 1
-        match_rows[k] = row
-        match_states[k] = scratch[opened + at]
+    for k in range(filled + length - 1, filled - 1, -1):
+        found.rows[k] = row
+        found.states[k] = scratch[opened + at]
         at = scratch[came_from + at]
-        row = int(before[row])
+        row = int(rows.before[row])
     return length
 
 
 @inlined
-def _accepts(state: int, next_of: Places, next_begins: Places) -> bool:
-    """Whether a match may end in a state, at the end of the partition at least."""
-    for k in range(next_begins[state], next_begins[state + 1]):
-        if next_of[k] < 0:
+def _accepts(program: Program, state: int, at_end: bool) -> bool:
+    """Whether a match may end in a state."""
+    for k in range(program.next_begins[state], program.next_begins[state + 1]):
+        if program.next_of[k] == -1 or (at_end and program.next_of[k] == -2):
             return True
     return False
+
+
+@compiled
+def shifted(places: Places, by: int, before: Places, after: Places) -> Places:
+    """The places of rows some rows further in their partitions (negative: before them), -1 where there is none."""
+    moved = places.copy()
+    for k in range(len(moved)):
+        row = moved[k]
+        steps = by
+        while steps > 0 and row >= 0:
+            row = after[row]
+            steps -= 1
+        while steps < 0 and row >= 0:
+            row = before[row]
+            steps += 1
+        moved[k] = row
+    return moved
+
+
+@compiled
+def taken_places(
+    matches: Numbers, match_rows: Places, variables: Places, wanted: int, last: bool, logical: int, final: bool
+) -> Places:
+    """By row of a match, the row that FIRST or LAST of some variables finds there, -1 where there is none."""
+    found = np.full(len(match_rows), -1, np.int32)
+    recent = np.empty(logical + 1, np.int32)
+    for m in range(len(matches)):
+        begin = matches[m, Match.ROWS]
+        end = begin + matches[m, Match.LENGTH]
+        met = 0
+        place = -1
+        for k in range(begin, end):
+            if wanted >> variables[k] & 1:
+                if last:
+                    recent[met % (logical + 1)] = match_rows[k]
+                    if met >= logical:
+                        place = recent[(met - logical) % (logical + 1)]
+                elif met == logical:
+                    place = match_rows[k]
+                met += 1
+            found[k] = place
+        if final:
+            for k in range(begin, end):
+                found[k] = place
+    return found
+
+
+@compiled
+def taken_counts(matches: Numbers, variables: Places, wanted: int, final: bool) -> Numbers:
+    """By row of a match, how many rows some variables took up to it, or in the whole match."""
+    found = np.zeros(len(variables), np.int64)
+    for m in range(len(matches)):
+        begin = matches[m, Match.ROWS]
+        end = begin + matches[m, Match.LENGTH]
+        met = 0
+        for k in range(begin, end):
+            met += wanted >> variables[k] & 1
+            found[k] = met
+        if final:
+            for k in range(begin, end):
+                found[k] = met
+    return found

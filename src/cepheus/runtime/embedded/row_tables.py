@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -13,14 +14,17 @@ from cepheus.core.errors import EventError, OptionError, did_you_mean
 from cepheus.core.lists import text_column
 from cepheus.core.values import Value, ValueType, from_arrow
 from cepheus.engine.reference.row_patterns import rows_given
+from cepheus.engine.rows.matcher import RowMatcher, joined, unsupported
+from cepheus.engine.rows.output import given_columns, in_order, rows_of_none
 from cepheus.formats.frames import arrow_table
 from cepheus.language.sql import parse_query
 from cepheus.rules.rows.evaluate import Row
-from cepheus.rules.rows.model import RowQuery
+from cepheus.rules.rows.model import RowQuery, RowsPerMatch
 from cepheus.rules.rows.types import output_types
 from cepheus.runtime.embedded.admission import ArrowTable, Record
 
-ENGINES = ("auto", "reference")
+ENGINES = ("auto", "rows", "reference")
+"""The engines of row patterns; ``auto`` is the fastest that can run a query."""
 
 RowSource = ArrowTable | Iterable[Record]
 """Rows: a table, a frame, or dicts."""
@@ -47,10 +51,30 @@ def match_recognize(query: str | RowQuery, rows: RowSource, *, engine: str = "au
     table, types = _typed(_table(rows))
     given = output_types(asked, types)
     ordered = _in_order(asked, table)
+    refused = unsupported(asked)
+    if engine == "rows" and refused is not None:
+        raise refused
+    if refused is None and engine != "reference":
+        return pa.table(_compiled(asked, ordered, types, given))
     found: list[Row] = []
     for partition in _partitions(asked, _python_rows(ordered, types)):
         found += rows_given(asked, partition)
     return pa.table({name: _column([row[name] for row in found], kind) for name, kind in given.items()})
+
+
+def _compiled(
+    query: RowQuery, table: pa.Table, types: dict[str, ValueType], given: dict[str, ValueType]
+) -> dict[str, Any]:
+    """Run the engine of rows over a whole table; what it finds comes by partition, there in order."""
+    wanted = tuple(types) if query.rows is not RowsPerMatch.ONE_ROW else query.read()
+    matcher = RowMatcher(query, types, wanted)
+    names = wanted or tuple(types)[:1]
+    matches = joined(matcher.feed({name: table.column(name) for name in names}), matcher.finish())
+    matches = in_order(matches)
+    unmatched = np.empty(0, np.int32)
+    if query.rows is RowsPerMatch.WITH_UNMATCHED:
+        unmatched = rows_of_none(matches, table.num_rows)
+    return given_columns(query, matches, unmatched, matcher.store, given)
 
 
 def _table(rows: RowSource) -> pa.Table:
