@@ -52,7 +52,7 @@ def test_portions_do_not_matter(portion: int) -> None:
 
 
 def _matches(case: RowCase, portion: int) -> list[tuple[object, ...]] | str:
-    matcher = RowMatcher(parse_query(case.text), _TYPES, tuple(_TYPES))
+    matcher = RowMatcher(parse_query(case.text), _TYPES)
     found: list[tuple[object, ...]] = []
     try:
         for begin in range(0, len(case.rows), portion):

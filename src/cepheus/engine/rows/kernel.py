@@ -157,6 +157,24 @@ def by_appearance(codes: Places, size: int) -> tuple[Places, Places]:
 
 
 @compiled
+def by_partition(partitions: Numbers) -> Numbers:
+    """The order that puts partitions together, each in the order that it has."""
+    most = 0
+    for k in range(len(partitions)):
+        most = max(most, partitions[k] + 1)
+    begins = np.zeros(most + 1, np.int64)
+    for k in range(len(partitions)):
+        begins[partitions[k] + 1] += 1
+    for p in range(most):
+        begins[p + 1] += begins[p]
+    order = np.empty(len(partitions), np.int64)
+    for k in range(len(partitions)):
+        order[begins[partitions[k]]] = k
+        begins[partitions[k]] += 1
+    return order
+
+
+@compiled
 def link(rows: Rows, parts: Places, begin: int, end: int) -> None:
     """Append rows of the store to their partitions."""
     for row in range(begin, end):
@@ -170,178 +188,257 @@ def link(rows: Rows, parts: Places, begin: int, end: int) -> None:
 
 
 @compiled
-def arrive(program: Program, rows: Rows, state: State, found: Found, todo: Places, steps_limit: int) -> int:
-    """Take rows in the order of their arrival; 0 if all were taken."""
-    now = state.now
-    place, row = now[Now.ARRIVED], now[Now.ROW]
-    while True:
-        if row < 0:
-            if place >= len(todo):
-                now[Now.ARRIVED], now[Now.ROW] = place, -1
-                return Stop.DONE
-            row = int(todo[place])
-            place += 1
-        stop, row = _advance(program, rows, state, found, rows.partition[row], row, todo[place - 1], steps_limit)
-        if stop != Stop.DONE:
-            now[Now.ARRIVED], now[Now.ROW] = place, row
-            return stop
+def run(program: Program, rows: Rows, state: State, found: Found, todo: Places, ending: bool, steps_limit: int) -> int:
+    """Take rows in the order of their arrival or, ``ending``, end all partitions; 0 if that is done.
 
-
-@compiled
-def finish(program: Program, rows: Rows, state: State, found: Found, steps_limit: int) -> int:
-    """End all partitions: what waits for rows that will not come is decided; 0 if all is."""
-    now, parts = state.now, state.parts
-    p, row = now[Now.ARRIVED], now[Now.ROW]
+    At the end of a partition what waits for rows that will not come is decided.
+    """
+    now, parts, starts, moved = state.now, state.parts, state.starts, state.moved
+    partition, row_class, after, time = rows.partition, rows.row_class, rows.after, rows.time
+    table, to, candidate, stays = program.table, program.to, program.candidate, program.stays
+    begins, came_from, over, waits = program.begins, program.came_from, program.over, program.waits
+    next_of, next_begins, variable = program.next_of, program.next_begins, program.variable
+    class_masks, skip, skip_to = program.class_masks, program.skip, program.skip_to
+    within, one_start, before = program.within, program.one_start, rows.before
+    matches, match_rows, match_states, scratch = found.matches, found.rows, found.states, found.scratch
+    place, row, steps = now[Now.ARRIVED], now[Now.ROW], now[Now.STEPS]
     stop: int = Stop.DONE
-    while p < len(parts):
-        last = int(parts[p, Part.LAST])
-        while True:
-            if row >= 0:
-                stop, row = _advance(program, rows, state, found, p, row, last, steps_limit)
+    while True:
+        at_end = False
+        if ending:
+            if place >= len(parts):
+                break
+            p = place
+            last = int(parts[p, Part.LAST])
             if row < 0:
                 situation = parts[p, Part.SITUATION]
-                place = program.ends[situation]
-                if place >= 0:
-                    parts[p, Part.CANDIDATE_START], parts[p, Part.CANDIDATE_END] = state.starts[p, place], last
-                    stop, row = _found(program, rows, state, found, p, last, last, True)
+                if program.ends[situation] >= 0:
+                    parts[p, Part.CANDIDATE_START] = starts[p, program.ends[situation]]
+                    parts[p, Part.CANDIDATE_END] = last
+                    at_end = True
+                elif not waits[situation]:
+                    if one_start and situation > _IDLE:
+                        parts[p, Part.SITUATION] = _IDLE
+                        row = int(after[parts[p, Part.ATTEMPT]])
+                    if row < 0:
+                        place += 1
+                        continue
+                if row < 0:
+                    stop, row = _found(
+                        now,
+                        parts,
+                        p,
+                        row,
+                        last,
+                        at_end,
+                        row_class,
+                        before,
+                        after,
+                        next_of,
+                        next_begins,
+                        variable,
+                        class_masks,
+                        skip,
+                        skip_to,
+                        matches,
+                        match_rows,
+                        match_states,
+                        scratch,
+                    )
                     if stop != Stop.DONE:
                         row = -1
-                elif program.waits[situation]:
-                    stop, row = _found(program, rows, state, found, p, last, last, False)
-                    if stop != Stop.DONE:
-                        row = -1
-                elif program.one_start and situation > _IDLE:
-                    parts[p, Part.SITUATION] = _IDLE
-                    stop, row = Stop.DONE, int(rows.after[parts[p, Part.ATTEMPT]])
-                else:
+                        break
+        else:
+            if row < 0:
+                if place >= len(todo):
                     break
-            if stop != Stop.DONE:
-                now[Now.ARRIVED], now[Now.ROW] = p, row
-                return stop
-        p += 1
-    now[Now.ARRIVED], now[Now.ROW] = p, -1
-    return Stop.DONE
-
-
-@inlined
-def _advance(
-    program: Program, rows: Rows, state: State, found: Found, p: int, row: int, last: int, steps_limit: int
-) -> tuple[int, int]:
-    """Take the rows of a partition from one to the last that has arrived; the row at which it stopped, or -1."""
-    now, parts, starts = state.now, state.parts, state.starts
-    while row >= 0:
-        situation = parts[p, Part.SITUATION]
-        now[Now.STEPS] += 1
-        if now[Now.STEPS] > steps_limit:
-            return Stop.STEPS, row
-        if program.within > 0 and situation > _IDLE and not program.over[situation]:
-            attempt = parts[p, Part.ATTEMPT]
-            if rows.time[row] - rows.time[attempt] >= program.within:
-                if program.waits[situation]:
-                    stop, row = _found(program, rows, state, found, p, row, last, False)
-                    if stop != Stop.DONE:
-                        return stop, row
-                else:
-                    parts[p, Part.SITUATION] = _IDLE
-                    row = int(rows.after[attempt])
+                row = int(todo[place])
+                place += 1
+            last = int(todo[place - 1])
+            p = partition[row]
+        while row >= 0:
+            situation = parts[p, Part.SITUATION]
+            steps += 1
+            if steps > steps_limit:
+                stop = Stop.STEPS
+                break
+            finds = over[situation] != 0
+            if within > 0 and situation > _IDLE and not finds:
+                attempt = parts[p, Part.ATTEMPT]
+                if time[row] - time[attempt] >= within:
+                    if not waits[situation]:
+                        parts[p, Part.SITUATION] = _IDLE
+                        row = int(after[attempt])
+                        continue
+                    finds = True
+            if not finds:
+                transition = table[situation, row_class[row]]
+                if transition < 0:
+                    now[Now.SITUATION], now[Now.CLASS] = situation, row_class[row]
+                    stop = Stop.TRANSITION
+                    break
+                if situation <= _IDLE:
+                    parts[p, Part.ATTEMPT] = row
+                outcome = candidate[transition]
+                if outcome != _KEEP:
+                    parts[p, Part.CANDIDATE_END] = row if outcome != _EMPTY_HERE else -1
+                    parts[p, Part.CANDIDATE_START] = row if outcome < 0 else starts[p, outcome]
+                if not stays[transition]:
+                    first, end = begins[transition], begins[transition + 1]
+                    for k in range(first, end):
+                        source = came_from[k]
+                        moved[k - first] = row if source < 0 else starts[p, source]
+                    for k in range(end - first):
+                        starts[p, k] = moved[k]
+                situation = to[transition]
+                parts[p, Part.SITUATION] = situation
+                finds = over[situation] != 0
+            if finds:
+                stop, row = _found(
+                    now,
+                    parts,
+                    p,
+                    row,
+                    last,
+                    False,
+                    row_class,
+                    before,
+                    after,
+                    next_of,
+                    next_begins,
+                    variable,
+                    class_masks,
+                    skip,
+                    skip_to,
+                    matches,
+                    match_rows,
+                    match_states,
+                    scratch,
+                )
+                if stop != Stop.DONE:
+                    break
                 continue
-        if not program.over[situation]:
-            transition = program.table[situation, rows.row_class[row]]
-            if transition < 0:
-                now[Now.SITUATION], now[Now.CLASS] = situation, rows.row_class[row]
-                return Stop.TRANSITION, row
-            if situation <= _IDLE:
-                parts[p, Part.ATTEMPT] = row
-            outcome = program.candidate[transition]
-            if outcome != _KEEP:
-                parts[p, Part.CANDIDATE_END] = row if outcome != _EMPTY_HERE else -1
-                parts[p, Part.CANDIDATE_START] = row if outcome < 0 else starts[p, outcome]
-            if not program.stays[transition]:
-                first, end = program.begins[transition], program.begins[transition + 1]
-                for k in range(first, end):
-                    source = program.came_from[k]
-                    state.moved[k - first] = row if source < 0 else starts[p, source]
-                for k in range(end - first):
-                    starts[p, k] = state.moved[k]
-            situation = program.to[transition]
-            parts[p, Part.SITUATION] = situation
-        if program.over[situation]:
-            stop, row = _found(program, rows, state, found, p, row, last, False)
-            if stop != Stop.DONE:
-                return stop, row
-            continue
-        row = int(rows.after[parts[p, Part.ATTEMPT] if program.one_start and situation == _IDLE else row])
-        if row > last:
-            row = -1
-    return Stop.DONE, -1
+            row = int(after[parts[p, Part.ATTEMPT] if one_start and situation == _IDLE else row])
+            if row > last:
+                row = -1
+        if stop != Stop.DONE:
+            break
+    now[Now.ARRIVED], now[Now.ROW], now[Now.STEPS] = place, row, steps
+    return stop
 
 
 @compiled
 def _found(
-    program: Program, rows: Rows, state: State, found: Found, p: int, row: int, last: int, at_end: bool
+    now: Numbers,
+    parts: Places,
+    p: int,
+    row: int,
+    last: int,
+    at_end: bool,
+    row_class: Places,
+    before: Places,
+    after: Places,
+    next_of: Places,
+    next_begins: Places,
+    variable: Places,
+    class_masks: Numbers,
+    skip: int,
+    skip_to: int,
+    matches: Numbers,
+    match_rows: Places,
+    match_states: Places,
+    scratch: Places,
 ) -> tuple[int, int]:
     """Write the match that is over, and return the row to go on with (-1: none has arrived yet)."""
-    now, parts = state.now, state.parts
     start, end = int(parts[p, Part.CANDIDATE_START]), int(parts[p, Part.CANDIDATE_END])
     count = now[Now.MATCHES]
     filled = now[Now.ROWS]
-    if count >= len(found.matches):
+    if count >= len(matches):
         return Stop.ROOM_FOR_MATCHES, row
     length = 0
     if end >= 0:
-        length = _label(program, rows, found, start, end, filled, at_end)
+        length = _label(
+            start,
+            end,
+            at_end,
+            filled,
+            row_class,
+            before,
+            after,
+            next_of,
+            next_begins,
+            variable,
+            class_masks,
+            match_rows,
+            match_states,
+            scratch,
+        )
         if length < 0:
             return Stop.ROOM_FOR_ROWS, row
-    resume = rows.after[start]
-    if length > 0 and program.skip != Skip.TO_NEXT_ROW:
-        resume = rows.after[end]
-        if program.skip != Skip.PAST_LAST_ROW:
+    resume = after[start]
+    if length > 0 and skip != Skip.TO_NEXT_ROW:
+        resume = after[end]
+        if skip != Skip.PAST_LAST_ROW:
             target = -1
             for k in range(length):
-                if program.skip_to >> program.variable[found.states[filled + k]] & 1:
+                if skip_to >> variable[match_states[filled + k]] & 1:
                     target = k
-                    if program.skip == Skip.TO_FIRST:
+                    if skip == Skip.TO_FIRST:
                         break
             if target <= 0:
                 return (Stop.SKIP_TO_START if target == 0 else Stop.SKIP_TO_NOTHING), row
-            resume = found.rows[filled + target]
+            resume = match_rows[filled + target]
     parts[p, Part.NUMBER] += 1
-    found.matches[count, Match.PARTITION] = p
-    found.matches[count, Match.NUMBER] = parts[p, Part.NUMBER]
-    found.matches[count, Match.START] = start
-    found.matches[count, Match.LENGTH] = length
-    found.matches[count, Match.ROWS] = filled
+    matches[count, Match.PARTITION] = p
+    matches[count, Match.NUMBER] = parts[p, Part.NUMBER]
+    matches[count, Match.START] = start
+    matches[count, Match.LENGTH] = length
+    matches[count, Match.ROWS] = filled
     now[Now.MATCHES] = count + 1
     now[Now.ROWS] = filled + length
     parts[p, Part.SITUATION] = _IDLE
     return Stop.DONE, int(resume) if resume <= last else -1
 
 
-@compiled
-def _label(program: Program, rows: Rows, found: Found, start: int, end: int, filled: int, at_end: bool) -> int:
+@inlined
+def _label(
+    start: int,
+    end: int,
+    at_end: bool,
+    filled: int,
+    row_class: Places,
+    before: Places,
+    after: Places,
+    next_of: Places,
+    next_begins: Places,
+    variable: Places,
+    class_masks: Numbers,
+    match_rows: Places,
+    match_states: Places,
+    scratch: Places,
+) -> int:
     """Write the rows of a match and the state that took each; the number of rows, or -1 where there is no room.
 
     The scratch has three lists: by state the last row at which it was met, and what was open at each row as a state and
     the place of what it came from.
     """
-    scratch = found.scratch
-    states = len(program.variable)
+    states = len(variable)
     room = (len(scratch) - states) // 2
     opened, came_from = states, states + room
     for k in range(states):
         scratch[k] = -1
     used = 1
-    scratch[opened] = 0 if rows.before[start] < 0 else 1
+    scratch[opened] = 0 if before[start] < 0 else 1
     level, level_end = 0, 1
     row = start
     length = 0
     while True:
-        mask = program.class_masks[rows.row_class[row]]
+        mask = class_masks[row_class[row]]
         for at in range(level, level_end):
             state = scratch[opened + at]
-            for k in range(program.next_begins[state], program.next_begins[state + 1]):
-                goal = program.next_of[k]
-                if goal >= 0 and scratch[goal] != row and mask >> program.variable[goal] & 1:
+            for k in range(next_begins[state], next_begins[state + 1]):
+                goal = next_of[k]
+                if goal >= 0 and scratch[goal] != row and mask >> variable[goal] & 1:
                     if used >= room:
                         return -1
                     scratch[goal] = row
@@ -352,26 +449,26 @@ def _label(program: Program, rows: Rows, found: Found, start: int, end: int, fil
         length += 1
         if row == end:
             break
-        row = int(rows.after[row])
-    if filled + length > len(found.rows):
+        row = int(after[row])
+    if filled + length > len(match_rows):
         return -1
     at = level
-    while not _accepts(program, scratch[opened + at], at_end):
+    while not _accepts(scratch[opened + at], at_end, next_of, next_begins):
         at += 1
     row = end
     for k in range(filled + length - 1, filled - 1, -1):
-        found.rows[k] = row
-        found.states[k] = scratch[opened + at]
+        match_rows[k] = row
+        match_states[k] = scratch[opened + at]
         at = scratch[came_from + at]
-        row = int(rows.before[row])
+        row = int(before[row])
     return length
 
 
 @inlined
-def _accepts(program: Program, state: int, at_end: bool) -> bool:
+def _accepts(state: int, at_end: bool, next_of: Places, next_begins: Places) -> bool:
     """Whether a match may end in a state."""
-    for k in range(program.next_begins[state], program.next_begins[state + 1]):
-        if program.next_of[k] == -1 or (at_end and program.next_of[k] == -2):
+    for k in range(next_begins[state], next_begins[state + 1]):
+        if next_of[k] == -1 or (at_end and next_of[k] == -2):
             return True
     return False
 
@@ -418,6 +515,26 @@ def taken_places(
         if final:
             for k in range(begin, end):
                 found[k] = place
+    return found
+
+
+@compiled
+def taken_in_the_end(
+    matches: Numbers, match_rows: Places, variables: Places, wanted: int, last: bool, logical: int
+) -> Places:
+    """By match, the row that FIRST or LAST of some variables finds in all of it, -1 where there is none."""
+    found = np.full(len(matches), -1, np.int32)
+    for m in range(len(matches)):
+        begin = matches[m, Match.ROWS]
+        length = matches[m, Match.LENGTH]
+        left = logical
+        for k in range(length):
+            at = begin + (length - 1 - k if last else k)
+            if wanted >> variables[at] & 1:
+                if left == 0:
+                    found[m] = match_rows[at]
+                    break
+                left -= 1
     return found
 
 

@@ -27,8 +27,7 @@ from cepheus.engine.rows.kernel import (
     Skip,
     State,
     Stop,
-    arrive,
-    finish,
+    run,
     shifted,
 )
 from cepheus.engine.rows.store import RowStore
@@ -36,7 +35,7 @@ from cepheus.engine.rows.vectors import Vector, holds
 from cepheus.plan.rows.automaton import automaton, shortened
 from cepheus.plan.rows.situations import Situations
 from cepheus.rules.rows.expressions import Aggregated, At, Classifier, Column, MatchNumber, RowExpression, walk
-from cepheus.rules.rows.model import RowQuery, SkipKind
+from cepheus.rules.rows.model import RowQuery, RowsPerMatch, SkipKind
 from cepheus.rules.rows.skipping import skip_failed
 
 _SKIPS = {
@@ -95,9 +94,10 @@ class Matches:
 class RowMatcher:
     """Finds the matches of a query; rows come in order, in portions of any size."""
 
-    def __init__(self, query: RowQuery, types: Mapping[str, ValueType], wanted: tuple[str, ...]) -> None:
+    def __init__(self, query: RowQuery, types: Mapping[str, ValueType]) -> None:
         self.query = query
-        self.store = RowStore(query.partition, {name: types[name] for name in wanted})
+        wanted = query.kept() if query.rows is RowsPerMatch.ONE_ROW else tuple(types)
+        self.store = RowStore(query.partition, types, wanted)
         self._automaton = automaton(query.pattern)
         self._situations = Situations(self._automaton, one_start=query.within is not None)
         self._conditions = {each.variable: each.condition for each in query.definitions}
@@ -109,7 +109,7 @@ class RowMatcher:
         self._starts = np.empty((0, 4), np.int32)
         self._now = np.zeros(NOW_WIDTH, np.int64)
         self._room = (256, 1024, 4096)
-        self._found = self._new_room()
+        self._found: Found | None = None
         self._ahead = max((at.physical for at in self._navigations() if at.physical > 0), default=0)
         self._waiting = np.empty(0, np.int32)
 
@@ -151,17 +151,19 @@ class RowMatcher:
 
     def _classify(self, places: Places) -> None:
         names = self._automaton.names
-        masks = np.zeros(len(places), np.int64)
+        kind: type[Any] = np.uint8 if len(names) <= 8 else np.int64
+        masks: NDArray[Any] = np.zeros(len(places), kind)
+        at_hand = RowsAtHand(self.store, places)
         for bit, name in enumerate(names):
             condition = self._conditions.get(name)
             if condition is None:
-                masks |= 1 << bit
+                masks |= kind(1 << bit)
             else:
-                met = holds(condition, RowsAtHand(self.store, places, name))
-                masks |= met.astype(np.int64) << bit
+                at_hand.variable = name
+                masks |= holds(condition, at_hand).astype(kind) << kind(bit)
         if self.query.within is not None:
             masks[self.store.rows.time[places] == NO_TIME] = 0
-        if len(names) <= 10:
+        if len(names) <= 8:
             classes = self._situations.class_numbers(len(names))[masks]
         else:
             classes = self._situations.classes_of(masks)
@@ -172,14 +174,14 @@ class RowMatcher:
         store = self.store
         limit = int(self._now[Now.STEPS]) + STEPS_PER_ROW * (store.length + 10_000)
         parts = list[Matches]()
+        self._expect(0 if todo is None else len(todo))
         while True:
+            if self._found is None:
+                self._found = self._new_room()
             self._fit_starts()
             state = State(self._now, store.parts, self._starts, np.empty(self._starts.shape[1], np.int32))
             program, rows = self._program(), store.rows
-            if todo is None:
-                stop = finish(program, rows, state, self._found, limit)
-            else:
-                stop = arrive(program, rows, state, self._found, todo, limit)
+            stop = run(program, rows, state, self._found, self._waiting if todo is None else todo, todo is None, limit)
             if stop == Stop.DONE:
                 parts.append(self._taken())
                 return joined(*parts)
@@ -190,7 +192,7 @@ class RowMatcher:
                     raise self._limit("has a match that is too long")
                 parts.append(self._taken())
                 self._room = _larger(self._room)
-                self._found = self._new_room()
+                self._found = None
             elif stop == Stop.STEPS:
                 raise self._limit(f"looks at each row more than {STEPS_PER_ROW} times")
             else:
@@ -215,15 +217,23 @@ class RowMatcher:
 
     def _taken(self) -> Matches:
         """Take the matches out of where the loop has written them."""
+        assert self._found is not None
         count, filled = int(self._now[Now.MATCHES]), int(self._now[Now.ROWS])
         self._now[Now.MATCHES] = self._now[Now.ROWS] = 0
-        states = self._found.states[:filled]
-        return Matches(
-            self._found.matches[:count].copy(),
-            self._found.rows[:filled].copy(),
-            self._variable[states],
-            self._excluded[states],
-        )
+        lines, rows, states = self._found.matches[:count], self._found.rows[:filled], self._found.states[:filled]
+        if count > 1000:  # too much to copy: the loop gets new room
+            self._found = None
+        else:
+            lines, rows = lines.copy(), rows.copy()
+        return Matches(lines, rows, self._variable[states], self._excluded[states])
+
+    def _expect(self, rows: int) -> None:
+        """Make room for the matches of so many rows, as many as there usually are."""
+        matches, match_rows, scratch = self._room
+        wanted = (max(matches, rows // 3), max(match_rows, rows), scratch)
+        if wanted != self._room:
+            self._room = (min(wanted[0], _MOST[0]), min(wanted[1], _MOST[1]), scratch)
+            self._found = None
 
     def _fit_starts(self) -> None:
         lines, width = len(self.store.parts), max(self._situations.width, 1)
@@ -303,8 +313,13 @@ def joined(*parts: Matches) -> Matches:
 class RowsAtHand:
     """Rows that a variable may take: what its condition reads, as far as it looks at neighbours only."""
 
-    def __init__(self, store: RowStore, places: Places, variable: str) -> None:
-        self._store, self._places, self._variable = store, places, variable
+    def __init__(self, store: RowStore, places: Places) -> None:
+        self._store, self._places = store, places
+        self._is_range = len(places) > 0 and int(places[-1]) - int(places[0]) == len(places) - 1
+        self._is_range &= bool(np.all(np.diff(places) == 1))
+        self._read: dict[tuple[str, int], Vector] = {}
+        self._shifted: dict[int, Places] = {0: places}
+        self.variable = ""
 
     @property
     def length(self) -> int:
@@ -318,16 +333,25 @@ class RowsAtHand:
 
     def column(self, name: str, at: At | None) -> Vector:
         """A column at the rows or at neighbours of them."""
-        places = self._places
-        if at is not None and at.physical:
+        by = 0 if at is None else at.physical
+        if (name, by) not in self._read:
+            if by == 0 and self._is_range:
+                read = self._store.between(name, int(self._places[0]), int(self._places[-1]) + 1)
+            else:
+                read = self._store.take(name, self._moved(by))
+            self._read[name, by] = read
+        return self._read[name, by]
+
+    def _moved(self, by: int) -> Places:
+        if by not in self._shifted:
             rows = self._store.rows
-            places = shifted(places, at.physical, rows.before, rows.after)
-        return self._store.take(name, places)
+            self._shifted[by] = shifted(self._places, by, rows.before, rows.after)
+        return self._shifted[by]
 
     def classifier(self, at: At | None) -> Vector:
         """The variable itself."""
         assert at is not None
-        return pa.scalar(self._variable, pa.string())
+        return pa.scalar(self.variable, pa.string())
 
     def number(self) -> Vector:
         """Conditions on the number of a match are not run here."""

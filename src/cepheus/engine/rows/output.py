@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 
 from cepheus.core.lists import text_column
 from cepheus.core.values import Value, ValueType
-from cepheus.engine.rows.kernel import Match, Places, shifted, taken_counts, taken_places
+from cepheus.engine.rows.kernel import (
+    Match,
+    Numbers,
+    Places,
+    by_partition,
+    shifted,
+    taken_counts,
+    taken_in_the_end,
+    taken_places,
+)
 from cepheus.engine.rows.matcher import Matches
 from cepheus.engine.rows.store import RowStore
 from cepheus.engine.rows.vectors import Vector, compute, holds, storage
@@ -26,11 +35,15 @@ _EMPTY, _UNMATCHED = -1, -2
 Columns = dict[str, Any]
 
 
-def given_columns(
+def given_rows(
     query: RowQuery, matches: Matches, unmatched: Places, store: RowStore, types: Mapping[str, ValueType]
-) -> Columns:
-    """The columns that a query gives for matches and for rows of none; ``types`` are those of its result."""
+) -> tuple[pa.Table, NDArray[np.int64]]:
+    """What a query gives for matches and for rows of none, and the partition of each row of it.
+
+    ``types`` are those of its result.
+    """
     shown = MatchRows(query, matches, unmatched, store)
+    partitions = store.rows.partition[shown.rows].astype(np.int64)
     measures = {each.name: shown.measure(each.expression) for each in query.measures}
     given: Columns = {}
     for name in query.given(tuple(store.types)):
@@ -41,9 +54,21 @@ def given_columns(
     if query.where is not None:
         kept = pa.array(holds(query.where, result))
         result = GivenRows({name: column.filter(kept) for name, column in given.items()}, result.types, kept.true_count)
+        partitions = partitions[kept.to_numpy(zero_copy_only=False)]
     if query.select is None:
-        return {name: as_type(column, types[name]) for name, column in result.columns.items()}
-    return {each.name: as_type(compute(each.expression, result), types[each.name]) for each in query.select}
+        columns = {name: as_type(column, types[name]) for name, column in result.columns.items()}
+    else:
+        columns = {each.name: as_type(compute(each.expression, result), types[each.name]) for each in query.select}
+    return pa.table(columns), partitions
+
+
+def together(parts: Sequence[tuple[pa.Table, NDArray[np.int64]]]) -> pa.Table:
+    """What was given at one time after the other, put together by partition."""
+    tables, partitions = [table for table, _ in parts], [each for _, each in parts]
+    order = by_partition(np.concatenate(partitions))
+    if bool(np.all(np.diff(order) == 1)):
+        return pa.concat_tables(tables)
+    return pa.concat_tables(tables).combine_chunks().take(pa.array(order))
 
 
 def _by_name(query: RowQuery) -> dict[str, Any]:
@@ -53,17 +78,6 @@ def _by_name(query: RowQuery) -> dict[str, Any]:
 def as_type(column: Any, kind: ValueType) -> Any:
     """A column in the type that users get it in."""
     return column if column.type == kind.arrow else column.cast(kind.arrow, safe=False)
-
-
-def in_order(matches: Matches) -> Matches:
-    """Matches by partition, and by their numbers there."""
-    order = np.lexsort((matches.lines[:, Match.NUMBER], matches.lines[:, Match.PARTITION]))
-    lines = matches.lines[order]
-    begins = np.cumsum(lines[:, Match.LENGTH]) - lines[:, Match.LENGTH]
-    flat = np.repeat(lines[:, Match.ROWS] - begins, lines[:, Match.LENGTH]) + np.arange(len(matches.rows))
-    moved = lines.copy()
-    moved[:, Match.ROWS] = begins
-    return Matches(moved, matches.rows[flat], matches.variables[flat], matches.excluded[flat])
 
 
 def rows_of_none(matches: Matches, rows: int) -> Places:
@@ -123,8 +137,15 @@ class MatchRows:
         """The types of the columns."""
         return self._store.types
 
+    @property
+    def rows(self) -> Places:
+        """The rows of the store that are given, or at which the matches that are given begin."""
+        return self._row
+
     def own(self, name: str) -> Vector:
         """A column of the rows themselves."""
+        if name not in self._store.columns:
+            return self._store.key_column(name, self._matches.lines[self._line, Match.PARTITION])
         return self._store.take(name, self._row)
 
     def measure(self, expression: RowExpression) -> Vector:
@@ -187,6 +208,10 @@ class MatchRows:
         return sum(1 << self._names.index(name) for name in variables)
 
     def _places(self, at: At) -> Places:
+        if self._query.rows is RowsPerMatch.ONE_ROW:
+            lines, rows, variables = self._matches.lines, self._matches.rows, self._matches.variables
+            wanted = self._wanted(at.variables)
+            return self._shifted(taken_in_the_end(lines, rows, variables, wanted, at.last, at.logical), at.physical)
         found = taken_places(
             self._matches.lines,
             self._matches.rows,
@@ -197,10 +222,11 @@ class MatchRows:
             at.final,
         )
         places = np.where(self._flat >= 0, _at(found, self._flat), -1).astype(np.int32)
-        if at.physical:
-            rows = self._store.rows
-            places = shifted(places, at.physical, rows.before, rows.after)
-        return places
+        return self._shifted(places, at.physical)
+
+    def _shifted(self, places: Places, by: int) -> Places:
+        rows = self._store.rows
+        return shifted(places, by, rows.before, rows.after) if by else places
 
     def _bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where the match of each row begins among the rows of all matches, and how many it has."""
@@ -252,11 +278,17 @@ class MatchMembers:
     def number(self) -> Vector:
         """The number of each row's match."""
         lines = self._matches.lines
-        return pa.array(np.repeat(lines[:, Match.NUMBER], lines[:, Match.LENGTH]))
+        return pa.array(lines[line_of_each(lines), Match.NUMBER])
 
     def aggregate(self, expression: Aggregated) -> Vector:
         """Aggregates have no aggregates inside."""
         raise AssertionError(expression)
+
+
+def line_of_each(lines: Numbers) -> NDArray[np.int64]:
+    """By row of all matches, the line of its match."""
+    order = np.argsort(lines[:, Match.ROWS], kind="stable")
+    return np.repeat(order, lines[order, Match.LENGTH])
 
 
 def _at(values: NDArray[Any], places: NDArray[np.int64]) -> NDArray[Any]:
@@ -281,7 +313,7 @@ def _all_rows(
     empty = lines[:, Match.LENGTH] == 0
     if query.rows is RowsPerMatch.OMIT_EMPTY:
         empty &= False
-    members = np.repeat(np.arange(len(lines)), lines[:, Match.LENGTH])
+    members = line_of_each(lines)
     shown = ~matches.excluded
     line = np.concatenate([members[shown], np.flatnonzero(empty), np.full(len(unmatched), -1)])
     count = int(empty.sum())

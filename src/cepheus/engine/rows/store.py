@@ -23,9 +23,9 @@ class RowStore:
     ``parts`` has a line for each partition, which the kernel reads and writes; ``keys`` are their columns' values.
     """
 
-    def __init__(self, partition: Sequence[str], types: Mapping[str, ValueType]) -> None:
+    def __init__(self, partition: Sequence[str], types: Mapping[str, ValueType], wanted: Sequence[str]) -> None:
         self.types = dict(types)
-        self.columns: dict[str, Any] = {name: pa.array([], storage(kind)) for name, kind in types.items()}
+        self.columns: dict[str, Any] = {name: pa.array([], storage(types[name])) for name in wanted}
         self.length = 0
         self.parts = np.empty((0, len(Part)), np.int32)
         self._partition = tuple(partition)
@@ -63,12 +63,15 @@ class RowStore:
     def take(self, name: str, places: Places) -> Any:
         """The values of a column at places; NULL where there is no row."""
         column = self.columns[name]
-        if len(places) == self.length and np.array_equal(places, np.arange(self.length, dtype=np.int32)):
-            return column
         missing = places < 0
         if column.null_count == 0 and pa.types.is_primitive(column.type) and not pa.types.is_boolean(column.type):
             return pa.array(column.to_numpy()[places], mask=missing)
         return column.take(pa.array(places, mask=missing))
+
+    def between(self, name: str, begin: int, end: int) -> Any:
+        """The values of a column at the places from one to another, which is left out."""
+        column = self.columns[name]
+        return column if begin == 0 and end == self.length else column.slice(begin, end - begin)
 
     def key_column(self, name: str, partitions: NDArray[np.int64]) -> Any:
         """The values of a column of PARTITION BY for partitions."""

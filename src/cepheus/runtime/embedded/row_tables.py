@@ -15,7 +15,7 @@ from cepheus.core.lists import text_column
 from cepheus.core.values import Value, ValueType, from_arrow
 from cepheus.engine.reference.row_patterns import rows_given
 from cepheus.engine.rows.matcher import RowMatcher, joined, unsupported
-from cepheus.engine.rows.output import given_columns, in_order, rows_of_none
+from cepheus.engine.rows.output import given_rows, rows_of_none, together
 from cepheus.formats.frames import arrow_table
 from cepheus.language.sql import parse_query
 from cepheus.rules.rows.evaluate import Row
@@ -55,26 +55,22 @@ def match_recognize(query: str | RowQuery, rows: RowSource, *, engine: str = "au
     if engine == "rows" and refused is not None:
         raise refused
     if refused is None and engine != "reference":
-        return pa.table(_compiled(asked, ordered, types, given))
+        return _compiled(asked, ordered, types, given)
     found: list[Row] = []
     for partition in _partitions(asked, _python_rows(ordered, types)):
         found += rows_given(asked, partition)
     return pa.table({name: _column([row[name] for row in found], kind) for name, kind in given.items()})
 
 
-def _compiled(
-    query: RowQuery, table: pa.Table, types: dict[str, ValueType], given: dict[str, ValueType]
-) -> dict[str, Any]:
-    """Run the engine of rows over a whole table; what it finds comes by partition, there in order."""
-    wanted = tuple(types) if query.rows is not RowsPerMatch.ONE_ROW else query.read()
-    matcher = RowMatcher(query, types, wanted)
-    names = wanted or tuple(types)[:1]
-    matches = joined(matcher.feed({name: table.column(name) for name in names}), matcher.finish())
-    matches = in_order(matches)
+def _compiled(query: RowQuery, table: pa.Table, types: dict[str, ValueType], given: dict[str, ValueType]) -> pa.Table:
+    """Run the engine of rows over a whole table; what it gives comes by partition, there in order."""
+    matcher = RowMatcher(query, types)
+    parts = [matcher.feed({name: table.column(name) for name in types}), matcher.finish()]
     unmatched = np.empty(0, np.int32)
     if query.rows is RowsPerMatch.WITH_UNMATCHED:
-        unmatched = rows_of_none(matches, table.num_rows)
-    return given_columns(query, matches, unmatched, matcher.store, given)
+        parts = [joined(*parts)]
+        unmatched = rows_of_none(parts[0], table.num_rows)
+    return together([given_rows(query, part, unmatched, matcher.store, given) for part in parts])
 
 
 def _table(rows: RowSource) -> pa.Table:
@@ -97,7 +93,8 @@ def _typed(table: pa.Table) -> tuple[pa.Table, dict[str, ValueType]]:
                 f"the column '{field.name}' is of type {field.type}, which is none of Cepheus",
                 hint="there are booleans, integers, floats, strings and timestamps; leave the column out, or cast it",
             )
-        columns[field.name] = column if column.type == kind.arrow else column.cast(kind.arrow, safe=False)
+        coded = pa.types.is_dictionary(column.type) and column.type.value_type == kind.arrow
+        columns[field.name] = column if coded or column.type == kind.arrow else column.cast(kind.arrow, safe=False)
         types[field.name] = kind
     return pa.table(columns), types
 
