@@ -117,9 +117,9 @@ class RowQuery:
                 return subset.variables
         return (name,)
 
-    def read(self) -> tuple[str, ...]:
-        """The columns of rows that the clause names, each once."""
-        names = [*self.partition, *(key.column for key in self.order)]
+    def kept(self) -> tuple[str, ...]:
+        """The columns of rows that conditions and measures read, each once."""
+        names: list[str] = []
         for expression in (
             *(each.condition for each in self.definitions),
             *(each.expression for each in self.measures),
