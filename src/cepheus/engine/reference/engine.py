@@ -385,6 +385,7 @@ class ReferenceEngine:
             if computed.defined < 1.0:
                 estimate = Estimate(computed.defined, Method.CLOSED, computed.bound)
                 factors.append(Factor(Reason.AGGREGATE, f"{deployed.resolved.called(name)} is defined", estimate))
+        deployed.refuse_doubtful(match.values)
         for absent in deployed.resolved.absences:
             if any(f.estimate.probability == 0.0 for f in factors if f.reason is not Reason.AGGREGATE):
                 return None  # an undefined aggregate is noticed after the absences, as in every engine
