@@ -18,7 +18,7 @@ from cepheus.cli.console import is_coloured
 from cepheus.core.errors import OptionError
 from cepheus.core.extras import how_to_install
 
-_REQUIRED = ("google-re2", "lark", "matplotlib", "numba", "numpy", "pyarrow", "rich", "typer")
+_REQUIRED = ("google-re2", "lark", "matplotlib", "numba", "numpy", "pyarrow", "rich", "sqlglot", "typer")
 _OPTIONAL = {"pandas": "feeding pandas frames", "polars": "feeding Polars frames"}
 
 
@@ -113,7 +113,7 @@ def _engines() -> Iterator[Finding]:
 
 def _spark() -> Iterator[Finding]:
     """Look whether Spark can run here, and on which Java."""
-    from cepheus.runtime.spark.java import OLDEST, find_java
+    from cepheus.runtime.spark.session import OLDEST, find_java
 
     yield _package("pyspark", required=False, remedy=f"needed only for Spark: {how_to_install('spark')}")
     try:

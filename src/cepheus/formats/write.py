@@ -20,12 +20,20 @@ from cepheus.core.errors import EventError, OptionError
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import ValueType
 from cepheus.formats.arrays import int_array
-from cepheus.formats.flatten import flatten, is_whole, written_time, written_times
 from cepheus.formats.intervals import attributes_in, is_positional, positional, with_intervals
 from cepheus.formats.notation import format_notation_line
 from cepheus.formats.read import Format, format_of
 from cepheus.formats.records import Record
-from cepheus.formats.table import cast_table, in_unit, merge_schemas, to_table
+from cepheus.formats.table import (
+    cast_table,
+    flatten,
+    in_unit,
+    is_whole,
+    merge_schemas,
+    to_table,
+    written_time,
+    written_times,
+)
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
@@ -193,7 +201,7 @@ class Spool:
         self._writer.write_table(cast_table(table, self.schema))
 
     def tables(self) -> Iterator[pa.Table]:
-        """Give all tables, in the schema that holds them all."""
+        """Yield all tables, in the schema that holds them all."""
         self._end_file()
         for path in self._files:
             with pa.memory_map(str(path)) as source, pa.ipc.open_stream(source) as stream:
@@ -217,12 +225,12 @@ _BREAKS = "[\r\n]"
 
 
 def csv_header(names: Sequence[str]) -> bytes:
-    """Give the line that names the columns."""
+    """The line that names the columns."""
     return ",".join(_quoted(pa.array(names, pa.string())).to_pylist()).encode() + b"\n"
 
 
 def csv_lines(table: pa.Table, unit: TimeUnit) -> bytes:
-    """Give the lines of a table of events; a table without rows has none."""
+    """The lines of a table of events; a table without rows has none."""
     if not table.num_rows:
         return b""
     columns = [_cells(name, table.column(name).combine_chunks(), unit) for name in table.column_names]

@@ -18,8 +18,7 @@ from cepheus.core.error_columns import error_sources_to_json
 from cepheus.core.errors import CepheusError, OptionError, did_you_mean
 from cepheus.core.event import Event
 from cepheus.core.options import ColumnNames, RunOptions
-from cepheus.core.time import MAX_TIME, TimeUnit
-from cepheus.core.time_check import TimeCheck
+from cepheus.core.time import MAX_TIME, TimeCheck, TimeUnit
 from cepheus.engine.assembly.registry import create, goals_of, take_for_instants, threads_for, weighted
 from cepheus.engine.assembly.weighted import WeightedEngine
 from cepheus.engine.base import snapshot_form as form
@@ -29,6 +28,7 @@ from cepheus.language.tesla import parse_event_pattern
 from cepheus.plan.split.component import reads
 from cepheus.rules.model import RuleSet
 from cepheus.rules.resolve import resolve
+from cepheus.rules.ties import has_ties_ordered, with_ties
 from cepheus.runtime.embedded.admission import Admission, ArrowTable, Record
 from cepheus.runtime.embedded.catalog import Catalog
 from cepheus.runtime.embedded.order import ReorderBuffer, no_sequence
@@ -201,7 +201,7 @@ class Session:
         now on, which includes those that wait for stragglers. A network takes the place of the one that its rule has.
         """
         self._require_running()
-        rules = read_rules(source, self._options.unit)
+        rules = with_ties(read_rules(source, self._options.unit), self._options.ties)
         catalog, added = self._catalog.with_rules(rules)
         beliefs = catalog.beliefs(rules.beliefs)
         self._expect(catalog)
@@ -346,6 +346,7 @@ class Session:
 
     def _restore(self, header: dict[str, Any], blobs: dict[str, bytes]) -> None:
         catalog = self._catalog.restored(header["catalog"])
+        _require_same_ties(self._catalog, catalog)
         name = header["engine"]
         options = replace(
             self._options,
@@ -472,3 +473,16 @@ class Session:
     def _require_sequences(self, batch: EventBatch) -> None:
         if self._options.columns.sequence is not None and len(batch) and batch.sequences is None:
             raise no_sequence()
+
+
+def _require_same_ties(own: Catalog, restored: Catalog) -> None:
+    """Refuse a snapshot whose rules make something else of simultaneous events than those of the session."""
+    before, now = (has_ties_ordered(each.checked.rules) for each in (restored, own))
+    if before == now or not own.checked.rules.rules or not restored.checked.rules.rules:
+        return
+    names = {True: "ordered", False: "apart"}
+    raise OptionError.of(
+        "ties",
+        f"the snapshot was taken with ties {names[before]}, the session has ties {names[now]}",
+        hint=f"start it with ties='{names[before]}', or without the snapshot",
+    )

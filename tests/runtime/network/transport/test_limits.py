@@ -36,8 +36,17 @@ from cepheus.runtime.network.protocol.messages import (
     Start,
     Tick,
 )
-from cepheus.runtime.network.transport.connection import PIECE, encode_frames, pieces
-from cepheus.runtime.network.transport.hello import CLIENT, GOODBYE, LINK, Hello, decode_hello, encode_hello
+from cepheus.runtime.network.transport.connection import (
+    CLIENT,
+    GOODBYE,
+    LINK,
+    PIECE,
+    Hello,
+    decode_hello,
+    encode_frames,
+    encode_hello,
+    pieces,
+)
 from cepheus.runtime.network.transport.server import NodeServer
 
 
@@ -130,9 +139,11 @@ def test_a_message_that_failed_does_not_keep_a_node_from_coming_back(
 ) -> None:
     """Should a processor fail on a message all the same: it is in the journal, and the node starts from that."""
     dispatch = Processor._dispatch
+    failed = []
 
     def failing(processor: Processor, message: Message, sender: str) -> None:
         if message == Lost("nobody"):
+            failed.append(message)
             raise KeyError("nobody")
         dispatch(processor, message, sender)
 
@@ -146,7 +157,9 @@ def test_a_message_that_failed_does_not_keep_a_node_from_coming_back(
             await _works(server)
             server.host.journal.close_file()
             shutil.copytree(settings.state, tmp_path / "crashed")
+        assert len(failed) == 1
         async with serving(replace(settings, state=tmp_path / "crashed")) as server:
+            assert len(failed) == 2  # it was told again, from the journal
             await _works(server, at=8)
 
     run(check())

@@ -29,8 +29,7 @@ from cepheus.runtime.network.protocol.messages import (
 )
 from cepheus.runtime.network.transport.config import NodeConfig
 from cepheus.runtime.network.transport.congestion import Congestion, Note
-from cepheus.runtime.network.transport.connection import Connection
-from cepheus.runtime.network.transport.hello import GOODBYE
+from cepheus.runtime.network.transport.connection import GOODBYE, Connection
 from cepheus.runtime.network.transport.journal import DiskJournal, ForkedWork, JournalBrokenError
 from cepheus.runtime.network.transport.known_types import TypeBook
 from cepheus.runtime.network.transport.security import Principal, RefusedError
@@ -210,7 +209,7 @@ class NodeHost:
         """Tell the processor something in the name of the host."""
         self._answer(self._peers(self.node.tell(message, self._clock())))
 
-    async def room(self) -> None:
+    async def until_relieved(self) -> None:
         """Wait until everybody has taken enough of what was sent to them."""
         while self.congestion.holds(time.monotonic()):
             self._relieved.clear()
