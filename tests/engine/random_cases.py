@@ -37,8 +37,12 @@ _KINDS = {
     "at": ValueType.TIMESTAMP,
     "o": ValueType.INT,
 }
-_AGGREGATES = ("Avg", "Sum", "Count", "Min", "Max", "Stddev", "First", "Last", "Median", "CountDistinct")
-_COPYING = ("First", "Last", "Min", "Max")
+_AGGREGATES = (
+    *("Avg", "Sum", "Count", "Min", "Max", "Stddev", "First", "Last"),
+    *("Median", "CountDistinct", "Percentile", "Slope", "Mode"),
+)
+_PERCENTS = (0, 12.5, 50, 95, 99.9, 100)
+_COPYING = ("First", "Last", "Min", "Max", "Mode")
 _CALLED = (
     "exp(y) > 1",
     "exp(x) < 1000",
@@ -74,16 +78,18 @@ def make_case(
     events: int = 30,
     coarse: int = 1,
     share: float = SHARE,
+    ordered: bool = False,
 ) -> Case:
     """Make the case of a seed; a ``share`` of the seeds have corners.
 
     With ``while_running``, rules come and go in mid-stream. With ``undeclared``, no event type is declared: what the
     rules do not tell of its attributes, the data does. Times are multiples of ``coarse``: the coarser they are, the
-    more events are simultaneous.
+    more events are simultaneous. ``ordered`` rules take these one after the other.
     """
     random, corners = Random(seed), corners_of(seed, share)
     count = random.choice((1, 1, 2, 3))
-    text = ("" if undeclared else DECLARATIONS) + "\n".join(
+    text = "ties ordered;\n" if ordered else ""
+    text += ("" if undeclared else DECLARATIONS) + "\n".join(
         _Rule(random, corners, number, count).text() for number in range(count)
     )
     stream = tuple(_stream(random, random.randint(0, events), told_by_data=undeclared))
@@ -200,7 +206,8 @@ class _Rule:
             function = choice(_AGGREGATES)
             value = self._corner_of_aggregates(function, ".y")
             event_type = choice([*"ABCD", *self.composites])
-            pieces.append(f"$t{number} = {function}({event_type}({members}){value} {scope})")
+            argument = f", {choice(_PERCENTS)}" if function == "Percentile" else ""
+            pieces.append(f"$t{number} = {function}({event_type}({members}){value} {scope}{argument})")
             copied = function in _COPYING and value in (".s", ".b", ".at")
             values[value[1:] if copied else choice("yo") if function.startswith("Count") else "y"] = f"$t{number}"
         consuming = choice(("", "", "", "\nconsuming e1")) if "e1" in scope else ""
@@ -359,7 +366,8 @@ class _Rule:
             value = random.choice(("", ".x", ".o"))
         if self.corners.comes(0.5):
             value = self._corner_of_aggregates(function, value)
-        inner = f"{function}({self._event(self._type(), None)}{value} {self._scope()})"
+        argument = f", {random.choice(_PERCENTS)}" if function == "Percentile" else ""
+        inner = f"{function}({self._event(self._type(), None)}{value} {self._scope()}{argument})"
         kind = random.random()
         if function in _COPYING and value in (".s", ".b", ".at"):
             self.copies.setdefault(value[1:], []).append(f"$t{index}")
@@ -379,7 +387,7 @@ class _Rule:
                 return choice((".y", ".y", ".s", ".b", ".at", ".(y * y)", ".(o + x)", ".(y / o)", ".(sqrt(y))"))
             case "CountDistinct":
                 return choice((".y", ".s", ".s", ".b", ".at", ".o", ".(y * 0)", ".(o + x)"))
-            case "First" | "Last":
+            case "First" | "Last" | "Mode":
                 return choice((".s", ".b", ".at", ".(y * y)", ".(x * x)", ".(o - x)"))
             case "Min" | "Max":
                 return choice((usual, ".at", ".(-y)", ".(y - x)", ".(x * 3)"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
@@ -126,7 +126,9 @@ def aggregates(draw: DrawFn) -> Aggregate:
     record = draw(st.sampled_from(list(AGGREGATES.values())))
     function = record.name
     value = draw(plain_expressions if record.needs_value else st.none() | plain_expressions)
-    return Aggregate(function, draw(_events(plain_expressions)), value, draw(scopes))
+    event, scope = draw(_events(plain_expressions)), draw(scopes)
+    argument = None if value is None else draw(st.sampled_from([None, 0.0, 95.0, 99.9]))
+    return Aggregate(function, event, value, scope, argument)
 
 
 expressions: SearchStrategy[Expression] = st.recursive(leaves | aggregates(), _grow, max_leaves=5)
@@ -180,9 +182,11 @@ rules = st.builds(
 
 def rule_sets() -> SearchStrategy[RuleSet]:
     """Draw any rules that the language can express, sensible or not."""
-    return st.builds(
-        RuleSet, st.lists(event_types, max_size=2).map(tuple), st.lists(rules, min_size=1, max_size=2).map(tuple)
-    )
+
+    def build(types: list[EventType], made: list[Rule], ordered: bool) -> RuleSet:
+        return RuleSet(tuple(types), tuple(replace(rule, ordered=ordered) for rule in made))
+
+    return st.builds(build, st.lists(event_types, max_size=2), st.lists(rules, min_size=1, max_size=2), st.booleans())
 
 
 # ---- Rules that make sense ---------------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ INTERVAL_REFERENCE = Support(
     "split the rule",
     frozenset({*Operator, *IntervalConstruct}),
     lambda _: False,
-    lambda _: True,
+    lambda record: record.is_of_values_alone,
 )
 """The meaning of interval rules: it runs all of them."""
 

@@ -360,14 +360,14 @@ class ReferenceEngine:
                 value = deployed.members[step.name](situation) if step.value is not None else 1
                 if value is not None:
                     law = None if step.value is None else law_of_value(step.value, situation, self._calculus)
-                    members.append(Member(probability, value, law))
+                    members.append(Member(probability, value, law, situation.under_test.event.time))
                     sources.append(situation.under_test)
         form = aggregate_named(step.function).form
         if form.is_end and sources:
             taken, *others = sources if form is Form.LAST else sources[::-1]
             self._note_choice(taken, others)
         members.reverse()
-        return compute_aggregate(step.function, members, self._calculus)
+        return compute_aggregate(step.function, members, self._calculus, step.argument)
 
     # Probability. The product over constraints, negations and aggregates, times what the rule itself is worth.
 
