@@ -176,6 +176,10 @@ def test_what_a_network_does_not_run_is_refused_with_its_place(text: str) -> Non
 
 def test_all_cases_run_under_all_strategies() -> None:
     reasons = {name: "a network of processors does not support ties ordered" for name in REFUSED if "ties: " in name}
+    renamed = "attributes under another name than the data's (code: string from id)"
+    reasons["conditions: attributes under other names than the data's"] = (
+        f"a network of processors does not support {renamed}"
+    )
     assert reasons == REFUSED, "a case that a network cannot run stands here with its reason"
     met = Counter(each.values[1:] for each in QUICK)
     assert len(met) >= 10

@@ -55,7 +55,14 @@ NETWORK = replace(
     subject="a network of processors does",
     elsewhere="run it in one process or on Spark, and publish what it finds",
     constructs=MATCHING.constructs
-    - {Construct.INTERVAL_RULES, Construct.PROBABILITIES, Construct.GROUPS, Construct.COLLECTIONS},
+    - {
+        Construct.INTERVAL_RULES,
+        Construct.PROBABILITIES,
+        Construct.GROUPS,
+        Construct.COLLECTIONS,
+        Construct.RENAMED,
+    },
+    instead=MappingProxyType({Construct.RENAMED: "call the attribute as its sources do, in backquotes if need be"}),
     runs_policy=lambda policy: policy.takes in (Take.ALL, Take.LATEST, Take.EARLIEST),
 )
 """Processors run rules of TESLA over certain events, by the matchers of the engine matching.
@@ -72,7 +79,7 @@ INTERVAL_REFERENCE = Support(
     "split the rule",
     frozenset({*Operator, *IntervalConstruct}),
     lambda _: False,
-    lambda _: True,
+    lambda record: record.is_of_values_alone,
 )
 """The meaning of interval rules: it runs all of them."""
 

@@ -17,7 +17,7 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.errors import CepheusError
 from cepheus.core.event import Event
 from cepheus.core.options import DEFAULT_LIMIT
-from cepheus.core.schema import HOME_ATTRIBUTE, Schema
+from cepheus.core.schema import OWNED_ATTRIBUTE, Schema
 from cepheus.engine.base.limits import too_many_composites
 from cepheus.engine.base.refusals import require_ties, tesla_rules
 from cepheus.engine.base.snapshot import restoring
@@ -172,7 +172,7 @@ class LoweredEngine:
         flat = self._flatten()
         self._program = flat.program
         self._context.use_program(self._program)
-        self._context.use_homes([layout.slots.get(HOME_ATTRIBUTE, -1) for layout in self._lowering.types.values()])
+        self._context.use_homes([layout.slots.get(OWNED_ATTRIBUTE, -1) for layout in self._lowering.types.values()])
         adapt(self._context, self._state, self._program, self._lowering)
         self._context[At.LIMIT] = self._limit
         self._context[At.IS_ORDERED] = int(self._lowering.ordered)
