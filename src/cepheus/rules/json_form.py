@@ -57,6 +57,7 @@ from cepheus.rules.model import (
     Negation,
     Pattern,
     PatternItem,
+    Ranking,
     Rule,
     RuleSet,
     Selection,
@@ -169,13 +170,14 @@ def _read_item(value: object, path: str) -> PatternItem:
                 node.maybe("most", _members),
             )
         case "selection":
-            node.only("kind", "policy", "count", "event", "window", optional=("per",))
+            node.only("kind", "policy", "count", "event", "window", optional=("per", "ranking"))
             return Selection(
                 node.enum("policy", Policy),
                 node.read("event", _read_event),
                 node.read("window", _read_within),
                 node.maybe("count", _count),
                 node.list("per", _read_own_attribute),
+                node.read("ranking", _read_ranking) if "ranking" in node.fields else None,
             )
         case "negation":
             node.only("kind", "event", "scope")
@@ -190,6 +192,12 @@ def _read_item(value: object, path: str) -> PatternItem:
             if comparison is not None and aggregate not in comparison.operands:
                 fail(f"{path}.comparison", "the aggregate is not one of the operands")
             return Aggregation(aggregate, node.maybe("parameter", read_name), comparison)
+
+
+def _read_ranking(value: object, path: str) -> Ranking:
+    node = JsonObject(value, path)
+    node.only("count", "by")
+    return Ranking(node.read("count", _count), node.read("by", _read_expression))
 
 
 def _read_own_attribute(value: object, path: str) -> AttributeRef:
@@ -378,8 +386,10 @@ def _rule(rule: Rule) -> Json:
 
 def _item(item: PatternItem) -> Json:
     match item:
-        case Selection(policy=policy, event=event, window=window, count=count, per=per):
+        case Selection(policy=policy, event=event, window=window, count=count, per=per, ranking=ranking):
             groups: Json = {"per": [attribute.name for attribute in per]} if per else {}
+            if ranking is not None:
+                groups["ranking"] = {"count": ranking.count, "by": _expression(ranking.by)}
             return {
                 "kind": "selection",
                 "policy": policy.value,

@@ -24,7 +24,8 @@ AUTOMATA = replace(
     name="automata",
     subject="the engine automata does",
     elsewhere="choose the engine auto or reference",
-    constructs=COMPILED.constructs - {Construct.TIES_ORDERED, Construct.GROUPS, Construct.COLLECTIONS},
+    constructs=COMPILED.constructs
+    - {Construct.TIES_ORDERED, Construct.GROUPS, Construct.RANKINGS, Construct.COLLECTIONS},
     runs_policy=lambda policy: policy in (Policy.EACH, Policy.LAST, Policy.FIRST),
 )
 """States of sequences are kept, and dropped, for these policies, by the times of events alone, whatever their groups.
@@ -41,7 +42,8 @@ MATCHING = Support(
     "matching",
     "the engine matching does",
     "choose the engine auto or reference",
-    _EVERYTHING - {Construct.ERRORS, Construct.BELIEFS, Construct.UNCERTAIN_FORMS, Construct.TIES_ORDERED},
+    _EVERYTHING
+    - {Construct.ERRORS, Construct.BELIEFS, Construct.UNCERTAIN_FORMS, Construct.RANKINGS, Construct.TIES_ORDERED},
     lambda _: True,
     lambda _: True,
     MappingProxyType({Construct.TIES_ORDERED: "there is no order but that of times: write ties apart"}),
@@ -55,7 +57,7 @@ NETWORK = replace(
     subject="a network of processors does",
     elsewhere="run it in one process or on Spark, and publish what it finds",
     constructs=MATCHING.constructs
-    - {Construct.INTERVAL_RULES, Construct.PROBABILITIES, Construct.GROUPS, Construct.COLLECTIONS},
+    - {Construct.INTERVAL_RULES, Construct.PROBABILITIES, Construct.GROUPS, Construct.RANKINGS, Construct.COLLECTIONS},
     runs_policy=lambda policy: policy.takes in (Take.ALL, Take.LATEST, Take.EARLIEST),
 )
 """Processors run rules of TESLA over certain events, by the matchers of the engine matching.

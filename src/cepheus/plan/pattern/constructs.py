@@ -24,6 +24,7 @@ class Construct(Enum):
     WINDOWS = "windows from any earlier event"
     PARAMETERS = "parameters, also ahead of the event that binds them"
     GROUPS = "a choice for each group (per)"
+    RANKINGS = "the greatest of many (top)"
     COLLECTIONS = "collections (all)"
     NEGATION = "negation in a window or between two events"
     CONSUMPTION = "consumption"
@@ -62,6 +63,7 @@ COMPILED = Support(
             Construct.WINDOWS,
             Construct.PARAMETERS,
             Construct.GROUPS,
+            Construct.RANKINGS,
             Construct.COLLECTIONS,
             Construct.NEGATION,
             Construct.CONSUMPTION,
@@ -139,8 +141,10 @@ def things_of(rules: RuleSet) -> Iterator[tuple[Thing, Span | None]]:
 def _things_of(rule: Rule) -> Iterator[tuple[Thing, Span | None]]:
     for node in walk(rule):
         match node:
-            case Selection(policy=Policy() as policy, span=span, per=per):
+            case Selection(policy=Policy() as policy, span=span, per=per, ranking=ranking):
                 yield Construct.WINDOWS, span
+                if ranking is not None:
+                    yield Construct.RANKINGS, span
                 yield policy, span
                 if per:
                     yield Construct.GROUPS, per[0].span
