@@ -37,6 +37,13 @@ class TieChoice(Enum):
     ORDERED = "ordered"
 
 
+class ProvenanceChoice(Enum):
+    """Which events composite events name among what they were made of."""
+
+    PARTS = "parts"
+    FULL = "full"
+
+
 Engine = Annotated[str | None, typer.Option(help="The engine that runs the rules.", show_default="auto")]
 TimeUnit = Annotated[
     Unit | None, typer.Option(help="The unit of integer times, in input and output.", show_default="us")
@@ -53,6 +60,10 @@ Ties = Annotated[
         help="Whether simultaneous events come one after the other, whatever the rules say of it.",
         show_default="as the rules say, or apart",
     ),
+]
+Provenance = Annotated[
+    ProvenanceChoice | None,
+    typer.Option(help="Name the events that aggregates counted, too: full.", show_default="parts"),
 ]
 Start = Annotated[
     str | None,

@@ -134,7 +134,9 @@ def _read_distribution(value: object, path: str) -> Distribution:
 
 def _read_rule(value: object, path: str) -> Rule:
     node = JsonObject(value, path)
-    node.only("composite", "pattern", "assignments", "consuming", "min_probability", "name", optional=("ties",))
+    node.only(
+        "composite", "pattern", "assignments", "consuming", "min_probability", "name", optional=("ties", "provenance")
+    )
     return Rule(
         composite=node.read("composite", _read_event_type),
         pattern=node.read("pattern", _read_pattern),
@@ -142,6 +144,7 @@ def _read_rule(value: object, path: str) -> Rule:
         consuming=node.list("consuming", read_any_name),
         min_probability=node.maybe("min_probability", read_probability),
         name=node.maybe("name", read_any_name),
+        full_provenance="provenance" in node.fields and node.one_of("provenance", ("parts", "full")) == "full",
         ordered="ties" in node.fields and node.one_of("ties", ("apart", "ordered")) == "ordered",
     )
 
@@ -381,6 +384,7 @@ def _rule(rule: Rule) -> Json:
         "consuming": list(rule.consuming),
         "min_probability": rule.min_probability,
         **({"ties": "ordered"} if rule.ordered else {}),
+        **({"provenance": "full"} if rule.full_provenance else {}),
     }
 
 

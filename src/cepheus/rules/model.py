@@ -137,6 +137,7 @@ class Rule:
     min_probability: float | None = None
     name: str | None = None
     ordered: bool = False
+    full_provenance: bool = False
     span: Span | None = field(default=None, compare=False, repr=False)
     consuming_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False)
 

@@ -125,7 +125,8 @@ class Absent:
 class Gather:
     """Name the events of a scope among what a composite event is made of; in the constraints, event None is a member.
 
-    They are the members of the collection ``name``, or those that the aggregate of that name ``counted``.
+    They are the members of the collection ``name``, or those that the aggregate of that name ``counted``,
+    for which they need a ``value``.
     """
 
     name: str
@@ -133,6 +134,7 @@ class Gather:
     constraints: tuple[Constraint, ...]
     scope: Scope
     counted: bool = False
+    value: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +191,7 @@ def resolve(rule: Rule) -> ResolvedRule:
             case _:
                 assert_never(item)
     assert not schedule.pending, "the checks refuse a rule whose parameters are never bound"
+    computes = [step for step in schedule.steps if isinstance(step, Compute)]
     return ResolvedRule(
         name=rule.name,
         composite=rule.composite,
@@ -198,9 +201,14 @@ def resolve(rule: Rule) -> ResolvedRule:
         assignments=tuple(replace(a, value=_substitute(a.value, None, binders)) for a in assignments),
         consuming=frozenset(rule.consuming),
         min_probability=rule.min_probability or 0.0,
-        gathers=gathers,
+        gathers=(*gathers, *(map(_counted_by, computes) if rule.full_provenance else ())),
         ordered=rule.ordered,
     )
+
+
+def _counted_by(step: Compute) -> Gather:
+    """Name the events that an aggregate counts."""
+    return Gather(step.name, step.type, step.constraints, step.scope, counted=True, value=step.value)
 
 
 def bindings(pattern: Pattern) -> dict[str, AttributeRef | None]:

@@ -18,7 +18,6 @@ from cepheus.core.errors import CepheusError, OptionError, UnsupportedError
 from cepheus.core.event import Event
 from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.core.schema import Schema
-from cepheus.core.source import Span
 from cepheus.core.time import MIN_TIME
 from cepheus.engine.base.limits import too_many_composites
 from cepheus.engine.base.refusals import tesla_rules
@@ -37,7 +36,9 @@ from cepheus.kernel.program import Words
 from cepheus.kernel.state import OUTPUT_HEADER
 from cepheus.kernel.strings import StringTable
 from cepheus.plan.pattern.constructs import Construct
+from cepheus.rules.expressions import Aggregate
 from cepheus.rules.model import AnyRule, Collection, Rule
+from cepheus.rules.walk import walk
 
 _WORTH_THREADS = 512
 """Fewer events than this are processed by one engine after the other."""
@@ -55,10 +56,11 @@ _LEAST_RATE = 0.05
 """Composite events per event below which it does not matter how many they are."""
 
 
-def _no_members(span: Span | None) -> UnsupportedError:
+def _no_members(node: Collection | Aggregate) -> UnsupportedError:
     """The refusal of rules whose composite events name any number of events: what threads find is merged by fields."""
-    message = f"several threads do not support {Construct.COLLECTIONS.value}"
-    return UnsupportedError.of("unsupported", message, span=span, hint="run it in one thread")
+    construct = Construct.COLLECTIONS if isinstance(node, Collection) else Construct.FULL_PROVENANCE
+    message = f"several threads do not support {construct.value}"
+    return UnsupportedError.of("unsupported", message, span=node.span, hint="run it in one thread")
 
 
 class ParallelEngine:
@@ -119,9 +121,9 @@ class ParallelEngine:
                 raise OptionError.of(
                     "deploy", f"a rule named '{rule.name}' is already deployed", hint="withdraw it first"
                 )
-            for item in rule.pattern.items:
-                if isinstance(item, Collection):
-                    raise _no_members(item.span)
+            for node in walk(rule):
+                if isinstance(node, Collection) or (isinstance(node, Aggregate) and rule.full_provenance):
+                    raise _no_members(node)
         places = place(added, self._groups, self._shards, self._engine)
         done: list[tuple[ColumnsEngine, Place]] = []
         try:

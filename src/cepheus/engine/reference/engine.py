@@ -466,7 +466,11 @@ class ReferenceEngine:
     def _gather(self, deployed: _Deployed, gather: Gather, match: _Match) -> list[_Stored]:
         possible = self._possible(deployed, gather.constraints, match)
         candidates = self._candidates(deployed, gather.type, gather.scope, match)
-        return [stored for stored in candidates if possible(stored) > 0.0][::-1]
+        found = [stored for stored in candidates if possible(stored) > 0.0][::-1]
+        if gather.value is None:
+            return found
+        value = evaluator(gather.value)
+        return [stored for stored in found if value(_Match(match.events, match.values, stored)) is not None]
 
     def _forget(self) -> None:
         """Drop the events that lie further back than any rule can look."""

@@ -26,6 +26,7 @@ class Construct(Enum):
     GROUPS = "a choice for each group (per)"
     RANKINGS = "the greatest of many (top)"
     COLLECTIONS = "collections (all)"
+    FULL_PROVENANCE = "naming the events that aggregates counted"
     NEGATION = "negation in a window or between two events"
     CONSUMPTION = "consumption"
     HIERARCHIES = "hierarchies and recursion"
@@ -65,6 +66,7 @@ COMPILED = Support(
             Construct.GROUPS,
             Construct.RANKINGS,
             Construct.COLLECTIONS,
+            Construct.FULL_PROVENANCE,
             Construct.NEGATION,
             Construct.CONSUMPTION,
             Construct.HIERARCHIES,
@@ -158,6 +160,8 @@ def _things_of(rule: Rule) -> Iterator[tuple[Thing, Span | None]]:
                 pass
     if rule.ordered:
         yield Construct.TIES_ORDERED, rule.span
+    if rule.full_provenance and any(isinstance(node, Aggregate) for node in walk(rule)):
+        yield Construct.FULL_PROVENANCE, rule.span
     if rule.consuming:
         yield Construct.CONSUMPTION, rule.span
     if rule.min_probability is not None:

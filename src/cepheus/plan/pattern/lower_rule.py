@@ -78,7 +78,8 @@ class _RuleLowering:
         if len(self._places.positions) > MAX_POSITIONS:
             raise unsupported(Construct.LONG_PATTERNS, rule.composite.span)
         for gather in rule.gathers:
-            require(COMPILED, Construct.COLLECTIONS, gather.scope.span)
+            construct = Construct.FULL_PROVENANCE if gather.counted else Construct.COLLECTIONS
+            require(COMPILED, construct, gather.scope.span)
             if shared.uncertain or shared.doubted:  # who the members are is then a matter of chance
                 raise unsupported(Construct.UNCERTAIN_FORMS, gather.scope.span)
 
@@ -226,6 +227,7 @@ class _RuleLowering:
     def _gather(self, gather: Gather) -> LoweredStep:
         window, reference, other, reach = self._scope(gather.scope)
         column, keys, residual, since, _ = self._enter(gather.type, None, gather.constraints, reach)
+        code = () if gather.value is None else self._coder.expression(gather.value)[0]
         return LoweredStep(
             StepKind.GATHER,
             position=self._places.inner,
@@ -240,6 +242,8 @@ class _RuleLowering:
             type=self._shared.layout(gather.type).index,
             consumes=gather.name in self._rule.consuming and not gather.counted,
             counted=gather.counted,
+            value_kind=ValueKind.INT if code else ValueKind.NONE,
+            value_code=code,
         )
 
     def _compute(self, step: Compute) -> LoweredStep:
