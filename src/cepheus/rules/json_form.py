@@ -248,12 +248,13 @@ def _read_comparison(value: object, path: str) -> Comparison:
 def _read_aggregate(value: object, path: str) -> Aggregate:
     node = JsonObject(value, path)
     node.one_of("kind", ("aggregate",))
-    node.only("kind", "function", "event", "value", "scope", optional=("of",))
+    node.only("kind", "function", "event", "value", "scope", optional=("argument", "of"))
     return Aggregate(
         node.one_of("function", aggregate_names()),
         node.read("event", _read_event),
         node.maybe("value", _read_expression),
         node.read("scope", _read_scope),
+        node.read("argument", read_number) if "argument" in node.fields else None,
         of=node.read("of", read_name) if "of" in node.fields else None,
     )
 
@@ -463,15 +464,15 @@ def _expression(node: Constraint) -> Json:
             return {"kind": "negative", "operand": _expression(operand)}
         case Call(function=function, arguments=arguments):
             return {"kind": "call", "function": function, "arguments": [_expression(a) for a in arguments]}
-        case Aggregate(function=function, event=event_pattern, value=value_expression, scope=scope, of=of):
-            collection: Json = {} if of is None else {"of": of}
+        case Aggregate(function=function, event=event_pattern, value=value_expression, scope=scope) as aggregate:
+            others = {"argument": aggregate.argument, "of": aggregate.of}
             return {
                 "kind": "aggregate",
                 "function": function,
                 "event": _event(event_pattern),
                 "value": None if value_expression is None else _expression(value_expression),
                 "scope": _scope(scope),
-                **collection,
+                **{name: other for name, other in others.items() if other is not None},
             }
         case Comparison(operands=operands, operators=operators):
             return {

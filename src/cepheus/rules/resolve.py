@@ -100,6 +100,7 @@ class Compute:
     constraints: tuple[Constraint, ...]
     value: Expression | None
     scope: Scope
+    argument: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -455,7 +456,9 @@ class _Schedule:
         value = aggregate.value
         if value is not None:
             value = _inner_node(value, aggregate.event, self._binders)
-        step = Compute(name, aggregate.function, aggregate.event.type, inner, value, aggregate.scope)
+        step = Compute(
+            name, aggregate.function, aggregate.event.type, inner, value, aggregate.scope, aggregate.argument
+        )
         required = {*scope_events(aggregate.scope), *(need for node in (*inner, value) if node for need in needs(node))}
         self.pending.append(_Pending(frozenset(required), step))
         if item.comparison is not None:

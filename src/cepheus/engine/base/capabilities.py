@@ -60,7 +60,8 @@ NETWORK = replace(
     name="network",
     subject="a network of processors does",
     elsewhere="run it in one process or on Spark, and publish what it finds",
-    constructs=MATCHING.constructs - {Construct.INTERVAL_RULES, Construct.PROBABILITIES} - _MANY,
+    constructs=MATCHING.constructs - {Construct.INTERVAL_RULES, Construct.PROBABILITIES, Construct.RENAMED} - _MANY,
+    instead=MappingProxyType({Construct.RENAMED: "call the attribute as its sources do, in backquotes if need be"}),
     runs_policy=lambda policy: policy.takes in (Take.ALL, Take.LATEST, Take.EARLIEST),
 )
 """Processors run rules of TESLA over certain events, by the matchers of the engine matching.
@@ -77,7 +78,7 @@ INTERVAL_REFERENCE = Support(
     "split the rule",
     frozenset({*Operator, *IntervalConstruct}),
     lambda _: False,
-    lambda _: True,
+    lambda record: record.is_of_values_alone,
 )
 """The meaning of interval rules: it runs all of them."""
 

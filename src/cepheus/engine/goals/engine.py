@@ -15,6 +15,7 @@ from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.event import Event, EventId
 from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.core.schema import Schema
+from cepheus.core.time import MIN_TIME
 from cepheus.engine.base.limits import endless_limits
 from cepheus.engine.base.refusals import (
     Reads,
@@ -38,7 +39,7 @@ from cepheus.kernel.memory import address
 from cepheus.kernel.program import Words
 from cepheus.plan.interval.flatten import FlatProgram, Flattener, Since, TypeEntry
 from cepheus.plan.interval.functions import FunctionTable
-from cepheus.plan.interval.goal_texts import Goal
+from cepheus.plan.interval.goal_texts import Goal, fraction_of
 from cepheus.plan.interval.groups import GoalTable, Group, TableRegistry, feed_one_another, make_group, split_rules
 from cepheus.plan.interval.layout import (
     NEVER,
@@ -410,10 +411,16 @@ class GoalsEngine:
         """How many distinct texts are known."""
         return self._texts.table.used
 
-    def goals(self, rule: str | None = None) -> list[Goal]:
+    @property
+    def time(self) -> int:
+        """The time of the present instant."""
+        return self._memory[At.NOW]
+
+    def goals(self, rule: str | None = None, *, least: float = 0.0, since: int = MIN_TIME) -> list[Goal]:
         """Show what is under way toward complex events, of one rule or of all: what happened, and what is missing.
 
-        A goal that rules share is given for each of them.
+        A goal that rules share is given for each of them. ``least`` is how much of a pattern must be there, ``since``
+        the time at which, or after which, a goal must have begun to wait.
         """
         self._refresh()
         found: list[Goal] = []
@@ -423,8 +430,8 @@ class GoalsEngine:
             for name, deployed in group.rules.items():
                 if rule in (None, name):
                     for place, seat in graph.seats[name].items():
-                        if place in waiting:
-                            matches = self._matches(group, waiting[place])
+                        if place in waiting and fraction_of(seat, deployed) >= least:
+                            matches = self._matches(group, waiting[place], since)
                             found += goals_of(matches, group.operand(waiting[place]), seat, deployed, self._texts)
         return found
 
@@ -458,10 +465,12 @@ class GoalsEngine:
             ),
         )
 
-    def _matches(self, group: Group, waiting: GoalTable) -> Words:
-        """Read the matches that wait in a table, from the oldest to the newest."""
+    def _matches(self, group: Group, waiting: GoalTable, since: int = MIN_TIME) -> Words:
+        """Read the matches that wait in a table, from the oldest to the newest; all, or those since a time."""
         width = width_of(group.operand(waiting))
-        rows = np.array(self._memory.rows(waiting.table), np.int64)
+        memory = self._memory
+        found_at = memory.rows(waiting.table) if since == MIN_TIME else memory.rows_since(waiting.table, since)
+        rows = np.array(found_at, np.int64)
         found: Words = self._memory.held(At.POOL)[rows[:, None] + (ROW_HEADER + np.arange(width))]
         return found
 

@@ -25,10 +25,12 @@ from cepheus.kernel.sums import LIMBS
 from cepheus.plan.interval.flatten import FlatProgram
 from cepheus.plan.interval.functions import FunctionTable
 from cepheus.plan.interval.layout import (
+    ROW_HEADER,
     AnswerField,
     At,
     Awaited,
     InstanceEntry,
+    Match,
     Row,
     Status,
     StepState,
@@ -161,6 +163,16 @@ class Memory(Addresses[At]):
             found.append(row)
             row = int(pool[row + Row.AFTER])
         return found
+
+    def rows_since(self, table: int, time: int) -> list[int]:
+        """Where the rows of a table that end at a time or later are in the pool, from the oldest to the newest."""
+        found = []
+        pool = self.held(At.POOL)
+        row = int(self.state(table)[TableState.LAST])
+        while row != NOWHERE and pool[row + ROW_HEADER + Match.END] >= time:
+            found.append(row)
+            row = int(pool[row + Row.BEFORE])
+        return found[::-1]
 
     def use_instant(self, records: Words) -> None:
         """Make events those of the present instant."""

@@ -18,7 +18,7 @@ from cepheus.core.time import MIN_TIME
 from cepheus.core.values import Value, ValueType, as_float
 from cepheus.engine.base.limits import too_many_composites
 from cepheus.engine.matching.store import Record, Store
-from cepheus.rules.aggregates import aggregate
+from cepheus.rules.aggregates import aggregate_named
 from cepheus.rules.evaluate import Test, evaluator, group_of, tester
 from cepheus.rules.expressions import AttributeRef, Between, Comparison, Constraint, Scope, Within
 from cepheus.rules.model import Pattern, Rule
@@ -344,6 +344,7 @@ class Matcher:
     ) -> Value | None:
         situation = Match(match.events, match.values)
         values: list[Value] = []
+        times: list[int] = []
         for record in self._candidates(step, compute.type, compute.scope, match, store, latest_first=False):
             situation.under_test = record
             if all(test(situation) for test in step.tests):
@@ -352,7 +353,8 @@ class Matcher:
                 value = 1 if step.value is None else step.value(situation)
                 if value is not None:
                     values.append(value)
-        return aggregate(compute.function, values)
+                    times.append(record.event.time)
+        return aggregate_named(compute.function).given(compute.argument)(values, times)
 
     def _gather(self, gather: _Gathered, match: Match, store: Store) -> list[Record]:
         situation = Match(match.events, match.values)

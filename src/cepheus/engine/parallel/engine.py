@@ -35,10 +35,7 @@ from cepheus.kernel.context import Input
 from cepheus.kernel.program import Words
 from cepheus.kernel.state import OUTPUT_HEADER
 from cepheus.kernel.strings import StringTable
-from cepheus.plan.pattern.constructs import Construct
-from cepheus.rules.expressions import Aggregate
-from cepheus.rules.model import AnyRule, Collection, Rule
-from cepheus.rules.walk import walk
+from cepheus.rules.model import AnyRule, Rule
 
 _WORTH_THREADS = 512
 """Fewer events than this are processed by one engine after the other."""
@@ -54,13 +51,6 @@ _BLOCK_COMPOSITES = 1 << 18
 
 _LEAST_RATE = 0.05
 """Composite events per event below which it does not matter how many they are."""
-
-
-def _no_members(node: Collection | Aggregate) -> UnsupportedError:
-    """The refusal of rules whose composite events name any number of events: what threads find is merged by fields."""
-    construct = Construct.COLLECTIONS if isinstance(node, Collection) else Construct.FULL_PROVENANCE
-    message = f"several threads do not support {construct.value}"
-    return UnsupportedError.of("unsupported", message, span=node.span, hint="run it in one thread")
 
 
 class ParallelEngine:
@@ -121,9 +111,6 @@ class ParallelEngine:
                 raise OptionError.of(
                     "deploy", f"a rule named '{rule.name}' is already deployed", hint="withdraw it first"
                 )
-            for node in walk(rule):
-                if isinstance(node, Collection) or (isinstance(node, Aggregate) and rule.full_provenance):
-                    raise _no_members(node)
         places = place(added, self._groups, self._shards, self._engine)
         done: list[tuple[ColumnsEngine, Place]] = []
         try:
@@ -180,7 +167,7 @@ class ParallelEngine:
             begin, size = end, max(_LEAST_BLOCK, int(_BLOCK_COMPOSITES / rate))
         if merged.count == 0:
             return EventBatch.empty()
-        return to_batch(Found(ranking.outlet, self._strings, merged.fields()))
+        return to_batch(Found(ranking.outlet, self._strings, merged.fields(), gathered=merged.gathered()))
 
     def _share_out(self, given: BatchWords, together: Together) -> list[_Share]:
         """Find the rows of a batch that each engine is to process."""
@@ -235,7 +222,7 @@ class ParallelEngine:
         ranking = self._ranks
         merged = Merged(ranking.width)
         self._merge(merged, found, in_turn)
-        return Found(ranking.outlet, self._strings, merged.fields()).events()
+        return Found(ranking.outlet, self._strings, merged.fields(), gathered=merged.gathered()).events()
 
     def advance(self, time: int) -> EventBatch:
         """Forget what no window can reach any more."""
@@ -325,7 +312,7 @@ class _Ranking:
 
     def alone(self, found: Found) -> Found:
         """What the only engine found, which has all the rules."""
-        return Found(self.outlet, found.strings, found.fields[:-1])
+        return Found(self.outlet, found.strings, found.fields[:-1], gathered=found.gathered)
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from cepheus.core.distribution import Distribution
 from cepheus.core.errors import OptionError
 from cepheus.core.event import Event, composite_id, with_counted
 from cepheus.core.options import DEFAULT_LIMIT
-from cepheus.core.schema import HOME_ATTRIBUTE, Schema
+from cepheus.core.schema import OWNED_ATTRIBUTE, Schema
 from cepheus.core.time import MIN_TIME
 from cepheus.core.values import Value, ValueType, as_float
 from cepheus.engine.base.declared_types import batch_of_made
@@ -130,7 +130,7 @@ class ReferenceEngine:
                 if deployed.resolved.terminator.type == current.type:
                     counted = self._ties.counts
                     made += self._fire(deployed, stored)
-                    if current.attributes.get(HOME_ATTRIBUTE) is False:  # it is counted where the event is at home
+                    if current.attributes.get(OWNED_ATTRIBUTE) is False:  # it is counted where the event is at home
                         self._ties.reset(counted)
                 if len(made) > self._limit:
                     raise too_many_composites(deployed.rule, self._limit)
@@ -384,14 +384,14 @@ class ReferenceEngine:
                 value = deployed.members[step.name](situation) if step.value is not None else 1
                 if value is not None:
                     law = None if step.value is None else law_of_value(step.value, situation, self._calculus)
-                    members.append(Member(probability, value, law))
+                    members.append(Member(probability, value, law, situation.under_test.event.time))
                     sources.append(situation.under_test)
         form = aggregate_named(step.function).form
         if form.is_end and sources:
             taken, *others = sources if form is Form.LAST else sources[::-1]
             self._note_choice(taken, others)
         members.reverse()
-        return compute_aggregate(step.function, members, self._calculus)
+        return compute_aggregate(step.function, members, self._calculus, step.argument)
 
     # Probability. The product over constraints, negations and aggregates, times what the rule itself is worth.
 
@@ -409,6 +409,7 @@ class ReferenceEngine:
             if computed.defined < 1.0:
                 estimate = Estimate(computed.defined, Method.CLOSED, computed.bound)
                 factors.append(Factor(Reason.AGGREGATE, f"{deployed.resolved.called(name)} is defined", estimate))
+        deployed.refuse_doubtful(match.values)
         for absent in deployed.resolved.absences:
             if any(f.estimate.probability == 0.0 for f in factors if f.reason is not Reason.AGGREGATE):
                 return None  # an undefined aggregate is noticed after the absences, as in every engine

@@ -120,9 +120,8 @@ def _parsed(source: Source) -> Tree:
         ) from None
     except (errors.EqlError, CepheusError) as error:
         raise not_readable("EQL", str(error).splitlines()[0], whole(source)) from None
-    except Exception as error:  # the package fails on some texts that are not EQL in ways of its own
-        reason = (str(error).splitlines() or ["it cannot be read"])[0]
-        raise not_readable("EQL", reason, whole(source)) from None
+    except Exception:  # the package fails on some texts that are not EQL in ways of its own
+        raise not_readable("EQL", "it cannot be read", whole(source)) from None
 
 
 def _place(source: Source, line: int, column: int, width: int) -> Span:

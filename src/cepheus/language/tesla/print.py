@@ -349,7 +349,13 @@ def _aggregate(aggregate: Aggregate) -> str:
     if aggregate.of is not None:
         return f"{aggregate.function}({aggregate.of}{value})"
     event = format_event_pattern(aggregate.event)
-    return f"{aggregate.function}({event}{value} {scope_text(aggregate.scope)})"
+    argument = "" if aggregate.argument is None else f", {_number(aggregate.argument)}"
+    return f"{aggregate.function}({event}{value} {scope_text(aggregate.scope)}{argument})"
+
+
+def _number(number: float) -> str:
+    """A number as it is written: without a point where it is whole."""
+    return str(int(number)) if number.is_integer() else repr(number)
 
 
 def scope_text(scope: Scope) -> str:

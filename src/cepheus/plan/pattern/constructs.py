@@ -12,8 +12,9 @@ from cepheus.kernel.instructions import MAX_STACK
 from cepheus.kernel.program import MAX_POSITIONS, PolicyCode
 from cepheus.plan.support import Support, Thing
 from cepheus.rules.aggregates import AGGREGATES, AggregateFunction
-from cepheus.rules.expressions import Aggregate
-from cepheus.rules.model import Collection, Negation, Rule, RuleSet, Selection
+from cepheus.rules.expressions import Aggregate, Call
+from cepheus.rules.functions import CONNECTIVES
+from cepheus.rules.model import Collection, FreeCondition, Negation, Rule, RuleSet, Selection
 from cepheus.rules.policies import Policy
 from cepheus.rules.walk import walk
 
@@ -27,6 +28,8 @@ class Construct(Enum):
     RANKINGS = "the greatest of many (top)"
     COLLECTIONS = "collections (all)"
     FULL_PROVENANCE = "naming the events that aggregates counted"
+    CONDITIONS = "conditions joined by or, not, in, is null, and conditions among the parts of a pattern"
+    RENAMED = "attributes under another name than the data's (code: string from id)"
     NEGATION = "negation in a window or between two events"
     CONSUMPTION = "consumption"
     HIERARCHIES = "hierarchies and recursion"
@@ -67,6 +70,8 @@ COMPILED = Support(
             Construct.RANKINGS,
             Construct.COLLECTIONS,
             Construct.FULL_PROVENANCE,
+            Construct.CONDITIONS,
+            Construct.RENAMED,
             Construct.NEGATION,
             Construct.CONSUMPTION,
             Construct.HIERARCHIES,
@@ -138,6 +143,8 @@ def things_of(rules: RuleSet) -> Iterator[tuple[Thing, Span | None]]:
     yield from ((Construct.INTERVAL_RULES, rule.span) for rule in rules.interval_rules)
     yield from ((Construct.BELIEFS, belief.span) for belief in rules.beliefs)
     yield from ((Construct.ERRORS, error.span) for error in rules.errors)
+    for declared in rules.declarations:
+        yield from ((Construct.RENAMED, each.span) for each in declared.attributes if each.column is not None)
 
 
 def _things_of(rule: Rule) -> Iterator[tuple[Thing, Span | None]]:
@@ -154,6 +161,10 @@ def _things_of(rule: Rule) -> Iterator[tuple[Thing, Span | None]]:
                 yield Construct.COLLECTIONS, span
             case Negation(span=span):
                 yield Construct.NEGATION, span
+            case FreeCondition(span=span):
+                yield Construct.CONDITIONS, span
+            case Call(function=name, span=span) if name in CONNECTIVES:
+                yield Construct.CONDITIONS, span
             case Aggregate(function=name, span=span) if name.lower() in AGGREGATES:
                 yield AGGREGATES[name.lower()], span
             case _:

@@ -33,7 +33,7 @@ from cepheus.kernel.program import (
     TypeField,
     Words,
 )
-from cepheus.plan.pattern.code import LoweredConstraint
+from cepheus.plan.pattern.code import LoweredConstraint, float_bits
 from cepheus.plan.pattern.content_index import Indexes, Listener, index_listeners
 from cepheus.plan.pattern.lower import Lowering
 from cepheus.plan.pattern.lowered import LoweredListing, LoweredRule, LoweredStep
@@ -124,6 +124,7 @@ class _Tables:
                 result=step.result,
                 incremental=step.incremental,
                 listing=-1 if step.listing is None else self.add_listing(step.listing),
+                argument=float_bits(step.argument),
             )
         )
 

@@ -289,6 +289,7 @@ class _RuleLowering:
             value_code=code,
             result=result,
             incremental=running,
+            argument=step.argument or 0.0,
             type=self._shared.layout(step.type).index,
             bands=blurs,
             value_error_slot=error_slot,

@@ -74,6 +74,7 @@ class LoweredStep:
     value_code: tuple[Instruction, ...] = ()
     result: int = 0
     incremental: bool = False
+    argument: float = 0.0
     type: int = 0
     bands: tuple[LoweredBand, ...] = ()
     value_error_slot: int = -1

@@ -123,7 +123,7 @@ def detect(
     are those of ``Program.detect`` (``cepheus.RunKeywords``); ``threads`` is not for Spark, which has cores and shards.
     Every column that is not named for something else is an attribute, and null means that it is undefined. Rules over
     intervals take an event with a start for one that lasted from then to its time; by default the column is ``start``,
-    if there is one. With ``provenance`` (True or "full") each composite event has an id and the ids of the events it was
+    if there is one. With ``provenance`` (True, "full") each composite event has an id and the ids of the events it was
     made of.
 
     Bare numbers in rules over intervals are in ``time_unit``, too. Whether times make sense in their unit Spark finds

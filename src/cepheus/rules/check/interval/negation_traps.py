@@ -32,7 +32,7 @@ def warn_of_negation_traps(rule: IntervalRule, types: Mapping[str, EventType], f
     uses = Counter(parameter.name for parameter in _parameters(rule.pattern, *rule.values))
     for node in walk(rule.pattern):
         if isinstance(node, Absence):
-            _joined_by_accident(rule, node, uses, findings)
+            _joined_by_accident(rule, node, findings)
             _values_that_may_lack(node, types, uses, findings)
 
 
@@ -84,14 +84,14 @@ def _lasts(pattern: IntervalPattern, lasting: Collection[str]) -> bool:
             return False
 
 
-def _joined_by_accident(rule: IntervalRule, node: Absence, uses: Counter[str], findings: Findings) -> None:
+def _joined_by_accident(rule: IntervalRule, node: Absence, findings: Findings) -> None:
     """Find variables of the negated event that one of the delimiters alone has.
 
     They are meant to join if that is all the rule is about: the other delimiter has no variables of its own, or the
-    head tells of this delimiter alone; or if what stands around the NOT goes on with them.
+    head tells of this delimiter alone; or if other events, outside of the NOT, have them, too.
     """
     first, second = mentioned_variables(node.first), mentioned_variables(node.second)
-    within = Counter(parameter.name for parameter in _parameters(node))
+    inside, everywhere = (Counter(each.name for each in _parameters(*_atoms(part))) for part in (node, rule.pattern))
     told = {parameter.name for parameter in _parameters(*rule.values)}
     joining = {parameter.name for parameter in _parameters(node.negated)} & (first | second)
     seen: set[str] = set()
@@ -102,8 +102,8 @@ def _joined_by_accident(rule: IntervalRule, node: Absence, uses: Counter[str], f
         seen.add(name)
         other = (second if name in first else first) - joining
         alone = joining == {name} and name in told and not other & told
-        around = uses[name] > within[name] + sum(each.name == name for each in _parameters(*rule.values))
-        if (other or joining != {name}) and not alone and not around:
+        outside = everywhere[name] > inside[name]
+        if (other or joining != {name}) and not alone and not outside:
             side, kind = ("first", node.first) if name in first else ("second", node.second)
             atom = _atom_with(kind, name)
             partner = f"'{atom.type}'" if atom is not None else f"{side} delimiter"
@@ -142,8 +142,11 @@ def _atom_of(pattern: IntervalPattern) -> Atom | None:
 
 def _atom_with(pattern: IntervalPattern, name: str) -> Atom | None:
     """The first event of a pattern that has a variable."""
-    atoms = (node for node in walk(pattern) if isinstance(node, Atom))
-    return next((atom for atom in atoms if any(each.name == name for each in _parameters(atom))), None)
+    return next((atom for atom in _atoms(pattern) if any(each.name == name for each in _parameters(atom))), None)
+
+
+def _atoms(pattern: IntervalPattern) -> Iterator[Atom]:
+    return (node for node in walk(pattern) if isinstance(node, Atom))
 
 
 def _parameters(*nodes: Node | Expression | Argument) -> Iterator[Parameter]:
