@@ -213,12 +213,16 @@ class _Rule:
         terminator = random.choice([*"AABC", *self.composites[: self.number]])
         pieces = [self._event(terminator, "e0", binds=True)]
         selected = []
+        collections: list[str] = []
         for index in range(1, random.choice((1, 2, 2, 3, 3, 4, 5))):
             kind = random.random()
             if kind < 0.6:
                 name = f"e{index}"
                 pieces.append(self._selection(name))
                 selected.append(name)
+            elif kind < 0.8 and self.aside.random() < 0.25:
+                pieces.append(self._collection(index))
+                collections.append(f"m{index}")
             elif kind < 0.8:
                 pieces.append(f"not {self._event(self._type(), None)} {self._scope()}")
             else:
@@ -233,6 +237,7 @@ class _Rule:
             selected.append(name)
         body = " and\n  ".join(pieces)
         consuming = [name for name in selected if random.random() < 0.25]
+        consuming += [name for name in collections if self.aside.random() < 0.25]
         clause = f"\nconsuming {', '.join(consuming)}" if consuming else ""
         where = ", ".join(f"{name}={value}" for name, value in self._values().items())
         return f"define P{self.number}{_COMPOSITE}\nfrom {body}\nwhere {where}{clause};\n"
@@ -247,7 +252,24 @@ class _Rule:
         event_type = self._type()
         windows = _WINDOWS[1:6] if event_type in self.composites else _WINDOWS  # recursion must not explode
         event = self._event(event_type, name, binds=True)
-        return f"{policy} {event} within {random.choice(windows)} from {reference}"
+        return f"{policy} {event}{self._groups(policy)} within {random.choice(windows)} from {reference}"
+
+    def _collection(self, index: int) -> str:
+        """Give a collection, and a value of it."""
+        bounds = self.aside.choice(("", "", "0.. ", "2.. ", "1..2 ", "0..3 "))
+        event_type = self.aside.choice([*"ABCD", *self.composites])
+        members = f"all {bounds}{self._event(event_type, None)} as m{index} {self._scope()}"
+        functions = ("Sum({}.y)", "first({}).x", "Max({}.x)", "count({})", "Avg({}.(x + y))", "Last({}.o)")
+        value = self.aside.choice(functions).format(f"m{index}")
+        self.results.append(f"t{index}")
+        return f"{members} and\n  $t{index} = {value}"
+
+    def _groups(self, policy: str) -> str:
+        """Give attributes by whose values a choice is made, now and then."""
+        if policy == "each" or self.aside.random() < 0.7:
+            return ""
+        groups = self.aside.choice(("x", "y", "s", "b", "at", "o", "s, b", "b, o", "o, y, x"))
+        return f" per {groups}"
 
     def _event(self, event_type: str, name: str | None, *, binds: bool = False) -> str:
         constraints = [

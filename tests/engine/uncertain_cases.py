@@ -131,7 +131,10 @@ def _rule(random: Random, number: int, *, closed: bool) -> str:
         name = f"E{place}"
         inside = " and ".join([*own, *joined])
         kind = random.choice(types[:4])
-        parts.append(f"{policy} {kind}({inside}) as {name} within {random.choice(_WINDOWS)} from {chosen}")
+        window = f"within {random.choice(_WINDOWS)} from {chosen}"
+        aside = Random(f"{number} {place} {window} {inside}")  # takes nothing from what others draw
+        per = f" per {aside.choice(('k', 'n', 'k, n'))}" if policy != "each" and aside.random() < 0.3 else ""
+        parts.append(f"{policy} {kind}({inside}) as {name}{per} {window}")
         chosen = name if random.random() < 0.5 else "T"
     last = f"{chosen}.y"
     if random.random() < 0.35:

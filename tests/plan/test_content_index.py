@@ -11,7 +11,7 @@ from cepheus.kernel.instructions import OPERATOR_CODES
 from cepheus.kernel.program import ConstraintKind
 from cepheus.plan.pattern.code import LoweredConstraint, float_bits
 from cepheus.plan.pattern.content_index import WORTH_AN_INDEX, Indexes, Listener, index_listeners
-from cepheus.rules.evaluate import compare
+from cepheus.rules.comparisons import compare
 
 SLOT = 5
 OPERATORS = {code: operator for operator, code in OPERATOR_CODES.items()}

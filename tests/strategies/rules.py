@@ -132,6 +132,7 @@ selections = st.builds(
     event_patterns,
     st.builds(Within, durations, names),
     st.none() | st.integers(1, 50),
+    st.lists(st.builds(AttributeRef, st.none(), words), max_size=2).map(tuple),
 ) | st.builds(Selection, st.just(Policy.EACH), event_patterns, st.builds(Within, durations, names))
 items: SearchStrategy[PatternItem] = st.one_of(selections, st.builds(Negation, event_patterns, scopes), aggregations())
 patterns = st.builds(Pattern, event_patterns, st.lists(items, max_size=3).map(tuple))
@@ -263,7 +264,9 @@ def valid_patterns(draw: DrawFn, max_items: int = 3) -> tuple[Pattern, _Scope]:
             event = draw(_valid_event(scope, binding=True))
             policy = draw(st.sampled_from(Policy))
             count = None if policy is Policy.EACH else draw(st.none() | st.integers(1, 3))
-            drawn.append(Selection(policy, event, window, count))
+            groups = [] if policy is Policy.EACH else draw(st.lists(st.sampled_from(sorted(ATTRIBUTES)), max_size=2))
+            per = tuple(AttributeRef(None, name) for name in dict.fromkeys(groups)) if draw(st.booleans()) else ()
+            drawn.append(Selection(policy, event, window, count, per))
             scope.events[event.name] = event.type
         elif kind == "negation":
             drawn.append(Negation(draw(_valid_event(scope, binding=False)), draw(_valid_scope(scope))))

@@ -30,6 +30,13 @@ class OnBad(Enum):
     SKIP = "skip"
 
 
+class TieChoice(Enum):
+    """What simultaneous events are to rules."""
+
+    APART = "apart"
+    ORDERED = "ordered"
+
+
 Engine = Annotated[str | None, typer.Option(help="The engine that runs the rules.", show_default="auto")]
 TimeUnit = Annotated[
     Unit | None, typer.Option(help="The unit of integer times, in input and output.", show_default="us")
@@ -40,6 +47,13 @@ Type = Annotated[
 ]
 Id = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="The column of ids.", show_default="id")]
 Sequence = Annotated[str | None, typer.Option(metavar="COLUMN", help="The column that orders events of equal time.")]
+Ties = Annotated[
+    TieChoice | None,
+    typer.Option(
+        help="Whether simultaneous events come one after the other, whatever the rules say of it.",
+        show_default="as the rules say, or apart",
+    ),
+]
 Start = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="The column in which events over intervals start.", show_default="start"),

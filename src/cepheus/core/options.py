@@ -43,6 +43,13 @@ class OnBadEvent(Enum):
     SKIP = "skip"
 
 
+class TieOrder(Enum):
+    """What simultaneous events are to rules: none precedes another, or they come one after the other."""
+
+    APART = "apart"
+    ORDERED = "ordered"
+
+
 class RunKeywords(TypedDict, total=False):
     """The keywords with which a run is asked for; None, like leaving it out, asks for what is usual.
 
@@ -58,6 +65,9 @@ class RunKeywords(TypedDict, total=False):
     ``time``, ``type``, ``id``, ``sequence``, ``start`` and ``probability`` name the columns (of files, tables and
     frames) or keys (of dicts and JSON lines) that are not attributes. ``uncertain`` names, by attribute, the columns
     that have its error. A bad event stops the run or, with ``on_bad_event="skip"``, is left out and counted.
+
+    With ``ties="ordered"`` simultaneous events come one after the other, by their ``sequence`` or as they arrive; with
+    ``"apart"`` none precedes another. It goes before what the file of rules says.
     """
 
     engine: str | None
@@ -75,6 +85,7 @@ class RunKeywords(TypedDict, total=False):
     uncertain: ErrorSources | None
     on_bad_event: Literal["stop", "skip"] | None
     strict: bool | None
+    ties: Literal["apart", "ordered"] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +151,7 @@ class RunOptions:
     uncertain: ErrorSources = field(default_factory=dict)
     on_bad_event: OnBadEvent = OnBadEvent.STOP
     strict: bool = False
+    ties: TieOrder | None = None
 
     def __post_init__(self) -> None:
         require_whole(self.limit, "number of composite events", INT_MAX, "limit")
@@ -170,6 +182,8 @@ class RunOptions:
             given["time_unit"] = chosen("time unit", given["time_unit"], TimeUnit, "time-unit")
         if "on_bad_event" in given:
             given["on_bad_event"] = chosen("on_bad_event", given["on_bad_event"], OnBadEvent)
+        if "ties" in given:
+            given["ties"] = chosen("ties", given["ties"], TieOrder, "ties")
         return cls(**given, columns=ColumnNames(**columns))  # type: ignore[arg-type]  # each is checked as it is made
 
     @property

@@ -14,10 +14,8 @@ import numpy as np
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.lanes import (
     before,
-    end_before,
     entry_row,
     entry_time,
-    first_not_before,
     lane_at,
     row_offset,
     slide_sum,
@@ -123,14 +121,14 @@ def candidate(context: int, step: int, row_number: int) -> bool:
 
 
 @compiled
-def running_aggregate(context: int, step: int, lane: int, now: int) -> None:
-    """Slide the sum of a lane to the window that ends now and read it."""
+def running_aggregate(context: int, step: int, lane: int, now: int, until: int) -> None:
+    """Slide the sum of a lane to the window that refers to now, of events before ``until``, and read it."""
     row = lane_at(context, lane)
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
     start = before(now, fixed(step, StepField.WINDOW))
     begin, end = peek(row, LaneState.SUM_NEXT), peek(row, LaneState.NEXT)
     entry = begin
-    while entry < end and entry_time(context, offset + (entry & mask)) < now:
+    while entry < end and entry_time(context, offset + (entry & mask)) < until:
         entry += 1
     slide_sum(context, lane, begin, entry, False)
     poke(row, LaneState.SUM_NEXT, entry)
@@ -205,12 +203,11 @@ def _value(context: int, step: int) -> bool:
 
 
 @compiled
-def scanned_aggregate(context: int, step: int, lane: int, start: int, end: int) -> None:
-    """Aggregate the members of a lane whose time lies in ``[start, end)``, one by one."""
+def scanned_aggregate(context: int, step: int, lane: int, first: int, last: int) -> None:
+    """Aggregate the members of a lane among its entries from ``first`` on, up to and without ``last``, one by one."""
     row = lane_at(context, lane)
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
     function, kind = fixed(step, StepField.FUNCTION), fixed(step, StepField.VALUE_KIND)
-    first, last = first_not_before(context, lane, start), end_before(context, lane, end)
     limbs = fixed(context, At.SCAN_SUM)
     clear(limbs)
     count = 0

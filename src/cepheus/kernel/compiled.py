@@ -12,6 +12,7 @@ import pickle
 import re
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from inspect import signature
 from typing import Any, TypeVar, cast
@@ -19,7 +20,7 @@ from typing import Any, TypeVar, cast
 import llvmlite
 import numba
 import numpy as np
-from numba import config, njit, types
+from numba import config, types
 from numba.core.caching import _Cache as NumbaCache
 from numba.core.ccallback import CFunc
 from numba.core.compiler import CompileResult
@@ -28,6 +29,7 @@ from numba.core.serialize import dumps
 from cepheus.kernel.cache import KernelStore, kernel_store
 from cepheus.kernel.checked import CHECKED
 from cepheus.kernel.fingerprint import OWN
+from cepheus.kernel.linking import Kernel, WholeCompiler
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -50,7 +52,8 @@ def inlined(function: F) -> F:
 
 def _compiled(function: F, *, inlined: bool) -> F:
     # code that is checked is several times as large: it is not put into each of its callers as well
-    dispatcher: Any = njit(nogil=True, forceinline=inlined and not CHECKED, boundscheck=CHECKED)(function)
+    options = {"nopython": True, "nogil": True, "forceinline": inlined and not CHECKED, "boundscheck": CHECKED}
+    dispatcher: Any = Kernel(function, options)
     dispatcher._cache = KernelCache(function)
     return cast(F, dispatcher)
 
@@ -62,7 +65,8 @@ def entry_point(function: Callable[..., int], *, keep: bool = True) -> Any:
     What sees code from outside this package must not be kept on disk: nothing tells when that code changes.
     """
     words = len(signature(function).parameters)
-    callback: Any = CFunc(function, ((types.int64,) * words, types.int64), locals={}, options={})
+    words_in = ((types.int64,) * words, types.int64)
+    callback: Any = cast(Any, CFunc)(function, words_in, locals={}, options={}, pipeline_class=WholeCompiler)
     if keep:
         callback._cache = KernelCache(function)
     callback.compile()
@@ -73,7 +77,7 @@ def entry_point(function: Callable[..., int], *, keep: bool = True) -> Any:
 def announce_compilation(kernel: Callable[..., object]) -> None:
     """Say on a terminal what takes so long, if a kernel has never been compiled here."""
     if sys.stderr.isatty() and not cast(KernelCache, cast(Any, kernel)._cache).is_kept():
-        print("Compiling the engine (once; this takes up to a minute)", file=sys.stderr, flush=True)
+        print("Compiling the engine (once for this version; it takes some seconds)", file=sys.stderr, flush=True)
 
 
 def seen_by(function: object) -> tuple[frozenset[str], tuple[str, ...]]:
@@ -125,6 +129,11 @@ class KernelCache(NumbaCache):
         """Whether the function has been compiled before, whatever for."""
         store = self._store()
         return store is not None and store.has(self._stem)
+
+    def turn(self, sig: Any, target_context: Any) -> AbstractContextManager[None]:
+        """Have one process at a time compile the function for a signature; the others find it afterwards."""
+        store = self._store()
+        return nullcontext() if store is None else store.turn(self._name(sig, target_context.codegen()))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Load the function compiled for a signature; None if that has not been done."""

@@ -14,24 +14,39 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TypeVar, assert_never
 
 from cepheus.core.schema import EventType
+from cepheus.core.values import ValueType
 from cepheus.rules.expressions import (
     Aggregate,
     AttributeRef,
     Between,
+    Call,
     Comparison,
+    Constant,
     Constraint,
     EventPattern,
     Expression,
     Parameter,
     Scope,
     Within,
+    joined_by,
 )
-from cepheus.rules.model import Aggregation, Assignment, Negation, Pattern, Rule, Selection
+from cepheus.rules.functions import AND, OR, takes_undefined
+from cepheus.rules.model import (
+    Aggregation,
+    Assignment,
+    Collection,
+    FreeCondition,
+    Negation,
+    Pattern,
+    PatternItem,
+    Rule,
+    Selection,
+)
 from cepheus.rules.policies import Policy
-from cepheus.rules.walk import transform, walk
+from cepheus.rules.walk import children, transform, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +60,10 @@ class Terminator:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """Choose events of a window by policy; the constraints may name this event, earlier ones and computed values."""
+    """Choose events of a window by policy; the constraints may name this event, earlier ones and computed values.
+
+    There is a choice for each value of the attributes in ``per``, which are this event's.
+    """
 
     name: str
     type: str
@@ -53,6 +71,7 @@ class Choose:
     count: int | None
     window: Within
     constraints: tuple[Constraint, ...]
+    per: tuple[AttributeRef, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +106,20 @@ class Absent:
 
 
 @dataclass(frozen=True, slots=True)
+class Gather:
+    """Name the events of a scope among what a composite event is made of; in the constraints, event None is a member.
+
+    They are the members of the collection ``name``, or those that the aggregate of that name ``counted``.
+    """
+
+    name: str
+    type: str
+    constraints: tuple[Constraint, ...]
+    scope: Scope
+    counted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ResolvedRule:
     """A rule ready to be run: evaluate the steps in order, then the absences, then the assignments."""
 
@@ -98,6 +131,8 @@ class ResolvedRule:
     assignments: tuple[Assignment, ...]
     consuming: frozenset[str]
     min_probability: float
+    gathers: tuple[Gather, ...] = ()
+    ordered: bool = False
 
     @property
     def positions(self) -> tuple[Terminator | Choose, ...]:
@@ -115,6 +150,11 @@ def resolve(rule: Rule) -> ResolvedRule:
     assert rule.name is not None
     pattern, assignments = _name_aggregates(rule)
     binders = bindings(pattern)
+    gathers = tuple(
+        Gather(item.event.name, item.event.type, _inner(item.event, binders), item.scope)
+        for item in rule.pattern.items
+        if isinstance(item, Collection)
+    )
     schedule = _Schedule(binders)
     schedule.terminator(pattern.terminator)
     absences = []
@@ -124,8 +164,14 @@ def resolve(rule: Rule) -> ResolvedRule:
                 schedule.choose(item)
             case Aggregation():
                 schedule.compute(item)
+            case Collection():
+                pass  # how many members it has is an aggregate, who they are is found when all else is settled
             case Negation(event=event, scope=scope):
                 absences.append(Absent(event.type, _inner(event, binders), scope))
+            case FreeCondition(constraint=constraint):
+                schedule.require(constraint)
+            case _:
+                assert_never(item)
     assert not schedule.pending, "the checks refuse a rule whose parameters are never bound"
     return ResolvedRule(
         name=rule.name,
@@ -136,6 +182,8 @@ def resolve(rule: Rule) -> ResolvedRule:
         assignments=tuple(replace(a, value=_substitute(a.value, None, binders)) for a in assignments),
         consuming=frozenset(rule.consuming),
         min_probability=rule.min_probability or 0.0,
+        gathers=gathers,
+        ordered=rule.ordered,
     )
 
 
@@ -172,27 +220,49 @@ def _bind(event: EventPattern, found: dict[str, AttributeRef | None]) -> None:
 
 
 def _name_aggregates(rule: Rule) -> tuple[Pattern, tuple[Assignment, ...]]:
-    """Make every aggregate a parameter, moving those of ``where`` into the pattern."""
-    items = list(rule.pattern.items)
+    """Make every aggregate a parameter, moving those of conditions and of ``where`` into the pattern.
+
+    Of a collection the aggregate is left that counts its members.
+    """
     count = 0
-    for index, item in enumerate(items):
-        if isinstance(item, Aggregation) and item.parameter is None:
-            items[index] = replace(item, parameter=f"#{count}")
-            count += 1
-    assignments = []
-    for assignment in rule.assignments:
+    items: list[PatternItem] = []
 
-        def lift(node: object) -> object:
-            nonlocal count
-            if not isinstance(node, Aggregate):
-                return node
-            name = f"#{count}"
-            count += 1
-            items.append(Aggregation(node, name))
-            return Parameter(name, node.span)
+    def name() -> str:
+        nonlocal count
+        count += 1
+        return f"#{count - 1}"
 
-        assignments.append(replace(assignment, value=transform(assignment.value, lift)))
-    return replace(rule.pattern, items=tuple(items)), tuple(assignments)
+    def lift(node: object) -> object:
+        if not isinstance(node, Aggregate):
+            return node
+        lifted = Aggregation(node, name())
+        items.append(lifted)
+        return Parameter(str(lifted.parameter), node.span)
+
+    for item in rule.pattern.items:
+        match item:
+            case Aggregation(parameter=None):
+                items.append(replace(item, parameter=name()))
+            case FreeCondition(constraint=constraint):
+                items.append(replace(item, constraint=transform(constraint, lift)))
+            case Collection() if (counting := _counting(item)) is not None:
+                items.append(replace(counting, parameter=name()))
+            case _:
+                items.append(item)
+    assignments = tuple(replace(each, value=transform(each.value, lift)) for each in rule.assignments)
+    return replace(rule.pattern, items=tuple(items)), assignments
+
+
+def _counting(item: Collection) -> Aggregation | None:
+    """The aggregate that says whether a collection has as many members as it must; None if any number will do."""
+    if item.least == 0 and item.most is None:
+        return None
+    count = Aggregate("Count", item.event, None, item.scope)
+    least = Constant(item.least, ValueType.INT)
+    if item.most is None:
+        return Aggregation(count, comparison=Comparison((least, count), ("<=",)))
+    most = Constant(item.most, ValueType.INT)
+    return Aggregation(count, comparison=Comparison((least, count, most), ("<=", "<=")))
 
 
 N = TypeVar("N", bound=Constraint)
@@ -214,7 +284,8 @@ def _substitute(node: N, own: str | None, binders: dict[str, AttributeRef | None
 
 def _inner(event: EventPattern, binders: dict[str, AttributeRef | None]) -> tuple[Constraint, ...]:
     """Resolve the constraints of a negated or aggregated event."""
-    return tuple(_inner_node(constraint, event, binders) for constraint in event.constraints)
+    inner = (_inner_node(constraint, event, binders) for constraint in event.constraints)
+    return tuple(part for constraint in inner for part in factored(constraint))
 
 
 def _inner_node(node: N, event: EventPattern, binders: dict[str, AttributeRef | None]) -> N:
@@ -227,6 +298,28 @@ def _inner_node(node: N, event: EventPattern, binders: dict[str, AttributeRef | 
 
     unqualified: N = transform(node, unqualify)
     return _substitute(unqualified, None, binders)
+
+
+def factored(condition: Constraint) -> tuple[Constraint, ...]:
+    """Draw out what all sides of an ``or`` demand, so that it can be looked up by: a key that each of them names.
+
+    >>> from cepheus.language.tesla import parse_event_pattern
+    >>> from cepheus.language.tesla.print import format_condition
+    >>> event = parse_event_pattern("A(k=1 and x=2 or k=1 and y=3)")
+    >>> [format_condition(part) for part in factored(event.constraints[0])]
+    ['k=1', 'x=2 or y=3']
+    """
+    sides = [joined_by(AND, side) for side in joined_by(OR, condition)]
+    if len(sides) == 1:
+        return sides[0]
+    shared = tuple(part for part in dict.fromkeys(sides[0]) if all(part in side for side in sides))
+    if not shared:
+        return (condition,)
+    rests = [tuple(part for part in side if part not in shared) for side in sides]
+    if not all(rests):  # one side asks for no more
+        return shared
+    left = tuple(rest[0] if len(rest) == 1 else Call(AND, rest, condition.span) for rest in rests)
+    return (*shared, Call(OR, left, condition.span))
 
 
 def needs(node: object) -> Iterator[str]:
@@ -247,20 +340,31 @@ def scope_events(scope: Scope) -> tuple[str, ...]:
             return (first, second)
 
 
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """What waits for events and computed values; a free condition has no say in the choice of an event."""
+
+    required: frozenset[str]
+    node: Constraint | Compute
+    free: bool = False
+
+
 class _Schedule:
     """Places constraints and aggregates at the earliest step where all they need is known, in text order."""
 
     def __init__(self, binders: dict[str, AttributeRef | None]) -> None:
         self._binders = binders
         self._known: set[str] = set()
+        self._terminator = ""
         self.at_terminator: list[Constraint] = []
         self.steps: list[Step] = []
-        self.pending: list[tuple[frozenset[str], Constraint | Compute]] = []
+        self.pending: list[_Pending] = []
 
     def terminator(self, event: EventPattern) -> None:
         """Start with the terminator."""
         self._defer(event)
         self._known.add(event.name)
+        self._terminator = event.name
         self.at_terminator = self._ready_constraints()
 
     def choose(self, item: Selection) -> None:
@@ -268,9 +372,22 @@ class _Schedule:
         event = item.event
         self._defer(event)
         self._known.add(event.name)
-        constraints = tuple(self._ready_constraints())
-        self.steps.append(Choose(event.name, event.type, item.policy, item.count, item.window, constraints))
+        # Where all are taken, a condition may just as well be one on the event: that finds it by its values.
+        constraints = tuple(self._ready_constraints(free=item.policy.takes_all))
+        per = tuple(replace(attribute, event=event.name) for attribute in item.per)
+        self.steps.append(Choose(event.name, event.type, item.policy, item.count, item.window, constraints, per))
+        self.steps.extend(map(Require, self._ready_constraints()))
         self._release()
+
+    def require(self, condition: Constraint) -> None:
+        """Add a free condition; what it joins by ``and`` is checked part by part."""
+        for part in joined_by(AND, condition):
+            self._pend(part, free=True)
+        for ready in self._ready_constraints():
+            if set(needs(ready)) <= {self._terminator}:
+                self.at_terminator.append(ready)
+            else:
+                self.steps.append(Require(ready))
 
     def compute(self, item: Aggregation) -> None:
         """Add an aggregate and the comparison around it."""
@@ -282,7 +399,7 @@ class _Schedule:
             value = _inner_node(value, aggregate.event, self._binders)
         step = Compute(name, aggregate.function, aggregate.event.type, inner, value, aggregate.scope)
         required = {*scope_events(aggregate.scope), *(need for node in (*inner, value) if node for need in needs(node))}
-        self.pending.append((frozenset(required), step))
+        self.pending.append(_Pending(frozenset(required), step))
         if item.comparison is not None:
             self._pend(transform(item.comparison, lambda node: Parameter(name) if node == aggregate else node))
         self._release()
@@ -291,38 +408,80 @@ class _Schedule:
         for constraint in event.constraints:
             self._pend(constraint, event.name)
 
-    def _pend(self, constraint: Constraint, own: str | None = None) -> None:
-        resolved = _substitute(constraint, own, self._binders)
-        self.pending.append((frozenset(needs(resolved)), resolved))
+    def _pend(self, constraint: Constraint, own: str | None = None, *, free: bool = False) -> None:
+        for resolved in factored(_substitute(constraint, own, self._binders)):
+            self.pending.append(_Pending(frozenset(needs(resolved)), resolved, free))
 
-    def _ready_constraints(self) -> list[Constraint]:
-        ready = [node for required, node in self.pending if required <= self._known and not isinstance(node, Compute)]
-        self.pending = [
-            (required, node)
-            for required, node in self.pending
-            if isinstance(node, Compute) or not required <= self._known
-        ]
+    def _ready_constraints(self, *, free: bool = True) -> list[Constraint]:
+        ready: list[Constraint] = []
+        waiting: list[_Pending] = []
+        for each in self.pending:
+            if isinstance(each.node, Compute) or not each.required <= self._known or (each.free and not free):
+                waiting.append(each)
+            else:
+                ready.append(each.node)
+        self.pending = waiting
         return ready
 
     def _release(self) -> None:
         """Emit the aggregates that can be computed now, then the constraints that waited for them."""
-        for required, node in list(self.pending):
-            if isinstance(node, Compute) and required <= self._known:
-                self.pending.remove((required, node))
-                self.steps.append(node)
-                self._known.add(f"${node.name}")
+        for each in list(self.pending):
+            if isinstance(each.node, Compute) and each.required <= self._known:
+                self.pending.remove(each)
+                self.steps.append(each.node)
+                self._known.add(f"${each.node.name}")
                 self.steps.extend(map(Require, self._ready_constraints()))
                 self._release()
                 return
 
 
 def needed_aggregates(rule: ResolvedRule) -> tuple[str, ...]:
-    """The aggregates without which the rule does not fire: all but those that only optional attributes read."""
+    """The aggregates without which the rule does not fire: not those that only optional attributes read.
+
+    What ``coalesce``, ``is null`` or one side of an ``or`` reads the rule can do without, too.
+    """
     computed = [step.name for step in rule.steps if isinstance(step, Compute)]
-    readers: list[object] = [step for step in rule.steps if isinstance(step, Require | Choose)]
+    needed: set[str] = set()
+    for step in rule.steps:
+        match step:
+            case Require(constraint=constraint):
+                needed |= needed_to_hold(constraint)
+            case Choose(constraints=constraints):
+                needed |= {name for constraint in constraints for name in needed_to_hold(constraint)}
+            case Compute():
+                pass
     for assignment in rule.assignments:
         declared = rule.composite.attribute(assignment.attribute)
         if declared is not None and not declared.optional:
-            readers.append(assignment.value)
-    read = {node.name for reader in readers for node in walk(reader) if isinstance(node, Parameter)}
-    return tuple(name for name in computed if name in read)
+            needed |= needed_to_be_defined(assignment.value)
+    return tuple(name for name in computed if name in needed)
+
+
+def needed_to_hold(condition: Constraint) -> frozenset[str]:
+    """The computed values without which a condition cannot be true."""
+    match condition:
+        case Call(function="and", arguments=parts):
+            return frozenset().union(*map(needed_to_hold, parts))
+        case Call(function="or", arguments=parts):
+            return frozenset.intersection(*map(needed_to_hold, parts))
+        case Call(function="not", arguments=(Call(function="is null", arguments=(value,)),)):
+            return needed_to_be_defined(value)
+        case _:
+            return needed_to_be_defined(condition)
+
+
+def needed_to_be_defined(expression: Expression) -> frozenset[str]:
+    """The computed values without which an expression has no value."""
+    match expression:
+        case Parameter(name=name):
+            return frozenset((name,))
+        case Call(function="in", arguments=(value, *_)):
+            return needed_to_be_defined(value)
+        case Call(function="if", arguments=(_, *values)):
+            return frozenset.intersection(*map(needed_to_be_defined, values))
+        case Call(function="is null"):
+            return frozenset()
+        case Call(function=function, arguments=parts) if takes_undefined(function):
+            return frozenset.intersection(*map(needed_to_be_defined, parts))
+        case _:
+            return frozenset().union(*map(needed_to_be_defined, children(expression)))

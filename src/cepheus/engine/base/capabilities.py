@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from enum import Enum
+from types import MappingProxyType
 
 from cepheus.plan.interval.constructs import GOALS, IntervalConstruct
 from cepheus.plan.pattern.constructs import COMPILED, Construct
@@ -19,9 +20,17 @@ from cepheus.rules.policies import Policy, Take
 _EVERYTHING: frozenset[Enum] = frozenset(Construct)
 
 AUTOMATA = replace(
-    COMPILED, name="automata", runs_policy=lambda policy: policy in (Policy.EACH, Policy.LAST, Policy.FIRST)
+    COMPILED,
+    name="automata",
+    subject="the engine automata does",
+    elsewhere="choose the engine auto or reference",
+    constructs=COMPILED.constructs - {Construct.TIES_ORDERED, Construct.GROUPS, Construct.COLLECTIONS},
+    runs_policy=lambda policy: policy in (Policy.EACH, Policy.LAST, Policy.FIRST),
 )
-"""States of sequences are kept, and dropped, for these policies."""
+"""States of sequences are kept, and dropped, for these policies, by the times of events alone, whatever their groups.
+
+Composite events name the events of their sequences, and no others.
+"""
 
 REFERENCE = Support(
     "reference", "the reference engine does", "split the rule", _EVERYTHING, lambda _: True, lambda _: True
@@ -32,9 +41,10 @@ MATCHING = Support(
     "matching",
     "the engine matching does",
     "choose the engine auto or reference",
-    _EVERYTHING - {Construct.ERRORS, Construct.BELIEFS, Construct.UNCERTAIN_FORMS},
+    _EVERYTHING - {Construct.ERRORS, Construct.BELIEFS, Construct.UNCERTAIN_FORMS, Construct.TIES_ORDERED},
     lambda _: True,
     lambda _: True,
+    MappingProxyType({Construct.TIES_ORDERED: "there is no order but that of times: write ties apart"}),
     arrival=Arrival.ANY_ORDER,
 )
 """Events may come out of order (it is an ``OutOfOrderEngine``); they are certain."""
@@ -44,7 +54,8 @@ NETWORK = replace(
     name="network",
     subject="a network of processors does",
     elsewhere="run it in one process or on Spark, and publish what it finds",
-    constructs=MATCHING.constructs - {Construct.INTERVAL_RULES, Construct.PROBABILITIES},
+    constructs=MATCHING.constructs
+    - {Construct.INTERVAL_RULES, Construct.PROBABILITIES, Construct.GROUPS, Construct.COLLECTIONS},
     runs_policy=lambda policy: policy.takes in (Take.ALL, Take.LATEST, Take.EARLIEST),
 )
 """Processors run rules of TESLA over certain events, by the matchers of the engine matching.

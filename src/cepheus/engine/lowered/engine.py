@@ -19,7 +19,7 @@ from cepheus.core.event import Event
 from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.core.schema import HOME_ATTRIBUTE, Schema
 from cepheus.engine.base.limits import too_many_composites
-from cepheus.engine.base.refusals import tesla_rules
+from cepheus.engine.base.refusals import require_ties, tesla_rules
 from cepheus.engine.base.snapshot import restoring
 from cepheus.engine.base.ties import TieCounts
 from cepheus.engine.lowered.growth import adapt, grow, sweep_lanes
@@ -37,6 +37,7 @@ from cepheus.kernel.program import HEADER, Program, TypeField, Words
 from cepheus.kernel.state import DONE, LIMIT, OUTPUT_HEADER, Status, TypeState
 from cepheus.kernel.strings import StringTable
 from cepheus.plan.pattern.flatten import flatten
+from cepheus.plan.pattern.layouts import ORDER
 from cepheus.plan.pattern.lower import Lowering
 from cepheus.plan.pattern.lowered import LoweredRule
 from cepheus.rules.model import AnyRule
@@ -127,6 +128,9 @@ class LoweredEngine:
         self._deploy([DeployedRule(rule, schema, stored) for rule in tesla_rules(rules, self.name)])
 
     def _deploy(self, rules: Sequence[DeployedRule]) -> None:
+        if not self._lowering.types:
+            self._lowering.ordered = any(deployed.rule.ordered for deployed in rules)
+        require_ties([deployed.rule for deployed in rules], ordered=self._lowering.ordered)
         self._stale = True  # whatever comes of it: a rule that is refused has introduced its types
         added: list[str] = []
         try:
@@ -171,8 +175,9 @@ class LoweredEngine:
         self._context.use_homes([layout.slots.get(HOME_ATTRIBUTE, -1) for layout in self._lowering.types.values()])
         adapt(self._context, self._state, self._program, self._lowering)
         self._context[At.LIMIT] = self._limit
+        self._context[At.IS_ORDERED] = int(self._lowering.ordered)
         self._order = tuple(self._lowering.rules.values())
-        self._outlet = Outlet(self._order)
+        self._outlet = Outlet(self._order, tuple(layout.name for layout in self._lowering.types.values()))
         types = self._program.types
         listeners = types[:, TypeField.MEMBERS] < types[:, TypeField.MEMBERS_END]
         indexed = types[:, TypeField.INDEXES] < types[:, TypeField.INDEXES_END]
@@ -242,7 +247,8 @@ class LoweredEngine:
             return None
         fields = self._output.look(count) if lent else self._output.take(count)
         self._context.use_output(self._output)
-        return Found(self._outlet, self._lowering.strings, fields)
+        gathered = self._context.take_gathered(self._scratch.gathered)
+        return Found(self._outlet, self._lowering.strings, fields, gathered=gathered)
 
     def _finish(self) -> None:
         """Run the kernel to the end of its input."""
@@ -304,7 +310,7 @@ class LoweredEngine:
 
     def _abandon(self) -> None:
         """Leave the rest of the input, and what was found so far."""
-        for at in (At.QUEUE_FIRST, At.QUEUE_NEXT, At.OUTPUT_EVENTS):
+        for at in (At.QUEUE_FIRST, At.QUEUE_NEXT, At.OUTPUT_EVENTS, At.GATHERED_COUNT):
             self._context[at] = 0
 
     def feed_event(self, event: Event) -> list[Event]:
@@ -336,7 +342,8 @@ class LoweredEngine:
         count = self._context.take_output_events()
         if count == 0:
             return None
-        return Found(self._outlet, self._lowering.strings, self._output.look(count), self._output)
+        gathered = self._context.take_gathered(self._scratch.gathered) if self._outlet.gathers else None
+        return Found(self._outlet, self._lowering.strings, self._output.look(count), self._output, gathered)
 
     def _single_input(self) -> SingleInput:
         """Get ready for events that come one at a time."""
@@ -387,6 +394,7 @@ class LoweredEngine:
     def take_over(self, saved: Saved, strings: StringTable) -> None:
         """Take over what a snapshot holds; ``strings`` has its texts."""
         self._begin(strings)
+        self._lowering.ordered = any(ORDER in stored.slots for stored in saved.types)
         for stored in saved.types:
             self._lowering.layout(stored.name).expect(stored.types, stored.optional, stored.told_by_data)
         self._deploy(saved.rules)

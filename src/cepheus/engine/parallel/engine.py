@@ -18,6 +18,7 @@ from cepheus.core.errors import CepheusError, OptionError, UnsupportedError
 from cepheus.core.event import Event
 from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.core.schema import Schema
+from cepheus.core.source import Span
 from cepheus.core.time import MIN_TIME
 from cepheus.engine.base.limits import too_many_composites
 from cepheus.engine.base.refusals import tesla_rules
@@ -28,16 +29,15 @@ from cepheus.engine.lowered.intake import BatchWords
 from cepheus.engine.lowered.outlet import Found, Outlet, to_batch
 from cepheus.engine.lowered.snapshot import Saved
 from cepheus.engine.lowered.texts import TextCensus
-from cepheus.engine.parallel.dealer import Dealer, KeyColumns, KeyWords, SortedRows
-from cepheus.engine.parallel.groups import Group, Place, place
-from cepheus.engine.parallel.merge import Merged, TooManyError
+from cepheus.engine.parallel.groups import Dealer, Group, KeyColumns, KeyWords, Place, SortedRows, place
+from cepheus.engine.parallel.merge import Merged, Together, TooManyError, Workers, in_turn
 from cepheus.engine.parallel.snapshot import SavedGroup, SavedGroups, read, write
-from cepheus.engine.parallel.workers import Together, Workers, in_turn
 from cepheus.kernel.context import Input
 from cepheus.kernel.program import Words
 from cepheus.kernel.state import OUTPUT_HEADER
 from cepheus.kernel.strings import StringTable
-from cepheus.rules.model import AnyRule, Rule
+from cepheus.plan.pattern.constructs import Construct
+from cepheus.rules.model import AnyRule, Collection, Rule
 
 _WORTH_THREADS = 512
 """Fewer events than this are processed by one engine after the other."""
@@ -53,6 +53,12 @@ _BLOCK_COMPOSITES = 1 << 18
 
 _LEAST_RATE = 0.05
 """Composite events per event below which it does not matter how many they are."""
+
+
+def _no_members(span: Span | None) -> UnsupportedError:
+    """The refusal of rules whose composite events name any number of events: what threads find is merged by fields."""
+    message = f"several threads do not support {Construct.COLLECTIONS.value}"
+    return UnsupportedError.of("unsupported", message, span=span, hint="run it in one thread")
 
 
 class ParallelEngine:
@@ -113,6 +119,9 @@ class ParallelEngine:
                 raise OptionError.of(
                     "deploy", f"a rule named '{rule.name}' is already deployed", hint="withdraw it first"
                 )
+            for item in rule.pattern.items:
+                if isinstance(item, Collection):
+                    raise _no_members(item.span)
         places = place(added, self._groups, self._shards, self._engine)
         done: list[tuple[ColumnsEngine, Place]] = []
         try:

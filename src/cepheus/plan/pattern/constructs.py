@@ -13,7 +13,7 @@ from cepheus.kernel.program import MAX_POSITIONS, PolicyCode
 from cepheus.plan.support import Support, Thing
 from cepheus.rules.aggregates import AGGREGATES, AggregateFunction
 from cepheus.rules.expressions import Aggregate
-from cepheus.rules.model import Negation, Rule, RuleSet, Selection
+from cepheus.rules.model import Collection, Negation, Rule, RuleSet, Selection
 from cepheus.rules.policies import Policy
 from cepheus.rules.walk import walk
 
@@ -23,9 +23,12 @@ class Construct(Enum):
 
     WINDOWS = "windows from any earlier event"
     PARAMETERS = "parameters, also ahead of the event that binds them"
+    GROUPS = "a choice for each group (per)"
+    COLLECTIONS = "collections (all)"
     NEGATION = "negation in a window or between two events"
     CONSUMPTION = "consumption"
     HIERARCHIES = "hierarchies and recursion"
+    TIES_ORDERED = "ties ordered"
     INTERVAL_RULES = "rules over intervals beside those of TESLA"
     PROBABILITIES = "min probability"
     ERRORS = "errors of measurement"
@@ -58,9 +61,12 @@ COMPILED = Support(
         {
             Construct.WINDOWS,
             Construct.PARAMETERS,
+            Construct.GROUPS,
+            Construct.COLLECTIONS,
             Construct.NEGATION,
             Construct.CONSUMPTION,
             Construct.HIERARCHIES,
+            Construct.TIES_ORDERED,
             Construct.INTERVAL_RULES,
             Construct.PROBABILITIES,
             Construct.ERRORS,
@@ -133,15 +139,21 @@ def things_of(rules: RuleSet) -> Iterator[tuple[Thing, Span | None]]:
 def _things_of(rule: Rule) -> Iterator[tuple[Thing, Span | None]]:
     for node in walk(rule):
         match node:
-            case Selection(policy=Policy() as policy, span=span):
+            case Selection(policy=Policy() as policy, span=span, per=per):
                 yield Construct.WINDOWS, span
                 yield policy, span
+                if per:
+                    yield Construct.GROUPS, per[0].span
+            case Collection(span=span):
+                yield Construct.COLLECTIONS, span
             case Negation(span=span):
                 yield Construct.NEGATION, span
             case Aggregate(function=name, span=span) if name.lower() in AGGREGATES:
                 yield AGGREGATES[name.lower()], span
             case _:
                 pass
+    if rule.ordered:
+        yield Construct.TIES_ORDERED, rule.span
     if rule.consuming:
         yield Construct.CONSUMPTION, rule.span
     if rule.min_probability is not None:

@@ -28,7 +28,7 @@ from cepheus.plan.pattern.bands import (
 from cepheus.plan.pattern.code import Coder, LoweredConstraint, Place
 from cepheus.plan.pattern.columns import ColumnKey, SharedColumns
 from cepheus.plan.pattern.constructs import COMPILED, Construct, unsupported
-from cepheus.plan.pattern.lowered import UNLIMITED, LoweredOutput, LoweredRule, LoweredStep
+from cepheus.plan.pattern.lowered import UNLIMITED, GroupKey, LoweredListing, LoweredOutput, LoweredRule, LoweredStep
 from cepheus.plan.pattern.places import Places
 from cepheus.plan.pattern.uncertain_forms import UncertainForms
 from cepheus.plan.support import require
@@ -43,7 +43,7 @@ from cepheus.rules.expressions import (
     Scope,
     Within,
 )
-from cepheus.rules.resolve import Absent, Choose, Compute, Require, ResolvedRule, needed_aggregates, needs
+from cepheus.rules.resolve import Absent, Choose, Compute, Gather, Require, ResolvedRule, needed_aggregates, needs
 from cepheus.rules.walk import transform, walk
 
 
@@ -67,12 +67,17 @@ class _RuleLowering:
         self._forms = UncertainForms(shared, self._places, self._coder, self._results)
         if len(self._places.positions) > MAX_POSITIONS:
             raise unsupported(Construct.LONG_PATTERNS, rule.composite.span)
+        for gather in rule.gathers:
+            require(COMPILED, Construct.COLLECTIONS, gather.scope.span)
+            if shared.uncertain or shared.doubted:  # who the members are is then a matter of chance
+                raise unsupported(Construct.UNCERTAIN_FORMS, gather.scope.span)
 
     def lower(self) -> LoweredRule:
         """Lower the rule, step by step."""
         rule = self._rule
+        types = self._places.types | {gather.name: gather.type for gather in rule.gathers if not gather.counted}
         for name in rule.consuming:
-            self._marks.setdefault(self._places.types[name], (-1, 0))
+            self._marks.setdefault(types[name], (-1, 0))
         for event_type in self._marks:
             self._marks[event_type] = self._shared.layout(event_type).consumption()
         terminator = self._shared.layout(rule.terminator.type)
@@ -96,6 +101,7 @@ class _RuleLowering:
                 case _:
                     assert_never(step)
         absences = tuple(self._absent(absent) for absent in rule.absences)
+        gathers = tuple(self._gather(gather) for gather in rule.gathers)
         outputs = tuple(self._outputs())
         consuming = [
             (self._places.positions[name], *self._marks[self._places.types[name]])
@@ -114,6 +120,7 @@ class _RuleLowering:
             tuple((event_type, *mark) for event_type, mark in self._marks.items()),
             text_digest(rule.name),
             terminator_bands,
+            gathers,
         )
 
     def _constraints(self, constraints: Sequence[Constraint]) -> tuple[LoweredConstraint, ...]:
@@ -141,7 +148,22 @@ class _RuleLowering:
             consumed=self._marks.get(step.type, (-1, 0)),
             type=self._shared.layout(step.type).index,
             bands=blurs,
+            listing=self._listing(step),
         )
+
+    def _listing(self, step: Choose) -> LoweredListing | None:
+        """What is particular to a choice for each group; None for any other."""
+        if not step.per:
+            return None
+        require(COMPILED, Construct.GROUPS, step.per[0].span)
+        groups = []
+        for attribute in step.per:
+            if self._forms.is_uncertain(attribute):
+                raise unsupported(Construct.UNCERTAIN_FORMS, attribute.span)
+            place = self._places.locate(step.name, attribute.name)
+            flag = place.slot + 1 if place.optional else -1
+            groups.append(GroupKey(place.slot, flag, place.type is ValueType.FLOAT))
+        return LoweredListing(tuple(groups))
 
     def _scope(self, scope: Scope) -> tuple[int, int, int, int]:
         """Window, both references and how far back the scope reaches."""
@@ -170,6 +192,25 @@ class _RuleLowering:
             consumed=self._marks.get(absent.type, (-1, 0)),
             type=self._shared.layout(absent.type).index,
             bands=blurs,
+        )
+
+    def _gather(self, gather: Gather) -> LoweredStep:
+        window, reference, other, reach = self._scope(gather.scope)
+        column, keys, residual, since, _ = self._enter(gather.type, None, gather.constraints, reach)
+        return LoweredStep(
+            StepKind.GATHER,
+            position=self._places.inner,
+            column=column,
+            window=window,
+            reference=reference,
+            other_reference=other,
+            constraints=residual,
+            keys=keys,
+            since=since,
+            consumed=self._marks.get(gather.type, (-1, 0)),
+            type=self._shared.layout(gather.type).index,
+            consumes=gather.name in self._rule.consuming and not gather.counted,
+            counted=gather.counted,
         )
 
     def _compute(self, step: Compute) -> LoweredStep:

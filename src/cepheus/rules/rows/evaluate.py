@@ -17,7 +17,7 @@ from cepheus.core.lists import list_value
 from cepheus.core.time import parse_time
 from cepheus.core.values import Value, ValueType, representable
 from cepheus.rules.aggregates import aggregate
-from cepheus.rules.evaluate import compare
+from cepheus.rules.comparisons import compare
 from cepheus.rules.functions import function_of
 from cepheus.rules.rows.expressions import (
     Aggregated,

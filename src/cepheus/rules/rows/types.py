@@ -10,7 +10,8 @@ from cepheus.core.source import Span
 from cepheus.core.values import ValueType
 from cepheus.rules.aggregates import AGGREGATES, Takes
 from cepheus.rules.check.findings import Findings
-from cepheus.rules.functions import FUNCTIONS, Kind
+from cepheus.rules.function_record import Kind
+from cepheus.rules.functions import FUNCTIONS
 from cepheus.rules.rows.expressions import (
     Aggregated,
     Case,

@@ -16,7 +16,7 @@ from cepheus.core.values import Value, ValueType, from_arrow
 from cepheus.engine.reference.row_patterns import rows_given
 from cepheus.engine.rows.matcher import RowMatcher, joined, unsupported
 from cepheus.engine.rows.output import given_rows, rows_of_none, together
-from cepheus.formats.frames import arrow_table
+from cepheus.formats.parquet_arrow import arrow_table
 from cepheus.language.sql import parse_query
 from cepheus.rules.rows.evaluate import Row
 from cepheus.rules.rows.model import RowQuery, RowsPerMatch

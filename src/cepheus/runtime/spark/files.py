@@ -27,13 +27,13 @@ from cepheus.formats.cells import id_of_text
 from cepheus.formats.table import as_uncertain
 from cepheus.rules.check import Checked
 from cepheus.rules.model import RuleSet
+from cepheus.rules.ties import with_ties
 from cepheus.runtime.embedded.detect import FileDetection, Files, FilesByType, Tally
 from cepheus.runtime.spark.detect import Detection, cores, find
-from cepheus.runtime.spark.failures import plain_failures
-from cepheus.runtime.spark.options import on_spark
-from cepheus.runtime.spark.planning import SparkOptions
+from cepheus.runtime.spark.planning import SparkOptions, on_spark
+from cepheus.runtime.spark.session import plain_failures
 from cepheus.runtime.spark.sources import Naming, sources_of, start_column
-from cepheus.uncertainty.belief.beliefs import beliefs_of
+from cepheus.uncertainty.belief.belief import beliefs_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -66,7 +66,7 @@ def detect_files(
     ``spark`` is a session, or what starts one when the files have been read. The keywords are those of ``detect``.
     """
     run = on_spark(RunOptions.of(**options))
-    checked = program.checked
+    checked = replace(program.checked, rules=with_ties(program.checked.rules, run.ties))
     types = Schema({**checked.composites, **checked.inputs}.values())
     create(run, checked.rules.all_rules, types, beliefs=beliefs_of(checked.rules))  # or say why not
     return FileDetection(files, of_type or {}, checked, run, lambda tally: _Gathered(checked, tally, run, spark))

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from cepheus.core.errors import Diagnostic, RuleError
+from cepheus.core.errors import Diagnostic, OptionError, RuleError
 from cepheus.core.options import OnBadEvent, RunOptions
 from cepheus.core.schema import EventType, Schema
 from cepheus.core.values import ValueType
 from cepheus.engine.assembly.registry import create
 from cepheus.plan.split import ByBand, Split, WayName, Whole, split
-from cepheus.plan.split.uncertain import AttributeKey, uncertain_attributes
+from cepheus.plan.split.component import AttributeKey, uncertain_attributes
 from cepheus.rules.belief.model import Belief
 from cepheus.rules.check import Checked, check
 from cepheus.rules.model import AnyRule, RuleSet
 from cepheus.rules.resolve import resolve
+from cepheus.rules.ties import has_ties_ordered
 from cepheus.runtime.spark.error_layout import ErrorLayout
 from cepheus.runtime.spark.event_filters import event_filters, interval_filters, settled_inputs
 from cepheus.runtime.spark.layout import CompositeLayout, EventLayout
 from cepheus.runtime.spark.pushdown import Condition, Pushdown
-from cepheus.runtime.spark.routing import Placement, Routed
+from cepheus.runtime.spark.routing import Placement, Routed, SourceRows, id_kind, source_rows
 from cepheus.runtime.spark.shard import GroupJob, Job
-from cepheus.runtime.spark.source_rows import SourceRows, id_kind, source_rows
 from cepheus.runtime.spark.sources import Naming, Source, kind_of, schema_of
-from cepheus.uncertainty.belief.beliefs import beliefs_of
+from cepheus.uncertainty.belief.belief import beliefs_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,17 @@ class SparkOptions:
     def skip_bad(self) -> bool:
         """Whether bad events are left out."""
         return self.run.on_bad_event is OnBadEvent.SKIP
+
+
+def on_spark(options: RunOptions) -> RunOptions:
+    """Refuse what Spark cannot honour."""
+    if options.threads > 1:
+        raise OptionError.of(
+            "threads",
+            "on Spark the work is spread over tasks, each of which has one thread",
+            hint="leave threads out; shards=8 cuts the work into so many parts",
+        )
+    return options
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,6 +108,7 @@ def plan(
     The rows come from ``prepared_from``: the sources themselves, or what a stream has made of them.
     """
     naming = options.naming
+    _require_sequence(rules, naming)
     checked = check(rules, schema=schema_of(sources, naming, rules))
     _refuse_misfits(checked, sources)
     doubtful = any(naming.probability in source.frame.columns for source in sources)
@@ -158,6 +170,17 @@ def _error_layout(inputs: Mapping[str, EventType], sources: Sequence[Source], op
     read = sorted(set(numbers))
     texts = tuple(name for name in read if any(source.has_errors(name) for source in sources))
     return ErrorLayout(texts, tuple((name, told[name]) for name in read if name in told), options.skip_bad)
+
+
+def _require_sequence(rules: RuleSet, naming: Naming) -> None:
+    """Refuse ``ties ordered`` where nothing tells the order of simultaneous events, which Spark brings in any."""
+    if naming.sequence is None and has_ties_ordered(rules):
+        raise OptionError.of(
+            "ties",
+            "Spark brings simultaneous events in any order: ties ordered needs a column that tells it",
+            span=None if rules.ties is None else rules.ties.span,
+            hint="name a column of numbers that orders events, an offset say: sequence='COLUMN'",
+        )
 
 
 def _refuse_misfits(checked: Checked, sources: Sequence[Source]) -> None:

@@ -20,7 +20,8 @@ from cepheus.rules.expressions import (
     Negative,
     Parameter,
 )
-from cepheus.rules.functions import FUNCTIONS, LIST_BEFORE, TERMS, Kind
+from cepheus.rules.function_record import Kind
+from cepheus.rules.functions import FUNCTIONS, LIST_BEFORE, TERMS
 from cepheus.rules.interval.model import (
     Aggregated,
     Argument,

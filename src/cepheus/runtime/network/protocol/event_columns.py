@@ -10,7 +10,7 @@ from typing import Any, overload
 from cepheus.core.distribution import parse_distribution
 from cepheus.core.event import Event, EventId
 from cepheus.core.values import Value
-from cepheus.rules.evaluate import compare
+from cepheus.rules.comparisons import compare
 from cepheus.runtime.network.protocol.interests import Contents
 
 Shape = tuple[str, tuple[str, ...]]

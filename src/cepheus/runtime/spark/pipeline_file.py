@@ -1,0 +1,325 @@
+"""What a pipeline file says, read and checked: where events come from, which rules run, where composite events go.
+
+Everything that is wrong with a file is told at once, each finding with its line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from cepheus.core.calculus import Calculus, calculus_of
+from cepheus.core.error_columns import ErrorSource, error_source_of
+from cepheus.core.errors import Diagnostic, OptionError, RuleError, did_you_mean
+from cepheus.core.options import KEYWORDS, RunOptions
+from cepheus.core.time import TimeUnit
+from cepheus.core.toml_file import (
+    ByName,
+    KeyPath,
+    Keys,
+    Read,
+    Table,
+    Tables,
+    TomlFile,
+    WrongValueError,
+    boolean,
+    integer,
+    one_of,
+    text,
+    texts,
+)
+from cepheus.rules.check import check
+from cepheus.rules.model import RuleSet
+from cepheus.runtime.embedded.rule_sources import read_rules
+from cepheus.runtime.spark.planning import on_spark
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSpec:
+    """Something that Spark reads: a format and its options; ``type`` is the event type if rows do not tell it."""
+
+    format: str
+    path: str | None = None
+    type: str | None = None
+    schema: str | None = None
+    stream: bool = False
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SinkSpec:
+    """Something that Spark writes; ``composite`` is the one type it takes, None for all.
+
+    ``mode`` is how a batch is written, ``trigger`` how often a stream is: an interval such as ``5 seconds``, or
+    ``available now`` to take what is there and end.
+    """
+
+    format: str
+    path: str | None = None
+    composite: str | None = None
+    mode: str = "error"
+    checkpoint: str | None = None
+    trigger: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DetectSpec:
+    """The options of ``cepheus.spark.detect``: those that every run takes, and Spark's own."""
+
+    engine: str | None = None
+    limit: int | None = None
+    threads: int | None = None
+    calculus: Calculus | None = None
+    lateness: str | int | None = None
+    time_unit: str | None = None
+    time: str | None = None
+    type: str | None = None
+    id: str | None = None
+    sequence: str | None = None
+    start: str | None = None
+    probability: str | None = None
+    uncertain: Mapping[str, ErrorSource] | None = None
+    on_bad_event: str | None = None
+    strict: bool | None = None
+    ties: str | None = None
+    provenance: bool = False
+    shards: int | None = None
+    split: str = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class SparkSpec:
+    """Where Spark runs, and its settings."""
+
+    master: str = "local[*]"
+    name: str = "cepheus"
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A whole pipeline; paths are resolved."""
+
+    rules: tuple[str, ...]
+    sources: tuple[SourceSpec, ...]
+    sinks: tuple[SinkSpec, ...]
+    detect: DetectSpec = field(default_factory=DetectSpec)
+    spark: SparkSpec = field(default_factory=SparkSpec)
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether events come as a stream."""
+        return any(source.stream for source in self.sources)
+
+
+S = TypeVar("S", SourceSpec, SinkSpec)
+_UNCERTAIN = 'write uncertain.value = { sd = "value_sd" }, or { low = -1, high = "above" }'
+_FORMAT = {"format": 'such as format = "parquet"'}
+
+
+def read_pipeline(path: Path) -> Pipeline:
+    """Read a pipeline file; OptionError with all findings if it does not make sense.
+
+    Relative paths in it are relative to the folder of the file.
+    """
+    file = TomlFile(path, "pipeline")
+    found = file.read(_pipeline_table(path.parent))
+    _check_rules(found, file)
+    for name in ("sources", "sinks"):
+        if not file.values.get(name):
+            file.note((name,), f"the pipeline has no {name}", f'write [[{name}]] and below it format = "parquet"')
+    _check_combinations(found, file)
+    file.raise_findings()
+    return found
+
+
+def _pipeline_table(folder: Path) -> Table[Pipeline]:
+    location = _location(folder)
+    source: Keys = {
+        "format": text,
+        "path": location,
+        "type": text,
+        "schema": text,
+        "stream": boolean,
+        "options": _OPTIONS,
+    }
+    sink: Keys = {
+        "format": text,
+        "path": location,
+        "composite": text,
+        "mode": one_of("error", "append", "overwrite", "ignore"),
+        "checkpoint": location,
+        "trigger": text,
+        "options": _OPTIONS,
+    }
+    return Table(
+        "a pipeline",
+        _pipeline,
+        {
+            "rules": lambda value, key: tuple([str(folder / name) for name in texts(value, key)]),
+            "sources": Tables(Table("this source", _with_format(SourceSpec), source, _FORMAT)),
+            "sinks": Tables(Table("this sink", _with_format(SinkSpec), sink, _FORMAT)),
+            "detect": _DETECT,
+            "spark": Table("[spark]", SparkSpec, {"master": text, "name": text, "options": _OPTIONS}),
+        },
+    )
+
+
+def _pipeline(**given: Any) -> Pipeline:
+    return Pipeline(**{"rules": (), "sources": (), "sinks": (), **given})
+
+
+def _with_format(kind: type[S]) -> Callable[..., S]:
+    """Make a spec that has a format, if only to go on and find more that is wrong."""
+    return lambda **given: kind(**{"format": "", **given})
+
+
+def _location(folder: Path) -> Read[str]:
+    """Make paths independent of where the command is run; those with a scheme are not ours to touch."""
+
+    def read(value: object, key: str) -> str:
+        found = text(value, key)
+        return found if "://" in found else str(folder.resolve() / found)
+
+    return read
+
+
+def _option(value: object, name: str) -> str:
+    if isinstance(value, dict | list):
+        raise WrongValueError(f"the option '{name}' is no plain value", _OPTIONS.hint)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+_OPTIONS = ByName(_option, 'write options = { header = "true" }')
+
+
+def _error(value: object, name: str) -> ErrorSource:
+    """Read the columns that have the error of an attribute: a standard deviation or variance, or two bounds."""
+    if not isinstance(value, dict):
+        raise WrongValueError(f"the error of '{name}' is a table", _UNCERTAIN)
+    try:
+        return error_source_of(name, value)
+    except OptionError as error:
+        raise WrongValueError(error.diagnostics[0].message, _UNCERTAIN) from None
+
+
+def _calculus(value: object, _: str) -> Calculus:
+    """Read how probabilities are worked out."""
+    try:
+        return calculus_of(value)
+    except OptionError as error:
+        raise _wrong(error) from None
+
+
+def _of_every_run(value: object, key: str) -> object:
+    """Read an option that every run takes: it is refused in the same words as everywhere."""
+    try:
+        RunOptions.of(**{key: value})  # type: ignore[arg-type]  # which is what this finds out
+    except OptionError as error:
+        raise _wrong(error) from None
+    return value
+
+
+def _wrong(error: OptionError) -> WrongValueError:
+    finding = error.diagnostics[0]
+    return WrongValueError(finding.message, finding.hint)
+
+
+_DETECT = Table(
+    "[detect]",
+    DetectSpec,
+    {
+        **dict.fromkeys(KEYWORDS, _of_every_run),
+        "uncertain": ByName(_error, _UNCERTAIN),
+        "calculus": _calculus,
+        "provenance": boolean,
+        "shards": integer(1),
+        "split": one_of("auto", "keys", "bands", "slices", "whole"),
+    },
+    renamed={"watermark": 'it is called lateness: lateness = "10 seconds"'},
+)
+
+
+def _check_rules(pipeline: Pipeline, file: TomlFile) -> None:
+    if not file.values.get("rules"):
+        file.note(("rules",), "the pipeline names no rules", 'write rules = ["fire.tesla"] at the top of the file')
+    for path in map(Path, pipeline.rules):
+        if not path.is_file():
+            name = path.relative_to(file.path.parent) if path.is_relative_to(file.path.parent) else path
+            file.note(("rules",), f"there is no rule file '{name}'", f"looked for {path}")
+
+
+def _check_combinations(pipeline: Pipeline, file: TomlFile) -> None:
+    """Check what no table can tell alone."""
+    try:
+        on_spark(RunOptions.of(**{key: getattr(pipeline.detect, key) for key in KEYWORDS}))
+    except OptionError as error:
+        wrong = _wrong(error)
+        key = error.diagnostics[0].code
+        file.note(("detect", key) if key in KEYWORDS else ("detect",), wrong.message, wrong.hint)
+    typed = [source.type is not None for source in pipeline.sources]
+    if any(typed) and not all(typed):
+        place = ("sources", typed.index(False))
+        file.note(place, "this source does not say its event type, others do", 'add type = "Temp"')
+    if not any(typed) and len(typed) > 1:
+        file.note(("sources", 1), "with several sources, each says its event type", 'add type = "Temp"')
+    names = [source.type for source in pipeline.sources if source.type is not None]
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            file.note(("sources", number, "type"), f"two sources have events of type '{name}'", "read both in one")
+    streams = [source.stream for source in pipeline.sources]
+    if any(streams) and not all(streams):
+        place = ("sources", streams.index(False))
+        file.note(place, "this source is not a stream, others are", "add stream = true, or take it from the others")
+    for number, sink in enumerate(pipeline.sinks):
+        _check_sink(number, sink, file, is_stream=pipeline.is_stream)
+
+
+def _check_sink(number: int, sink: SinkSpec, file: TomlFile, *, is_stream: bool) -> None:
+    at: KeyPath = ("sinks", number)
+    if is_stream and sink.checkpoint is None and sink.format not in ("console", "memory", "noop"):
+        file.note(at, "a sink of a stream has a checkpoint", 'add checkpoint = "checkpoints/fires"')
+    if not is_stream and (sink.checkpoint or sink.trigger):
+        key = "checkpoint" if sink.checkpoint else "trigger"
+        file.note((*at, key), f"'{key}' is for streams", "add stream = true to the sources, or leave it out")
+
+
+_DATA_TELLS = {"undeclared-order"}
+"""Errors of rules that the columns of the data may settle."""
+
+
+def check_pipeline(path: Path, pipeline: Pipeline) -> tuple[Diagnostic, ...]:
+    """Check the rules of a pipeline and the composite events that its sinks take; give the warnings.
+
+    What only the data can tell is found when the pipeline runs.
+    """
+    rules = read_rules([Path(name) for name in pipeline.rules], TimeUnit(pipeline.detect.time_unit or "us"))
+    warnings: tuple[Diagnostic, ...] = ()
+    try:
+        warnings = check(rules, closed=False).warnings
+    except RuleError as error:
+        mistakes = [finding for finding in error.diagnostics if finding.code not in _DATA_TELLS]
+        if mistakes:
+            raise RuleError(mistakes) from None
+    _check_sinks(path, pipeline, rules)
+    return warnings
+
+
+def _check_sinks(path: Path, pipeline: Pipeline, rules: RuleSet) -> None:
+    names = {rule.composite.name for rule in rules.rules} | {rule.composite.name for rule in rules.interval_rules}
+    defined = sorted(names)
+    wrong = [
+        (number, sink.composite)
+        for number, sink in enumerate(pipeline.sinks)
+        if sink.composite is not None and sink.composite not in defined
+    ]
+    if not wrong:
+        return
+    file = TomlFile(path, "pipeline")
+    for number, name in wrong:
+        hint = did_you_mean(name, defined) or f"the rules define {', '.join(defined) or 'nothing'}"
+        file.note(("sinks", number, "composite"), f"no rule defines '{name}'", hint)
+    file.raise_findings()

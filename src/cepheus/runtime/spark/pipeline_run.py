@@ -1,0 +1,90 @@
+"""Runs a pipeline: Spark reads, rules find, Spark writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from cepheus.core.errors import OptionError
+from cepheus.engine.base.ties import TieCounts
+from cepheus.runtime.spark.detect import Detection, detect
+from cepheus.runtime.spark.pipeline_file import Pipeline, SinkSpec, SourceSpec
+from cepheus.runtime.spark.streaming_answer import ties_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+_AVAILABLE_NOW = "available now"
+_GLANCE = 5
+"""Seconds between two looks at the progress of a stream, of which Spark keeps the last hundred micro-batches."""
+
+
+def detection_of(spark: SparkSession, pipeline: Pipeline) -> Detection:
+    """Read the sources and plan the rules; nothing is written yet."""
+    frames = [_read(spark, source) for source in pipeline.sources]
+    names = [source.type for source in pipeline.sources]
+    events: DataFrame | Mapping[str, DataFrame] = frames[0]
+    if names[0] is not None:
+        events = dict(zip(cast("list[str]", names), frames, strict=True))
+    given = {each.name: getattr(pipeline.detect, each.name) for each in fields(pipeline.detect)}
+    return detect([Path(name) for name in pipeline.rules], events, **given)
+
+
+def run_pipeline(pipeline: Pipeline, found: Detection) -> TieCounts:
+    """Write what was found to every sink; a stream runs until it is stopped, or its sources have no more.
+
+    Gives what was counted of simultaneous events.
+    """
+    if not pipeline.is_stream:
+        frame = found.dataframe.cache() if len(pipeline.sinks) > 1 else found.dataframe  # found once, written often
+        for sink in pipeline.sinks:
+            _write(_chosen(found, frame, sink), sink)
+        return found.ties()
+    queries = [_start(_chosen(found, found.dataframe, sink), sink) for sink in pipeline.sinks]
+    assert found.metrics is not None  # a stream has metrics
+    ties: dict[int, TieCounts] = {}
+    while not queries[0].awaitTermination(_GLANCE):  # every sink has a query that finds, and counts, the same
+        ties |= ties_of(queries[0], found.metrics)
+    for query in queries[1:]:
+        query.awaitTermination()
+    return sum((ties | ties_of(queries[0], found.metrics)).values(), TieCounts.none())
+
+
+def _read(spark: SparkSession, source: SourceSpec) -> DataFrame:
+    reader: Any = spark.readStream if source.stream else spark.read
+    reader = reader.format(source.format).options(**source.options)
+    if source.schema is not None:
+        reader = reader.schema(source.schema)
+    try:
+        frame: DataFrame = reader.load(source.path) if source.path is not None else reader.load()
+        frame.schema  # noqa: B018  # Spark looks for the files now
+    except Exception as error:
+        what = f"'{source.path}'" if source.path else f"the source of format '{source.format}'"
+        reason = (str(error).splitlines() or ["it gave no reason"])[0]
+        raise OptionError.of("source", f"Spark cannot read {what}: {reason}") from None
+    return frame
+
+
+def _chosen(found: Detection, frame: DataFrame, sink: SinkSpec) -> DataFrame:
+    if sink.composite is None:
+        return frame
+    return found.of(sink.composite, frame)
+
+
+def _write(frame: DataFrame, sink: SinkSpec) -> None:
+    writer = frame.write.format(sink.format).mode(sink.mode).options(**sink.options)
+    writer.save(sink.path) if sink.path is not None else writer.save()
+
+
+def _start(frame: DataFrame, sink: SinkSpec) -> StreamingQuery:
+    writer = frame.writeStream.format(sink.format).outputMode("append").options(**sink.options)
+    if sink.checkpoint is not None:
+        writer = writer.option("checkpointLocation", sink.checkpoint)
+    if sink.trigger == _AVAILABLE_NOW:
+        writer = writer.trigger(availableNow=True)
+    elif sink.trigger is not None:
+        writer = writer.trigger(processingTime=sink.trigger)
+    return writer.start(sink.path) if sink.path is not None else writer.start()
