@@ -117,6 +117,10 @@ class RowQuery:
                 return subset.variables
         return (name,)
 
+    def read(self) -> tuple[str, ...]:
+        """The columns of rows that the clause names, each once."""
+        return tuple(dict.fromkeys((*self.partition, *(key.column for key in self.order), *self.kept())))
+
     def kept(self) -> tuple[str, ...]:
         """The columns of rows that conditions and measures read, each once."""
         names: list[str] = []
