@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar, assert_never
 
+from cepheus.core.errors import RuleError
 from cepheus.core.schema import EventType
 from cepheus.core.values import ValueType
 from cepheus.rules.expressions import (
@@ -42,6 +43,7 @@ from cepheus.rules.model import (
     Negation,
     Pattern,
     PatternItem,
+    Ranking,
     Rule,
     Selection,
 )
@@ -59,6 +61,19 @@ class Terminator:
 
 
 @dataclass(frozen=True, slots=True)
+class Ranked:
+    """Of the events that a choice takes, only the ``count`` with the greatest values, of equal ones the later.
+
+    ``computes`` are the aggregates that the value needs and that must be computed for each event; they are the steps
+    behind the choice, too.
+    """
+
+    count: int
+    by: Expression
+    computes: tuple[Compute, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Choose:
     """Choose events of a window by policy; the constraints may name this event, earlier ones and computed values.
 
@@ -72,6 +87,7 @@ class Choose:
     window: Within
     constraints: tuple[Constraint, ...]
     per: tuple[AttributeRef, ...] = ()
+    ranked: Ranked | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +126,8 @@ class Absent:
 class Gather:
     """Name the events of a scope among what a composite event is made of; in the constraints, event None is a member.
 
-    They are the members of the collection ``name``, or those that the aggregate of that name ``counted``.
+    They are the members of the collection ``name``, or those that the aggregate of that name ``counted``,
+    for which they need a ``value``.
     """
 
     name: str
@@ -118,6 +135,7 @@ class Gather:
     constraints: tuple[Constraint, ...]
     scope: Scope
     counted: bool = False
+    value: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +192,7 @@ def resolve(rule: Rule) -> ResolvedRule:
             case _:
                 assert_never(item)
     assert not schedule.pending, "the checks refuse a rule whose parameters are never bound"
+    computes = [step for step in schedule.steps if isinstance(step, Compute)]
     return ResolvedRule(
         name=rule.name,
         composite=rule.composite,
@@ -183,9 +202,14 @@ def resolve(rule: Rule) -> ResolvedRule:
         assignments=tuple(replace(a, value=_substitute(a.value, None, binders)) for a in assignments),
         consuming=frozenset(rule.consuming),
         min_probability=rule.min_probability or 0.0,
-        gathers=gathers,
+        gathers=(*gathers, *(map(_counted_by, computes) if rule.full_provenance else ())),
         ordered=rule.ordered,
     )
+
+
+def _counted_by(step: Compute) -> Gather:
+    """Name the events that an aggregate counts."""
+    return Gather(step.name, step.type, step.constraints, step.scope, counted=True, value=step.value)
 
 
 def bindings(pattern: Pattern) -> dict[str, AttributeRef | None]:
@@ -246,6 +270,9 @@ def _name_aggregates(rule: Rule) -> tuple[Pattern, tuple[Assignment, ...]]:
                 items.append(replace(item, parameter=name()))
             case FreeCondition(constraint=constraint):
                 items.append(replace(item, constraint=transform(constraint, lift)))
+            case Selection(ranking=Ranking(by=by) as ranking):
+                ranked = replace(ranking, by=transform(by, lift))
+                items.append(replace(item, ranking=ranked))
             case Collection() if (counting := _counting(item)) is not None:
                 items.append(replace(counting, parameter=name()))
             case _:
@@ -374,11 +401,42 @@ class _Schedule:
         self._defer(event)
         self._known.add(event.name)
         # Where all are taken, a condition may just as well be one on the event: that finds it by its values.
-        constraints = tuple(self._ready_constraints(free=item.policy.takes_all))
+        takes_all = item.policy.takes_all and item.ranking is None
+        constraints = tuple(self._ready_constraints(free=takes_all))
         per = tuple(replace(attribute, event=event.name) for attribute in item.per)
-        self.steps.append(Choose(event.name, event.type, item.policy, item.count, item.window, constraints, per))
+        step = Choose(event.name, event.type, item.policy, item.count, item.window, constraints, per)
+        if item.ranking is None:
+            self.steps.append(step)
+        else:
+            ranked = self._ranked(item.ranking, event.name)
+            self.steps += [replace(step, ranked=ranked), *ranked.computes]
         self.steps.extend(map(Require, self._ready_constraints()))
         self._release()
+
+    def _ranked(self, ranking: Ranking, own: str) -> Ranked:
+        """Resolve what events are ranked by, with all that has to be computed for it."""
+        by = _substitute(ranking.by, own, self._binders)
+        computes: list[Compute] = []
+        wanted = [need for need in needs(by) if need not in self._known]
+        while wanted:
+            name = wanted.pop()
+            found = next((each for each in self.pending if f"${getattr(each.node, 'name', '')}" == name), None)
+            if name in self._known:
+                continue
+            if found is None or not isinstance(found.node, Compute):
+                message = f"what '{own}' is ranked by needs {name}, which is known only later"
+                raise RuleError.of("ranking", message, span=ranking.by.span, hint="bind it before this place")
+            missing = [need for need in found.required if need not in self._known]
+            if missing and name in wanted:
+                message = f"what '{own}' is ranked by needs {missing[0]}, which is known only later"
+                raise RuleError.of("ranking", message, span=ranking.by.span, hint="bind it before this place")
+            if missing:
+                wanted = [*wanted, name, *missing]
+                continue
+            self.pending.remove(found)
+            self._known.add(name)
+            computes.append(found.node)
+        return Ranked(ranking.count, by, tuple(computes))
 
     def require(self, condition: Constraint) -> None:
         """Add a free condition; what it joins by ``and`` is checked part by part."""

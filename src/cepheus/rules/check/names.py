@@ -222,8 +222,10 @@ def _patterns(scope: RuleScope) -> list[tuple[EventPattern, bool]]:
     found = [(scope.rule.pattern.terminator, True)]
     for item in scope.rule.pattern.items:
         match item:
-            case Selection(event=event):
+            case Selection(event=event, ranking=ranking):
                 found.append((event, True))
+                aggregates = [node for node in walk(ranking) if isinstance(node, Aggregate)] if ranking else []
+                found += [(node.event, False) for node in aggregates if node.of is None]
             case Negation(event=event):
                 found.append((event, False))
             case Aggregation(aggregate=aggregate):
