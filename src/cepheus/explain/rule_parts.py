@@ -85,7 +85,8 @@ class Part:
     ``policy`` is the words in front of it (``each``, ``3 last``, ``not``, ``Avg of value``). ``binds`` pairs each
     parameter that is bound here with the attribute that gives its value. ``condition`` is the comparison around an
     aggregate; ``purpose`` is the attribute of the composite event that an aggregate in ``where`` is computed for.
-    ``groups`` are the attributes for each value of which there is a choice of its own.
+    ``groups`` are the attributes for each value of which there is a choice of its own, ``ranked`` is the value by which
+    the greatest are taken.
     """
 
     name: str
@@ -100,6 +101,7 @@ class Part:
     consumed: bool = False
     purpose: str | None = None
     groups: tuple[str, ...] = ()
+    ranked: str | None = None
 
     @property
     def references(self) -> tuple[str, ...]:
@@ -108,8 +110,9 @@ class Part:
 
     @property
     def per(self) -> str:
-        """What it is chosen for each value of, in words behind its name."""
-        return f" per {', '.join(self.groups)}" if self.groups else ""
+        """What it is ranked by and chosen for each value of, in words behind its name."""
+        by = f" by {self.ranked}" if self.ranked is not None else ""
+        return by + (f" per {', '.join(self.groups)}" if self.groups else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +203,14 @@ class _Builder:
     def item(self, item: EventItem, index: int) -> Part:
         name = part_name(item, index)
         match item:
-            case Selection(event=event, policy=policy, count=count, window=window, per=per):
+            case Selection(event=event, policy=policy, count=count, window=window, per=per, ranking=ranking):
                 words = policy.value if count is None else f"{count} {policy.value}"
+                words = words if ranking is None else f"{ranking.count} top"
                 groups = tuple(attribute.name for attribute in per)
-                return replace(self._part(event, name, Role.SELECTED, policy=words, scope=window), groups=groups)
+                by = None if ranking is None else format_expression(ranking.by)
+                return replace(
+                    self._part(event, name, Role.SELECTED, policy=words, scope=window), groups=groups, ranked=by
+                )
             case Collection(event=event, scope=scope):
                 words = f"all {bounds_text(item)}".strip()
                 return self._part(event, name, Role.COLLECTED, policy=words, scope=scope)
