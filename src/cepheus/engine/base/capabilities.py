@@ -22,10 +22,9 @@ _EVERYTHING: frozenset[Enum] = frozenset(Construct)
 AUTOMATA = replace(
     COMPILED,
     name="automata",
-    subject="the engine automata does",
-    elsewhere="choose the engine auto or reference",
     constructs=COMPILED.constructs - {Construct.TIES_ORDERED, Construct.GROUPS, Construct.COLLECTIONS},
     runs_policy=lambda policy: policy in (Policy.EACH, Policy.LAST, Policy.FIRST),
+    instead=MappingProxyType({**COMPILED.instead, Construct.TIES_ORDERED: "choose the engine columns"}),
 )
 """States of sequences are kept, and dropped, for these policies, by the times of events alone, whatever their groups.
 
@@ -79,7 +78,7 @@ INTERVAL_REFERENCE = Support(
     "split the rule",
     frozenset({*Operator, *IntervalConstruct}),
     lambda _: False,
-    lambda record: record.is_of_values_alone,
+    lambda _: True,
 )
 """The meaning of interval rules: it runs all of them."""
 
@@ -97,7 +96,7 @@ def things() -> tuple[Thing, ...]:
 
 def interval_things() -> tuple[Thing, ...]:
     """All that engines of interval rules may differ in."""
-    return (*Operator, *AGGREGATES.values(), *IntervalConstruct)
+    return (*Operator, *(record for record in AGGREGATES.values() if record.is_of_values_alone), *IntervalConstruct)
 
 
 def support_matrix() -> str:
