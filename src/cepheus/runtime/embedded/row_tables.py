@@ -122,9 +122,21 @@ def _in_order(query: RowQuery, table: pa.Table) -> pa.Table:
         keys.append((f"null {place}", "descending" if key.nulls_first else "ascending"))
         columns[f"value {place}"] = table.column(key.column)
         keys.append((f"value {place}", "descending" if key.descending else "ascending"))
-    if not keys:
+    if not keys or _is_sorted(query, table):
         return table
     return table.take(pc.sort_indices(pa.table(columns), sort_keys=keys))
+
+
+def _is_sorted(query: RowQuery, table: pa.Table) -> bool:
+    """Whether rows are in order already, as far as one column of numbers or times tells it."""
+    (key, *others) = query.order
+    column = table.column(key.column)
+    if others or key.descending or column.null_count or not pa.types.is_primitive(column.type):
+        return False
+    if pa.types.is_boolean(column.type):
+        return False
+    numbers = column.combine_chunks().to_numpy(zero_copy_only=False)
+    return bool(np.all(numbers[:-1] <= numbers[1:]))
 
 
 def _python_rows(table: pa.Table, types: dict[str, ValueType]) -> list[dict[str, Value | None]]:
