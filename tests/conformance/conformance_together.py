@@ -89,7 +89,7 @@ def _kinds(case: Case) -> Kinds:
     types = Catalog.of(check(rules)).types
     kinds: Kinds = {}
     for declared in rules.declarations:
-        kinds[declared.name] = {a.name: a.type for a in declared.attributes if a.type is not None}
+        kinds[declared.name] = {a.named_by_data: a.type for a in declared.attributes if a.type is not None}
     told = set(kinds)
     for event in case.events:
         known = types.get(event["type"])

@@ -59,10 +59,11 @@ def _value(text: str) -> bool | int | float | str:
 
 
 def lines_of(composites: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Composite events as the file writes them, in a fixed order."""
+    """Composite events, or rows that have no time, as the file writes them, in a fixed order."""
     own = {"type", "time", "start", "id", "from", "probability"}
     lines = []
     for one in composites:
         values = ", ".join(f"{name}={value}" for name, value in one.items() if name not in own)
-        lines.append(f"{one['type']} at {one['time'] // 1_000_000}: {values}".rstrip())
+        head = f"{one['type']} at {one['time'] // 1_000_000}: " if "type" in one else ""
+        lines.append(f"{head}{values}".rstrip())
     return sorted(lines)

@@ -24,12 +24,15 @@ _QUESTIONS = """## What users of other systems asked
 
 Questions from the tests, documents and rules of other systems, in our words, and how they are asked here. *Natural* is
 one rule, or rules that mirror the question, without injected events, copies or encodings. What asks for repetition, or
-for rows right behind one another, is what MATCH_RECOGNIZE is made for. Where a source states events and outcomes, the
-rules give the same.
+for rows right behind one another, is asked in MATCH_RECOGNIZE. Where a source states events and outcomes, the rules
+give the same.
 
 | | question | asked in | verdict | outcome stated |
 | --- | --- | --- | --- | --- |
 """
+
+
+_LANGUAGES = {"tesla": "TESLA", "etalis": "ETALIS", "sql": "MATCH_RECOGNIZE"}
 
 
 def cookbook_page() -> str:
@@ -49,8 +52,6 @@ def _recipe(recipe: Recipe) -> str:
 
 
 def _row(question: Question) -> str:
-    told = "natural" if question.verdict == "natural" else f"{question.verdict}: {question.why}"
-    if question.verdict == "natural" and question.why:
-        told += f"; {question.why}"
+    told = f"{question.verdict}: {question.why}" if question.why else question.verdict
     stated = "equal" if question.expected is not None else ""
-    return f"| {question.id} | {question.question} | {question.language.upper()} | {told} | {stated} |"
+    return f"| {question.id} | {question.question} | {_LANGUAGES[question.language]} | {told} | {stated} |"

@@ -142,10 +142,13 @@ def _rule(random: Random, number: int, *, closed: bool) -> str:
         parts.append(f"not {random.choice('CD')}({inside}) within {random.choice(_WINDOWS)} from T")
     if random.random() < 0.35:
         functions = ("Avg", "Sum", "Count", "First", "Last", "Min", "Max")
-        function = random.choice(functions if closed else (*functions, "Stddev", "Median", "CountDistinct"))
+        function = random.choice(
+            functions if closed else (*functions, "Stddev", "Median", "CountDistinct", "Percentile", "Slope", "Mode")
+        )
         value = "" if function == "Count" else ".x"
         inside = random.choice(("", "k = $k", "x > 1", "k = $k and y < 2", "y > $n"))
-        aggregate = f"{function}(C({inside}){value} within {random.choice(_WINDOWS)} from T)"
+        argument = ", 75" if function == "Percentile" else ""
+        aggregate = f"{function}(C({inside}){value} within {random.choice(_WINDOWS)} from T{argument})"
         if random.random() < 0.7:
             parts.append(f"{_number(random)} < $agg = {aggregate}")
         else:

@@ -13,8 +13,8 @@ from cepheus.core.time import UNITS
 
 FOLDER = Path(__file__).parent
 NATURAL = "natural"
-REPETITION = "MATCH_RECOGNIZE"
-"""The question is about repetition or about rows right behind one another: MATCH_RECOGNIZE is made for it."""
+AWKWARD = "awkward"
+"""The rules give the outcome, and nobody would think of them at once."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Question:
 
     def _value(self, composite: Mapping[str, Any], column: str) -> Any:
         value = composite[column]
-        is_time = column == "time" or f"{column}: timestamp" in self.rules
+        is_time = self.language != "sql" and (column == "time" or f"{column}: timestamp" in self.rules)
         return value // UNITS[self.unit] if is_time else value
 
 

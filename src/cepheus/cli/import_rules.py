@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cepheus.cli.console import note, replace_file, report
+from cepheus.cli.console import note, report, write_file
 
 if TYPE_CHECKING:
     from cepheus.core.schema import EventType
@@ -89,7 +89,7 @@ def _declared(path: Path | None) -> tuple[EventType, ...]:
 def _finish(importing: Importing, output: Path | None) -> None:
     text = importing.text()
     if output is not None:
-        replace_file(output, text)
+        write_file(output, text)
     else:
         print(text, end="")
     refused = [one for one in importing.imported if one.text is None]

@@ -12,7 +12,7 @@ from cepheus.core.values import ValueType
 TIME_ATTRIBUTE = "time"
 """Every event has its own time as an attribute of type timestamp."""
 
-HOME_ATTRIBUTE = "#home"
+OWNED_ATTRIBUTE = "#home"
 """A hidden attribute, which no rule can name: false for an event that is here only for others, and what it completes
 belongs to an engine elsewhere that has it, too."""
 

@@ -169,7 +169,7 @@ class RuleFlag(IntEnum):
 class StepField(Fields):
     """Of a step: what it does and what it looks at.
 
-    A step is three lines of the cache. The first line is all that a plain selection from an unkeyed column reads.
+    A step is four lines of the cache. The first line is all that a plain selection from an unkeyed column reads.
     """
 
     KIND = cell()
@@ -196,6 +196,7 @@ class StepField(Fields):
     RESULT = cell()
     INCREMENTAL = cell()
     LISTING = cell()
+    ARGUMENT = cell()  # the bits of a double
     PADDING = padding()
 
 
@@ -257,7 +258,7 @@ class PolicyCode(IntEnum):
 
 
 class FunctionCode(IntEnum):
-    """The forms of aggregates; added to the last two: twice the number of a function, and 1 if it is 0 of nothing."""
+    """The forms of aggregates; added to the last three: twice the number of a function, and 1 if it is 0 of nothing."""
 
     COUNT = 0
     SUM = 1
@@ -267,6 +268,7 @@ class FunctionCode(IntEnum):
     FIRST = 5
     LAST = 6
     OVER_NUMBERS = 64
+    OVER_SERIES = 96
     OVER_WORDS = 128
 
 

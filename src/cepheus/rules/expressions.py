@@ -127,14 +127,16 @@ Scope = Within | Between
 class Aggregate:
     """A function (``Avg``, ``Sum``, ``Count``, ..) over one value of every matching event of a scope.
 
-    ``value`` is an expression over the aggregated event; only ``Count`` may go without. ``of`` names the collection
-    whose members these events are, if the aggregate is one of its values: ``Avg(Bs.v)``.
+    ``value`` is an expression over the aggregated event; only ``Count`` may go without. ``argument`` is the number that
+    functions such as ``Percentile`` ask for behind the scope. ``of`` names the collection whose members the events are,
+    if the aggregate is one of its values: ``Avg(Bs.v)``.
     """
 
     function: str
     event: EventPattern
     value: Expression | None
     scope: Scope
+    argument: float | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
     of: str | None = None
 

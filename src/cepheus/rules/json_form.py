@@ -57,6 +57,7 @@ from cepheus.rules.model import (
     Negation,
     Pattern,
     PatternItem,
+    Ranking,
     Rule,
     RuleSet,
     Selection,
@@ -133,7 +134,9 @@ def _read_distribution(value: object, path: str) -> Distribution:
 
 def _read_rule(value: object, path: str) -> Rule:
     node = JsonObject(value, path)
-    node.only("composite", "pattern", "assignments", "consuming", "min_probability", "name", optional=("ties",))
+    node.only(
+        "composite", "pattern", "assignments", "consuming", "min_probability", "name", optional=("ties", "provenance")
+    )
     return Rule(
         composite=node.read("composite", _read_event_type),
         pattern=node.read("pattern", _read_pattern),
@@ -141,6 +144,7 @@ def _read_rule(value: object, path: str) -> Rule:
         consuming=node.list("consuming", read_any_name),
         min_probability=node.maybe("min_probability", read_probability),
         name=node.maybe("name", read_any_name),
+        full_provenance="provenance" in node.fields and node.one_of("provenance", ("parts", "full")) == "full",
         ordered="ties" in node.fields and node.one_of("ties", ("apart", "ordered")) == "ordered",
     )
 
@@ -169,13 +173,14 @@ def _read_item(value: object, path: str) -> PatternItem:
                 node.maybe("most", _members),
             )
         case "selection":
-            node.only("kind", "policy", "count", "event", "window", optional=("per",))
+            node.only("kind", "policy", "count", "event", "window", optional=("per", "ranking"))
             return Selection(
                 node.enum("policy", Policy),
                 node.read("event", _read_event),
                 node.read("window", _read_within),
                 node.maybe("count", _count),
                 node.list("per", _read_own_attribute),
+                node.read("ranking", _read_ranking) if "ranking" in node.fields else None,
             )
         case "negation":
             node.only("kind", "event", "scope")
@@ -190,6 +195,12 @@ def _read_item(value: object, path: str) -> PatternItem:
             if comparison is not None and aggregate not in comparison.operands:
                 fail(f"{path}.comparison", "the aggregate is not one of the operands")
             return Aggregation(aggregate, node.maybe("parameter", read_name), comparison)
+
+
+def _read_ranking(value: object, path: str) -> Ranking:
+    node = JsonObject(value, path)
+    node.only("count", "by")
+    return Ranking(node.read("count", _count), node.read("by", _read_expression))
 
 
 def _read_own_attribute(value: object, path: str) -> AttributeRef:
@@ -237,12 +248,13 @@ def _read_comparison(value: object, path: str) -> Comparison:
 def _read_aggregate(value: object, path: str) -> Aggregate:
     node = JsonObject(value, path)
     node.one_of("kind", ("aggregate",))
-    node.only("kind", "function", "event", "value", "scope", optional=("of",))
+    node.only("kind", "function", "event", "value", "scope", optional=("argument", "of"))
     return Aggregate(
         node.one_of("function", aggregate_names()),
         node.read("event", _read_event),
         node.maybe("value", _read_expression),
         node.read("scope", _read_scope),
+        node.read("argument", read_number) if "argument" in node.fields else None,
         of=node.read("of", read_name) if "of" in node.fields else None,
     )
 
@@ -373,13 +385,16 @@ def _rule(rule: Rule) -> Json:
         "consuming": list(rule.consuming),
         "min_probability": rule.min_probability,
         **({"ties": "ordered"} if rule.ordered else {}),
+        **({"provenance": "full"} if rule.full_provenance else {}),
     }
 
 
 def _item(item: PatternItem) -> Json:
     match item:
-        case Selection(policy=policy, event=event, window=window, count=count, per=per):
+        case Selection(policy=policy, event=event, window=window, count=count, per=per, ranking=ranking):
             groups: Json = {"per": [attribute.name for attribute in per]} if per else {}
+            if ranking is not None:
+                groups["ranking"] = {"count": ranking.count, "by": _expression(ranking.by)}
             return {
                 "kind": "selection",
                 "policy": policy.value,
@@ -449,15 +464,15 @@ def _expression(node: Constraint) -> Json:
             return {"kind": "negative", "operand": _expression(operand)}
         case Call(function=function, arguments=arguments):
             return {"kind": "call", "function": function, "arguments": [_expression(a) for a in arguments]}
-        case Aggregate(function=function, event=event_pattern, value=value_expression, scope=scope, of=of):
-            collection: Json = {} if of is None else {"of": of}
+        case Aggregate(function=function, event=event_pattern, value=value_expression, scope=scope) as aggregate:
+            others = {"argument": aggregate.argument, "of": aggregate.of}
             return {
                 "kind": "aggregate",
                 "function": function,
                 "event": _event(event_pattern),
                 "value": None if value_expression is None else _expression(value_expression),
                 "scope": _scope(scope),
-                **collection,
+                **{name: other for name, other in others.items() if other is not None},
             }
         case Comparison(operands=operands, operators=operators):
             return {

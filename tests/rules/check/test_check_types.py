@@ -121,7 +121,7 @@ def test_aggregates_take_what_they_can() -> None:
         "aggregate-type",
         "s",
         "Avg is taken over numbers, X.s is a string (declared at line 1)",
-        "Count, CountDistinct, First and Last take values of any type",
+        "Count, Mode, CountDistinct, First and Last take values of any type",
     )
     assert error(X + "define A() from X() and 3 < Max(X().b within 1 s from X)")[2] == (
         "Max is taken over numbers, strings or times, X.b is a bool (declared at line 1)"

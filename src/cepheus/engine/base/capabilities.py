@@ -19,12 +19,17 @@ from cepheus.rules.policies import Policy, Take
 
 _EVERYTHING: frozenset[Enum] = frozenset(Construct)
 
+_MANY: frozenset[Enum] = frozenset(
+    {Construct.GROUPS, Construct.RANKINGS, Construct.COLLECTIONS, Construct.FULL_PROVENANCE}
+)
+"""Constructs by which a rule looks at all events of a window before it takes one, or names all of them."""
+
 AUTOMATA = replace(
     COMPILED,
     name="automata",
     subject="the engine automata does",
     elsewhere="choose the engine auto or reference",
-    constructs=COMPILED.constructs - {Construct.TIES_ORDERED, Construct.GROUPS, Construct.COLLECTIONS},
+    constructs=COMPILED.constructs - {Construct.TIES_ORDERED} - _MANY,
     runs_policy=lambda policy: policy in (Policy.EACH, Policy.LAST, Policy.FIRST),
 )
 """States of sequences are kept, and dropped, for these policies, by the times of events alone, whatever their groups.
@@ -41,7 +46,8 @@ MATCHING = Support(
     "matching",
     "the engine matching does",
     "choose the engine auto or reference",
-    _EVERYTHING - {Construct.ERRORS, Construct.BELIEFS, Construct.UNCERTAIN_FORMS, Construct.TIES_ORDERED},
+    _EVERYTHING
+    - {Construct.ERRORS, Construct.BELIEFS, Construct.UNCERTAIN_FORMS, Construct.RANKINGS, Construct.TIES_ORDERED},
     lambda _: True,
     lambda _: True,
     MappingProxyType({Construct.TIES_ORDERED: "there is no order but that of times: write ties apart"}),
@@ -54,8 +60,8 @@ NETWORK = replace(
     name="network",
     subject="a network of processors does",
     elsewhere="run it in one process or on Spark, and publish what it finds",
-    constructs=MATCHING.constructs
-    - {Construct.INTERVAL_RULES, Construct.PROBABILITIES, Construct.GROUPS, Construct.COLLECTIONS},
+    constructs=MATCHING.constructs - {Construct.INTERVAL_RULES, Construct.PROBABILITIES, Construct.RENAMED} - _MANY,
+    instead=MappingProxyType({Construct.RENAMED: "call the attribute as its sources do, in backquotes if need be"}),
     runs_policy=lambda policy: policy.takes in (Take.ALL, Take.LATEST, Take.EARLIEST),
 )
 """Processors run rules of TESLA over certain events, by the matchers of the engine matching.
@@ -72,7 +78,7 @@ INTERVAL_REFERENCE = Support(
     "split the rule",
     frozenset({*Operator, *IntervalConstruct}),
     lambda _: False,
-    lambda _: True,
+    lambda record: record.is_of_values_alone,
 )
 """The meaning of interval rules: it runs all of them."""
 

@@ -18,7 +18,7 @@ from cepheus.core.time import MIN_TIME
 from cepheus.core.values import Value, ValueType, as_float
 from cepheus.engine.base.limits import too_many_composites
 from cepheus.engine.matching.store import Record, Store
-from cepheus.rules.aggregates import aggregate
+from cepheus.rules.aggregates import aggregate_named
 from cepheus.rules.evaluate import Test, evaluator, group_of, tester
 from cepheus.rules.expressions import AttributeRef, Between, Comparison, Constraint, Scope, Within
 from cepheus.rules.model import Pattern, Rule
@@ -82,6 +82,7 @@ class _Gathered:
 
     step: Gather
     tests: tuple[Test, ...]
+    value: Callable[[Match], Value | None] | None
 
 
 class Matcher:
@@ -104,7 +105,10 @@ class Matcher:
         self._top = _tests(self.resolved.terminator.constraints)
         self._steps = [_prepare(step) for step in self.resolved.steps]
         self._absences = [_prepare(absent) for absent in self.resolved.absences]
-        self._gathers = [_Gathered(gather, _tests(gather.constraints)) for gather in self.resolved.gathers]
+        self._gathers = [
+            _Gathered(gather, _tests(gather.constraints), None if gather.value is None else evaluator(gather.value))
+            for gather in self.resolved.gathers
+        ]
         self._values = [(a.attribute, evaluator(a.value)) for a in self.resolved.assignments]
         self.is_leaf = not self._steps and not self._absences
         self._digest = text_digest(self.resolved.name)
@@ -340,6 +344,7 @@ class Matcher:
     ) -> Value | None:
         situation = Match(match.events, match.values)
         values: list[Value] = []
+        times: list[int] = []
         for record in self._candidates(step, compute.type, compute.scope, match, store, latest_first=False):
             situation.under_test = record
             if all(test(situation) for test in step.tests):
@@ -348,7 +353,8 @@ class Matcher:
                 value = 1 if step.value is None else step.value(situation)
                 if value is not None:
                     values.append(value)
-        return aggregate(compute.function, values)
+                    times.append(record.event.time)
+        return aggregate_named(compute.function).given(compute.argument)(values, times)
 
     def _gather(self, gather: _Gathered, match: Match, store: Store) -> list[Record]:
         situation = Match(match.events, match.values)
@@ -356,7 +362,9 @@ class Matcher:
         step = gather.step
         for record in self._candidates(None, step.type, step.scope, match, store, latest_first=False):
             situation.under_test = record
-            if all(test(situation) for test in gather.tests):
+            if all(test(situation) for test in gather.tests) and (
+                gather.value is None or gather.value(situation) is not None
+            ):
                 found.append(record)
         return found
 

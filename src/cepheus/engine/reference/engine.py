@@ -17,7 +17,7 @@ from cepheus.core.distribution import Distribution
 from cepheus.core.errors import OptionError
 from cepheus.core.event import Event, composite_id, with_counted
 from cepheus.core.options import DEFAULT_LIMIT
-from cepheus.core.schema import HOME_ATTRIBUTE, Schema
+from cepheus.core.schema import OWNED_ATTRIBUTE, Schema
 from cepheus.core.time import MIN_TIME
 from cepheus.core.values import Value, ValueType, as_float
 from cepheus.engine.base.declared_types import batch_of_made
@@ -32,12 +32,12 @@ from cepheus.engine.reference.state import Stored as _Stored
 from cepheus.engine.reference.state import read, stored_to_json
 from cepheus.rules.aggregates import Form, aggregate_named
 from cepheus.rules.check.findings import text_of
-from cepheus.rules.evaluate import group_of
+from cepheus.rules.evaluate import evaluator, group_of
 from cepheus.rules.expressions import Between, Constraint, Scope, Within
 from cepheus.rules.json_form import to_json
 from cepheus.rules.model import AnyRule, RuleSet
 from cepheus.rules.policies import Take
-from cepheus.rules.resolve import Absent, Choose, Compute, Gather, Require, scope_events
+from cepheus.rules.resolve import Absent, Choose, Compute, Gather, Ranked, Require, scope_events
 from cepheus.uncertainty.aggregates import Computed, Member, compute_aggregate
 from cepheus.uncertainty.production import error_of, law_of_value
 from cepheus.uncertainty.verdict import CERTAIN, Estimate, Factor, Method, Observer, Reason, Verdict, absence
@@ -130,7 +130,7 @@ class ReferenceEngine:
                 if deployed.resolved.terminator.type == current.type:
                     counted = self._ties.counts
                     made += self._fire(deployed, stored)
-                    if current.attributes.get(HOME_ATTRIBUTE) is False:  # it is counted where the event is at home
+                    if current.attributes.get(OWNED_ATTRIBUTE) is False:  # it is counted where the event is at home
                         self._ties.reset(counted)
                 if len(made) > self._limit:
                     raise too_many_composites(deployed.rule, self._limit)
@@ -268,10 +268,12 @@ class ReferenceEngine:
         self._pass_over(deployed, step.type, step.window, match, fits)
         candidates = self._candidates(deployed, step.type, step.window, match)
         if step.per:
-            return self._choose_by_group(step, [*filter(fits, candidates)][::-1], wanted)
+            chosen = self._choose_by_group(step, [*filter(fits, candidates)][::-1], wanted)
+            return self._greatest(deployed, step.ranked, step.name, chosen, match)
         match step.policy.takes:
             case Take.ALL:
-                return [*filter(fits, candidates)][::-1]  # from the earliest to the latest
+                fitting = [*filter(fits, candidates)][::-1]  # from the earliest to the latest
+                return self._greatest(deployed, step.ranked, step.name, fitting, match)
             case Take.LATEST:
                 chosen = list(islice(filter(fits, candidates), wanted))
                 if len(chosen) == wanted:
@@ -305,6 +307,28 @@ class ReferenceEngine:
             self._ties.decided += any(stored.event.time in left for stored in taken)
             chosen += taken
         return sorted(chosen, key=lambda stored: stored.ordinal)
+
+    # Rankings. Of these events, those with the greatest values; of equal values, the later ones.
+
+    def _greatest(
+        self, deployed: _Deployed, ranked: Ranked | None, name: str, events: list[_Stored], match: _Match
+    ) -> list[_Stored]:
+        if ranked is None:
+            return events
+        value = evaluator(ranked.by)
+        found: list[tuple[float, int]] = []
+        for place, stored in enumerate(events):
+            situation = _Match(match.events | {name: stored}, dict(match.values))
+            for compute in ranked.computes:
+                situation.values[compute.name] = self._compute(deployed, compute, situation)
+            worth = value(situation)
+            if isinstance(worth, int | float):
+                found.append((worth, place))
+        found.sort()
+        kept, left = found[-ranked.count :], found[: -ranked.count]
+        if left and left[-1][0] == kept[0][0]:
+            self._ties.decided += events[left[-1][1]].event.time == events[kept[0][1]].event.time
+        return [events[place] for place in sorted(place for _, place in kept)]
 
     # Every combination of choices gives one composite event.
 
@@ -360,14 +384,14 @@ class ReferenceEngine:
                 value = deployed.members[step.name](situation) if step.value is not None else 1
                 if value is not None:
                     law = None if step.value is None else law_of_value(step.value, situation, self._calculus)
-                    members.append(Member(probability, value, law))
+                    members.append(Member(probability, value, law, situation.under_test.event.time))
                     sources.append(situation.under_test)
         form = aggregate_named(step.function).form
         if form.is_end and sources:
             taken, *others = sources if form is Form.LAST else sources[::-1]
             self._note_choice(taken, others)
         members.reverse()
-        return compute_aggregate(step.function, members, self._calculus)
+        return compute_aggregate(step.function, members, self._calculus, step.argument)
 
     # Probability. The product over constraints, negations and aggregates, times what the rule itself is worth.
 
@@ -385,6 +409,7 @@ class ReferenceEngine:
             if computed.defined < 1.0:
                 estimate = Estimate(computed.defined, Method.CLOSED, computed.bound)
                 factors.append(Factor(Reason.AGGREGATE, f"{deployed.resolved.called(name)} is defined", estimate))
+        deployed.refuse_doubtful(match.values)
         for absent in deployed.resolved.absences:
             if any(f.estimate.probability == 0.0 for f in factors if f.reason is not Reason.AGGREGATE):
                 return None  # an undefined aggregate is noticed after the absences, as in every engine
@@ -442,7 +467,11 @@ class ReferenceEngine:
     def _gather(self, deployed: _Deployed, gather: Gather, match: _Match) -> list[_Stored]:
         possible = self._possible(deployed, gather.constraints, match)
         candidates = self._candidates(deployed, gather.type, gather.scope, match)
-        return [stored for stored in candidates if possible(stored) > 0.0][::-1]
+        found = [stored for stored in candidates if possible(stored) > 0.0][::-1]
+        if gather.value is None:
+            return found
+        value = evaluator(gather.value)
+        return [stored for stored in found if value(_Match(match.events, match.values, stored)) is not None]
 
     def _forget(self) -> None:
         """Drop the events that lie further back than any rule can look."""

@@ -111,7 +111,7 @@ def _parsed(source: Source) -> Tree:
         elasticsearch_syntax=True, allow_negation=True, allow_runs=True, allow_sample=True, allow_alias=True
     )
     try:
-        with allowed, config(optimized=False, check_functions=True):
+        with allowed, config(optimized=False, check_functions=False):
             parser.parse_query(source.text)
         return parser.lark_parser.parse(source.text, start="piped_query")
     except errors.EqlParseError as error:
@@ -120,9 +120,8 @@ def _parsed(source: Source) -> Tree:
         ) from None
     except (errors.EqlError, CepheusError) as error:
         raise not_readable("EQL", str(error).splitlines()[0], whole(source)) from None
-    except Exception as error:  # the package fails on some texts that are not EQL in ways of its own
-        reason = (str(error).splitlines() or ["it cannot be read"])[0]
-        raise not_readable("EQL", reason, whole(source)) from None
+    except Exception:  # the package fails on some texts that are not EQL in ways of its own
+        raise not_readable("EQL", "it cannot be read", whole(source)) from None
 
 
 def _place(source: Source, line: int, column: int, width: int) -> Span:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sigma.collection import SigmaCollection
@@ -45,6 +45,7 @@ AnySigmaRule = SigmaRule | SigmaCorrelationRule
 
 _OPERATORS = {"LT": "<", "LTE": "<=", "GT": ">", "GTE": ">=", "EQ": "=", "NEQ": "!="}
 _MOST_BASES = 50
+_UNREADABLE = "it cannot be read"
 _POLICY = SigmaPolicy(regex_engine=PythonRegexEngine())
 """What a regular expression may hold is decided, and explained, when it is converted."""
 
@@ -76,12 +77,13 @@ def add_rules(importing: Importing, files: Sequence[Source], event_type: str | N
         if isinstance(one.rule, SigmaCorrelationRule):
             try:
                 one.rule.resolve_rule_references(collection)
-            except SigmaError as error:
-                unresolved[id(one.rule)] = not_readable("Sigma", str(error), one.place("rules"))
-    converter = _Converter(located, event_type)
+            except Exception as error:  # of the parser: also for references that are no names
+                unresolved[id(one.rule)] = not_readable("Sigma", _first_line(error), one.place("rules"))
+    converter = _Converter(located, event_type, unresolved)
+    shown = {id(rule) for rule in collection.get_output_rules()}
     for one in located:
         problem = unresolved.get(id(one.rule))
-        if one.rule._output:
+        if id(one.rule) in shown:
             convert = converter.conversion(one) if problem is None else refusing(problem)
             importing.add(one.rule.title, one.place(one.rule.title), convert)
 
@@ -90,8 +92,6 @@ def _read(file: Source) -> list[_Located]:
     """Read the rules of one file, which may hold several documents."""
     try:
         collection = SigmaCollection.from_yaml(file.text, resolve_references=False, policy=_POLICY)
-    except (SigmaError, YAMLError) as error:
-        raise not_readable("Sigma", _first_line(error), whole(file)) from None
     except RecursionError:
         raise not_readable("Sigma", "it is nested too deep", whole(file)) from None
     except Exception as error:  # the parser fails on some texts that are not Sigma in ways of its own
@@ -106,15 +106,20 @@ def _read(file: Source) -> list[_Located]:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or ["it cannot be read"])[0]
+    """What the parser says, if it foresaw the mistake."""
+    known = isinstance(error, SigmaError | YAMLError)
+    return (str(error).splitlines() or [_UNREADABLE])[0] if known else _UNREADABLE
 
 
 class _Converter:
     """Converts rules of one collection."""
 
-    def __init__(self, located: Sequence[_Located], event_type: str | None) -> None:
+    def __init__(
+        self, located: Sequence[_Located], event_type: str | None, unresolved: Mapping[int, RefusedError]
+    ) -> None:
         self.located = {id(one.rule): one for one in located}
         self.event_type = event_type
+        self.unresolved = unresolved
 
     def conversion(self, located: _Located) -> Conversion:
         """What writes a rule."""
@@ -134,7 +139,9 @@ class _Converter:
         reader = SelectionReader(located.source, located.start)
         try:
             condition = reader.of_rule(rule)
-        except SigmaError as error:
+        except RefusedError:
+            raise
+        except Exception as error:  # the parser reads a condition only now
             raise not_readable("Sigma", _first_line(error), located.place("condition")) from None
         return Base(name, self.event_type or _event_type(rule.logsource, located), condition, keys)
 
@@ -142,6 +149,8 @@ class _Converter:
         self, name: str, located: _Located, rule: SigmaCorrelationRule, types: AttributeTypes, within: tuple[int, ...]
     ) -> Converted:
         """The rules of a correlation, after those of the correlations that it builds on."""
+        if id(rule) in self.unresolved:
+            raise self.unresolved[id(rule)]
         references = rule.referenced_rules
         if not references or len(references) > _MOST_BASES or id(rule) in within:
             reason = "it needs from 1 to 50 base rules, and not itself"

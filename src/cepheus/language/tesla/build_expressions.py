@@ -274,19 +274,32 @@ class ExpressionBuilder(NodeBuilder):
         """``.(price*volume)`` of an aggregate."""
         return self.expression([self.parenthesised(children)])
 
-    def _aggregate(self, name: Any, event: EventPattern, value: Expression | None, scope: Scope, end: int) -> Aggregate:
+    def _aggregate(
+        self,
+        name: Any,
+        event: EventPattern,
+        value: Expression | None,
+        scope: Scope,
+        end: int,
+        argument: float | None = None,
+    ) -> Aggregate:
         span = Span(self.source, name.start_pos, end)
         record = aggregate_named(name)
         function = record.name
         if value is None and record.needs_value:
             hint = f"write the attribute behind the event: {function}({event.type}(..).value ..)"
             self._error("aggregate", f"{function} needs a value", span, hint)
-        return Aggregate(function, event, value, scope, span)
+        return Aggregate(function, event, value, scope, argument, span)
 
     def aggregate(self, children: Children) -> Aggregate:
         """``Avg(Temp().value within 5 min from Smoke)``."""
         name, event, value, scope, closing = children
         return self._aggregate(name, event, value, scope, closing.end_pos)
+
+    def aggregate_with_argument(self, children: Children) -> Aggregate:
+        """``Percentile(Temp().value within 5 min from Smoke, 95)``."""
+        name, event, value, scope, (argument, _), closing = children
+        return self._aggregate(name, event, value, scope, closing.end_pos, argument)
 
     def aggregate_without_value(self, children: Children) -> Aggregate:
         """``Count(Temp() within 5 min from Smoke)``."""

@@ -284,9 +284,12 @@ def _chain(operands: list[str], operators: tuple[str, ...], gap: str) -> str:
 
 def _item(item: PatternItem) -> str:
     match item:
-        case Selection(policy=policy, event=event, window=window, count=count, per=per):
+        case Selection(policy=policy, event=event, window=window, count=count, per=per, ranking=ranking):
             number = "" if count is None else f"{count} "
             groups = f" per {', '.join(map(format_expression, per))}" if per else ""
+            if ranking is not None:
+                value = format_expression(ranking.by)
+                return f"{ranking.count} top {format_event_pattern(event)} by {value}{groups} {scope_text(window)}"
             return f"{number}{policy.value} {format_event_pattern(event)}{groups} {scope_text(window)}"
         case Negation(event=event, scope=scope):
             return f"not {format_event_pattern(event)} {scope_text(scope)}"
@@ -346,7 +349,13 @@ def _aggregate(aggregate: Aggregate) -> str:
     if aggregate.of is not None:
         return f"{aggregate.function}({aggregate.of}{value})"
     event = format_event_pattern(aggregate.event)
-    return f"{aggregate.function}({event}{value} {scope_text(aggregate.scope)})"
+    argument = "" if aggregate.argument is None else f", {_number(aggregate.argument)}"
+    return f"{aggregate.function}({event}{value} {scope_text(aggregate.scope)}{argument})"
+
+
+def _number(number: float) -> str:
+    """A number as it is written: without a point where it is whole."""
+    return str(int(number)) if number.is_integer() else repr(number)
 
 
 def scope_text(scope: Scope) -> str:

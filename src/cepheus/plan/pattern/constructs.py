@@ -12,8 +12,9 @@ from cepheus.kernel.instructions import MAX_STACK
 from cepheus.kernel.program import MAX_POSITIONS, PolicyCode
 from cepheus.plan.support import Support, Thing
 from cepheus.rules.aggregates import AGGREGATES, AggregateFunction
-from cepheus.rules.expressions import Aggregate
-from cepheus.rules.model import Collection, Negation, Rule, RuleSet, Selection
+from cepheus.rules.expressions import Aggregate, Call
+from cepheus.rules.functions import CONNECTIVES
+from cepheus.rules.model import Collection, FreeCondition, Negation, Rule, RuleSet, Selection
 from cepheus.rules.policies import Policy
 from cepheus.rules.walk import walk
 
@@ -24,7 +25,11 @@ class Construct(Enum):
     WINDOWS = "windows from any earlier event"
     PARAMETERS = "parameters, also ahead of the event that binds them"
     GROUPS = "a choice for each group (per)"
+    RANKINGS = "the greatest of many (top)"
     COLLECTIONS = "collections (all)"
+    FULL_PROVENANCE = "naming the events that aggregates counted"
+    CONDITIONS = "conditions joined by or, not, in, is null, and conditions among the parts of a pattern"
+    RENAMED = "attributes under another name than the data's (code: string from id)"
     NEGATION = "negation in a window or between two events"
     CONSUMPTION = "consumption"
     HIERARCHIES = "hierarchies and recursion"
@@ -62,7 +67,11 @@ COMPILED = Support(
             Construct.WINDOWS,
             Construct.PARAMETERS,
             Construct.GROUPS,
+            Construct.RANKINGS,
             Construct.COLLECTIONS,
+            Construct.FULL_PROVENANCE,
+            Construct.CONDITIONS,
+            Construct.RENAMED,
             Construct.NEGATION,
             Construct.CONSUMPTION,
             Construct.HIERARCHIES,
@@ -134,13 +143,17 @@ def things_of(rules: RuleSet) -> Iterator[tuple[Thing, Span | None]]:
     yield from ((Construct.INTERVAL_RULES, rule.span) for rule in rules.interval_rules)
     yield from ((Construct.BELIEFS, belief.span) for belief in rules.beliefs)
     yield from ((Construct.ERRORS, error.span) for error in rules.errors)
+    for declared in rules.declarations:
+        yield from ((Construct.RENAMED, each.span) for each in declared.attributes if each.column is not None)
 
 
 def _things_of(rule: Rule) -> Iterator[tuple[Thing, Span | None]]:
     for node in walk(rule):
         match node:
-            case Selection(policy=Policy() as policy, span=span, per=per):
+            case Selection(policy=Policy() as policy, span=span, per=per, ranking=ranking):
                 yield Construct.WINDOWS, span
+                if ranking is not None:
+                    yield Construct.RANKINGS, span
                 yield policy, span
                 if per:
                     yield Construct.GROUPS, per[0].span
@@ -148,12 +161,18 @@ def _things_of(rule: Rule) -> Iterator[tuple[Thing, Span | None]]:
                 yield Construct.COLLECTIONS, span
             case Negation(span=span):
                 yield Construct.NEGATION, span
+            case FreeCondition(span=span):
+                yield Construct.CONDITIONS, span
+            case Call(function=name, span=span) if name in CONNECTIVES:
+                yield Construct.CONDITIONS, span
             case Aggregate(function=name, span=span) if name.lower() in AGGREGATES:
                 yield AGGREGATES[name.lower()], span
             case _:
                 pass
     if rule.ordered:
         yield Construct.TIES_ORDERED, rule.span
+    if rule.full_provenance and any(isinstance(node, Aggregate) for node in walk(rule)):
+        yield Construct.FULL_PROVENANCE, rule.span
     if rule.consuming:
         yield Construct.CONSUMPTION, rule.span
     if rule.min_probability is not None:

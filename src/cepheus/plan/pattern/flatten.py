@@ -33,7 +33,7 @@ from cepheus.kernel.program import (
     TypeField,
     Words,
 )
-from cepheus.plan.pattern.code import LoweredConstraint
+from cepheus.plan.pattern.code import LoweredConstraint, float_bits
 from cepheus.plan.pattern.content_index import Indexes, Listener, index_listeners
 from cepheus.plan.pattern.lower import Lowering
 from cepheus.plan.pattern.lowered import LoweredListing, LoweredRule, LoweredStep
@@ -124,6 +124,7 @@ class _Tables:
                 result=step.result,
                 incremental=step.incremental,
                 listing=-1 if step.listing is None else self.add_listing(step.listing),
+                argument=float_bits(step.argument),
             )
         )
 
@@ -133,7 +134,16 @@ class _Tables:
         self.group_keys += [
             GroupKeyField.row(slot=key.slot, flag_slot=key.flag_slot, is_float=key.is_float) for key in listing.groups
         ]
-        self.listings.append(ListingField.row(groups=begin, groups_end=len(self.group_keys)))
+        self.listings.append(
+            ListingField.row(
+                groups=begin,
+                groups_end=len(self.group_keys),
+                ranked=listing.ranked,
+                computed=listing.computed,
+                value_kind=listing.value_kind,
+                value_code=self.add_code(listing.value_code),
+            )
+        )
         return len(self.listings) - 1
 
 

@@ -77,7 +77,7 @@ def check_call(node: Call, findings: Findings) -> None:
             problem = function.wrong(argument.value)
             if problem is not None:
                 what, _, hint = problem.partition(": ")
-                findings.error("argument", what, argument.span, hint)
+                findings.error("argument-value", what, argument.span, hint)
 
 
 def place_of_name(node: Call | Aggregate) -> Span | None:
@@ -162,6 +162,29 @@ def _aggregate(node: Aggregate, findings: Findings) -> None:
             node.span,
             f"write '{node.function}({node.event.type}(..).attribute ..)'",
         )
+    else:
+        _argument(node, findings)
+
+
+def _argument(node: Aggregate, findings: Findings) -> None:
+    """Check the number that an aggregate is told besides its members."""
+    wanted = aggregate_named(node.function).argument
+    if wanted is None:
+        if node.argument is not None:
+            findings.error("aggregate-argument", f"{node.function} takes no number behind its window", node.span, None)
+        return
+    if node.argument is not None and wanted.least <= node.argument <= wanted.most:
+        return
+    range_ = f"from {wanted.least:g} to {wanted.most:g}"
+    message = f"{node.function} needs the {wanted.name}, a number {range_}, behind its window"
+    if node.argument is not None:
+        message = f"{node.argument:g} is no {wanted.name} for {node.function}: that is a number {range_}"
+    findings.error(
+        "aggregate-argument",
+        message,
+        node.span,
+        f"write '{node.function}({node.event.type}(..).attribute within .., {wanted.example})'",
+    )
 
 
 _SHORTEST_SIMILAR = 4
@@ -199,8 +222,10 @@ def _patterns(scope: RuleScope) -> list[tuple[EventPattern, bool]]:
     found = [(scope.rule.pattern.terminator, True)]
     for item in scope.rule.pattern.items:
         match item:
-            case Selection(event=event):
+            case Selection(event=event, ranking=ranking):
                 found.append((event, True))
+                aggregates = [node for node in walk(ranking) if isinstance(node, Aggregate)] if ranking else []
+                found += [(node.event, False) for node in aggregates if node.of is None]
             case Negation(event=event):
                 found.append((event, False))
             case Aggregation(aggregate=aggregate):

@@ -164,7 +164,8 @@ class Admission:
             if plan is None:
                 return None
             given = with_own_fields(given)
-            values, errors = self._values(plan, _renamed(given.attributes, plan.columns), TimeUnit.US)
+            attributes = _renamed(given.attributes, plan.columns) if plan.columns else given.attributes
+            values, errors = self._values(plan, attributes, TimeUnit.US)
             errors |= {name: as_distribution(error) for name, error in given.errors.items() if name in values}
             event = Event(
                 event_type,
@@ -329,11 +330,10 @@ class Admission:
             elif not optional:
                 raise missing_value(plan.event_type.name, name, given)
         for name, source in self._uncertain.items():
-            if name not in errors and isinstance(values.get(name), int | float):
-                try:
-                    error = error_of_record(source, given, float_of)
-                except EventError as fault:
-                    raise of_field(fault, name) from None
+            if name not in errors and values.get(name) is not None and self._is_number(plan, name):
+                error, fault = error_of_record(source, given, float_of)
+                if fault is not None:
+                    raise of_field(fault, name)
                 if error is not None:
                     errors[name] = error
         return values, errors
@@ -351,6 +351,11 @@ class Admission:
         if kind is None and found is not None:
             self._found[event_type, name] = found
         return value
+
+    def _is_number(self, plan: _Plan, name: str) -> bool:
+        """Whether an attribute is a number, by what is expected or by the value that has just come."""
+        kind = next(kind for own, kind, _ in plan.kinds if own == name) or self._found.get((plan.event_type.name, name))
+        return kind is not None and kind.is_numeric
 
     def _time(self, raw: object, given: Record, key: str) -> int:
         if type(raw) is int and self._unit is TimeUnit.US and INT_MIN <= raw <= INT_MAX:

@@ -124,7 +124,7 @@ def plan(
         tuple(inputs.values()),
         ids=id_kind(sources, naming, wanted=options.provenance),
         sequenced=naming.sequence is not None,
-        homes=any(isinstance(group.way, ByBand) for group in found.groups),
+        marks_owned=any(isinstance(group.way, ByBand) for group in found.groups),
         intervals=naming.start is not None,
         doubtful=doubtful,
         errors=_error_layout(inputs, sources, options),

@@ -27,7 +27,15 @@ from cepheus.rules.model import AnyRule, Rule, RuleSet
 from cepheus.rules.reach import reach
 from cepheus.rules.resolve import Choose, Compute, ResolvedRule, resolve
 from cepheus.rules.walk import walk
-from cepheus.runtime.spark.layout import HOME_COLUMN, SHARD, TYPE, CompositeLayout, EventLayout, with_home, with_homes
+from cepheus.runtime.spark.layout import (
+    OWNED_COLUMN,
+    SHARD,
+    TYPE,
+    CompositeLayout,
+    EventLayout,
+    with_owner_mark,
+    with_owner_marks,
+)
 from cepheus.runtime.spark.order import settle_ties
 from cepheus.uncertainty.belief.belief import beliefs_of
 
@@ -39,8 +47,9 @@ FEED = 1 << 16
 class GroupJob:
     """What the shards of one group of rules run; ``shards`` are their numbers.
 
-    ``edges`` are the times between which each shard keeps composite events, if the group is split by time. ``homes``
-    says that composite events know whether they are at home. ``beliefs`` are the networks of rules of the group.
+    ``edges`` are the times between which each shard keeps composite events, if the group is split by time. With
+    ``marks_owned`` composite events know whether they are the shard's own. ``beliefs`` are the networks of rules of the
+    group.
     """
 
     rules: tuple[AnyRule, ...]
@@ -48,15 +57,15 @@ class GroupJob:
     options: RunOptions
     shards: range
     edges: tuple[int, ...] = ()
-    homes: bool = False
+    marks_owned: bool = False
     beliefs: tuple[Belief, ...] = ()
 
     def start(self) -> Engine:
         """Start an engine with the rules of the group."""
         rules, schema = self.rules, self.schema
-        if self.homes:
-            rules = tuple(with_home(rule) if isinstance(rule, Rule) else rule for rule in rules)
-            schema = with_homes(schema)
+        if self.marks_owned:
+            rules = tuple(with_owner_mark(rule) if isinstance(rule, Rule) else rule for rule in rules)
+            schema = with_owner_marks(schema)
         beliefs = beliefs_of(RuleSet.of(rules, self.beliefs))
         return create(self.options, rules, schema, beliefs=beliefs)
 
@@ -76,8 +85,8 @@ class GroupJob:
             return composites
         place = shard - self.shards.start
         mask = np.ones(len(composites), np.bool_)
-        if self.homes:
-            mask &= composites.columns[HOME_COLUMN].to_numpy(zero_copy_only=False)
+        if self.marks_owned:
+            mask &= composites.columns[OWNED_COLUMN].to_numpy(zero_copy_only=False)
         if self.edges and place > 0:
             mask &= composites.times >= self.edges[place - 1]
         if place < len(self.edges):
