@@ -1,6 +1,6 @@
 """Matches of one row pattern in rows as they come: conditions for many rows at once, then the compiled loop.
 
-This serves patterns whose conditions look only at a row and its neighbours; ``unsupported`` says what is not.
+This serves patterns whose conditions look only at a row and its neighbours (``runs_compiled``).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from cepheus.core.errors import CepheusError, LimitError, UnsupportedError
+from cepheus.core.errors import LimitError
 from cepheus.core.values import ValueType
 from cepheus.engine.rows.kernel import (
     MATCH_WIDTH,
@@ -33,10 +33,11 @@ from cepheus.engine.rows.kernel import (
 from cepheus.engine.rows.store import RowStore
 from cepheus.engine.rows.vectors import Vector, holds
 from cepheus.plan.rows.automaton import automaton, shortened
+from cepheus.plan.rows.near import all_near
 from cepheus.plan.rows.situations import Situations
-from cepheus.rules.rows.expressions import Aggregated, At, Classifier, Column, MatchNumber, RowExpression, walk
+from cepheus.rules.rows.expressions import Aggregated, At, Column, walk
+from cepheus.rules.rows.matches import skip_failed
 from cepheus.rules.rows.model import RowQuery, RowsPerMatch, SkipKind
-from cepheus.rules.rows.skipping import skip_failed
 
 _SKIPS = {
     SkipKind.PAST_LAST_ROW: Skip.PAST_LAST_ROW,
@@ -48,37 +49,9 @@ STEPS_PER_ROW = 2_000
 """How often a row may be looked at again, on average, before a pattern is given up."""
 
 
-def unsupported(query: RowQuery) -> CepheusError | None:
-    """Why this engine does not run a query, None if it does."""
-    if len(query.variables) > 62:
-        return UnsupportedError.of("unsupported", "the engine rows takes 62 variables at most", span=query.pattern.span)
-    for definition in query.definitions:
-        for part in walk(definition.condition):
-            what = _history(part, definition.variable)
-            if what is not None:
-                return UnsupportedError.of(
-                    "unsupported",
-                    f"the engine rows does not run conditions on {what}",
-                    span=part.span or definition.span,
-                    hint="choose the engine auto or reference",
-                )
-    return None
-
-
-def _history(part: RowExpression, variable: str) -> str | None:
-    """What a condition of a variable looks at beyond the row at hand and its neighbours, None if nothing."""
-    match part:
-        case Aggregated():
-            return "aggregates over the match"
-        case MatchNumber():
-            return "the number of the match"
-        case Column(at=At() as at) | Classifier(at=At() as at):
-            own = at.variables is None or variable in at.variables
-            if not (own and at.last and at.logical == 0):
-                return "other rows of the match"
-            if isinstance(part, Classifier) and at.physical:
-                return "the variables of other rows"
-    return None
+def runs_compiled(query: RowQuery) -> bool:
+    """Whether the compiled loop runs a query; what it does not run has histories (``histories.py``)."""
+    return len(query.variables) <= 62 and all_near(query)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,18 +13,20 @@ from cepheus.core.batch import python_values
 from cepheus.core.errors import EventError, OptionError, did_you_mean
 from cepheus.core.lists import text_column
 from cepheus.core.values import Value, ValueType, from_arrow
-from cepheus.engine.reference.row_patterns import rows_given
-from cepheus.engine.rows.matcher import RowMatcher, joined, unsupported
+from cepheus.engine.reference.row_patterns import ReferenceSearch
+from cepheus.engine.rows.histories import HistorySearch
+from cepheus.engine.rows.matcher import RowMatcher, joined, runs_compiled
 from cepheus.engine.rows.output import given_rows, rows_of_none, together
 from cepheus.formats.parquet_arrow import arrow_table
 from cepheus.language.sql import parse_query
 from cepheus.rules.rows.evaluate import Row
+from cepheus.rules.rows.matches import RowSearch, rows_given
 from cepheus.rules.rows.model import RowQuery, RowsPerMatch
 from cepheus.rules.rows.types import output_types
 from cepheus.runtime.embedded.admission import ArrowTable, Record
 
 ENGINES = ("auto", "rows", "reference")
-"""The engines of row patterns; ``auto`` is the fastest that can run a query."""
+"""The engines of row patterns; ``auto`` is the faster one."""
 
 RowSource = ArrowTable | Iterable[Record]
 """Rows: a table, a frame, or dicts."""
@@ -58,14 +60,12 @@ def matches_in(query: RowQuery, table: pa.Table, engine: str = "auto") -> pa.Tab
     types = column_types(table.schema)
     given = output_types(query, types)
     typed = _typed(table, types)
-    refused = unsupported(query)
-    if engine == "rows" and refused is not None:
-        raise refused
-    if refused is None and engine != "reference":
+    if engine != "reference" and runs_compiled(query):
         return _compiled(query, typed, types, given)
+    search: type[RowSearch] = ReferenceSearch if engine == "reference" else HistorySearch
     found: list[Row] = []
     for partition in _partitions(query, _python_rows(typed, types)):
-        found += rows_given(query, partition)
+        found += rows_given(query, partition, search)
     return pa.table({name: _column([row[name] for row in found], kind) for name, kind in given.items()})
 
 
@@ -122,9 +122,21 @@ def _in_order(query: RowQuery, table: pa.Table) -> pa.Table:
         keys.append((f"null {place}", "descending" if key.nulls_first else "ascending"))
         columns[f"value {place}"] = table.column(key.column)
         keys.append((f"value {place}", "descending" if key.descending else "ascending"))
-    if not keys:
+    if not keys or _is_sorted(query, table):
         return table
     return table.take(pc.sort_indices(pa.table(columns), sort_keys=keys))
+
+
+def _is_sorted(query: RowQuery, table: pa.Table) -> bool:
+    """Whether rows are in order already, as far as one column of numbers or times tells it."""
+    (key, *others) = query.order
+    column = table.column(key.column)
+    if others or key.descending or column.null_count or not pa.types.is_primitive(column.type):
+        return False
+    if pa.types.is_boolean(column.type):
+        return False
+    numbers = column.combine_chunks().to_numpy(zero_copy_only=False)
+    return bool(np.all(numbers[:-1] <= numbers[1:]))
 
 
 def _python_rows(table: pa.Table, types: dict[str, ValueType]) -> list[dict[str, Value | None]]:

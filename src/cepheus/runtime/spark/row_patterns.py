@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 
 from cepheus.core.errors import UnsupportedError
 from cepheus.core.values import ValueType
-from cepheus.engine.rows.matcher import unsupported
 from cepheus.language.sql import parse_query
 from cepheus.rules.rows.model import OrderKey, RowQuery, RowsPerMatch
 from cepheus.rules.rows.types import output_types
@@ -54,8 +53,6 @@ def match_recognize(query: str | RowQuery, frame: DataFrame, *, engine: str = "a
             span=asked.span,
             hint="run the query on what has arrived, in foreachBatch or on a table",
         )
-    if engine == "rows" and (refused := unsupported(asked)) is not None:
-        raise refused
     given = output_types(asked, column_types(to_arrow_schema(frame.schema, timezone="UTC")))
     names = asked.read() if asked.rows is RowsPerMatch.ONE_ROW else tuple(frame.columns)
     rows = frame.select([_quoted(name) for name in names or frame.columns[:1]])

@@ -1,0 +1,1 @@
+"""Row patterns beside loops that are written by hand for one pattern each."""
