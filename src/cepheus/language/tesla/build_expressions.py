@@ -346,8 +346,8 @@ class ExpressionBuilder(NodeBuilder):
         if found is None:
             message = f"the collection '{collection}' is introduced only later in the pattern"
             self._error("later-event", message, self._token_span(collection), "move it to before this place")
-            nowhere = Within(1, str(collection))
-            return Aggregate(aggregate_named(name).name, EventPattern(str(collection)), value, nowhere)
+            nowhere, span = Within(1, str(collection)), Span(self.source, name.start_pos, end)
+            return Aggregate(aggregate_named(name).name, EventPattern(str(collection)), value, nowhere, span)
         return replace(self._aggregate(name, found.event, value, found.scope, end), of=str(collection))
 
 

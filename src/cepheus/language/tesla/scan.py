@@ -219,11 +219,14 @@ def _classify_collections(tokens: list[Token]) -> None:
             names, calls = set(), []
         elif follower.type == "LPAR" and token.lower() in AGGREGATES:
             calls.append(index)
-        elif token.type == "NAME" and token.lower() == "all" and follower.type in _BEGINS_COLLECTION:
-            if index == 0 or tokens[index - 1].type == "_AND":
-                token.type = "ALL"
-                names.add(_name_of_collection(tokens, index + 1))
+        elif token.lower() == "all" and follower.type in _BEGINS_COLLECTION and _begins_item(tokens, index):
+            token.type = "ALL"
+            names.add(_name_of_collection(tokens, index + 1))
     _classify_members(tokens, calls, names)
+
+
+def _begins_item(tokens: list[Token], index: int) -> bool:
+    return tokens[index].type == "NAME" and (index == 0 or tokens[index - 1].type == "_AND")
 
 
 def _classify_members(tokens: list[Token], calls: list[int], names: set[str]) -> None:
