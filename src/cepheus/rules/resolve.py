@@ -34,7 +34,7 @@ from cepheus.rules.expressions import (
     Within,
     joined_by,
 )
-from cepheus.rules.functions import AND, OR, takes_undefined
+from cepheus.rules.functions import AND, OR
 from cepheus.rules.model import (
     Aggregation,
     Assignment,
@@ -48,7 +48,7 @@ from cepheus.rules.model import (
     Selection,
 )
 from cepheus.rules.policies import Policy
-from cepheus.rules.walk import children, transform, walk
+from cepheus.rules.walk import transform, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -446,7 +446,18 @@ class _Schedule:
             if set(needs(ready)) <= {self._terminator}:
                 self.at_terminator.append(ready)
             else:
-                self.steps.append(Require(ready))
+                self._check_now(ready)
+
+    def _check_now(self, condition: Constraint) -> None:
+        """Add a condition behind all steps, or to that of an event of which all are taken: see ``choose``."""
+        place = len(self.steps) - 1
+        while place >= 0 and isinstance(self.steps[place], Require):
+            place -= 1
+        step = self.steps[place] if place >= 0 else None
+        if isinstance(step, Choose) and step.policy.takes_all:
+            self.steps[place] = replace(step, constraints=(*step.constraints, condition))
+        else:
+            self.steps.append(Require(condition))
 
     def compute(self, item: Aggregation) -> None:
         """Add an aggregate and the comparison around it."""
@@ -494,55 +505,3 @@ class _Schedule:
                 self.steps.extend(map(Require, self._ready_constraints()))
                 self._release()
                 return
-
-
-def needed_aggregates(rule: ResolvedRule) -> tuple[str, ...]:
-    """The aggregates without which the rule does not fire: not those that only optional attributes read.
-
-    What ``coalesce``, ``is null`` or one side of an ``or`` reads the rule can do without, too.
-    """
-    computed = [step.name for step in rule.steps if isinstance(step, Compute)]
-    needed: set[str] = set()
-    for step in rule.steps:
-        match step:
-            case Require(constraint=constraint):
-                needed |= needed_to_hold(constraint)
-            case Choose(constraints=constraints):
-                needed |= {name for constraint in constraints for name in needed_to_hold(constraint)}
-            case Compute():
-                pass
-    for assignment in rule.assignments:
-        declared = rule.composite.attribute(assignment.attribute)
-        if declared is not None and not declared.optional:
-            needed |= needed_to_be_defined(assignment.value)
-    return tuple(name for name in computed if name in needed)
-
-
-def needed_to_hold(condition: Constraint) -> frozenset[str]:
-    """The computed values without which a condition cannot be true."""
-    match condition:
-        case Call(function="and", arguments=parts):
-            return frozenset().union(*map(needed_to_hold, parts))
-        case Call(function="or", arguments=parts):
-            return frozenset.intersection(*map(needed_to_hold, parts))
-        case Call(function="not", arguments=(Call(function="is null", arguments=(value,)),)):
-            return needed_to_be_defined(value)
-        case _:
-            return needed_to_be_defined(condition)
-
-
-def needed_to_be_defined(expression: Expression) -> frozenset[str]:
-    """The computed values without which an expression has no value."""
-    match expression:
-        case Parameter(name=name):
-            return frozenset((name,))
-        case Call(function="in", arguments=(value, *_)):
-            return needed_to_be_defined(value)
-        case Call(function="if", arguments=(_, *values)):
-            return frozenset.intersection(*map(needed_to_be_defined, values))
-        case Call(function="is null"):
-            return frozenset()
-        case Call(function=function, arguments=parts) if takes_undefined(function):
-            return frozenset.intersection(*map(needed_to_be_defined, parts))
-        case _:
-            return frozenset().union(*map(needed_to_be_defined, children(expression)))

@@ -43,17 +43,8 @@ from cepheus.rules.expressions import (
     Scope,
     Within,
 )
-from cepheus.rules.resolve import (
-    Absent,
-    Choose,
-    Compute,
-    Gather,
-    Ranked,
-    Require,
-    ResolvedRule,
-    needed_aggregates,
-    needs,
-)
+from cepheus.rules.needed_aggregates import needed_aggregates
+from cepheus.rules.resolve import Absent, Choose, Compute, Gather, Ranked, Require, ResolvedRule, needs
 from cepheus.rules.walk import transform, walk
 
 

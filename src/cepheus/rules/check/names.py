@@ -77,7 +77,7 @@ def check_call(node: Call, findings: Findings) -> None:
             problem = function.wrong(argument.value)
             if problem is not None:
                 what, _, hint = problem.partition(": ")
-                findings.error("argument", what, argument.span, hint)
+                findings.error("argument-value", what, argument.span, hint)
 
 
 def place_of_name(node: Call | Aggregate) -> Span | None:
