@@ -68,6 +68,7 @@ def test_more_members_than_there_is_room_for_at_first(engine: str) -> None:
         "define F() from A() and 2 last B(x>1) as E per x, y within 5 s from A",
         "define F() from A() and 3 top B(x=$x) by Count(C(x=$x) within 5 s from A)-y per x within 5 s from A",
         "define F(n: int) from A() and all 2..5 B() as Bs within 5 s from A and 1 < Sum(Bs.x) where n=Max(Bs.(x+y))",
+        "define F(p: double) from A() and all B() as Bs within 5 s from A where p=Percentile(Bs.x, 95)",
         "define F() from per() as all and last top() as by per per within 5 s from all",
     ],
 )
