@@ -8,7 +8,7 @@ An aggregate that is neither a sum nor one of its members is a function of them 
 from __future__ import annotations
 
 import math
-from enum import IntEnum
+from enum import IntEnum, unique
 
 import numpy as np
 
@@ -32,6 +32,7 @@ _PARTIALS = 64
 _MINUS_ZERO = -(2**63)  # the bits of -0.0 as an integer
 
 
+@unique
 class OverNumbers(IntEnum):
     """Aggregates computed from all members as doubles; what they come to is a double."""
 
@@ -40,12 +41,14 @@ class OverNumbers(IntEnum):
     Percentile = 2
 
 
+@unique
 class OverSeries(IntEnum):
     """Aggregates computed from all members as doubles and from their times; what they come to is a double."""
 
     Slope = 0
 
 
+@unique
 class OverWords(IntEnum):
     """Aggregates computed from all members as words, equal where values are equal; what they come to is a word."""
 

@@ -10,7 +10,7 @@ position of a pattern is nothing but the offset of a row.
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import IntEnum, unique
 from typing import NamedTuple
 
 import numpy as np
@@ -249,6 +249,7 @@ class StepKind(IntEnum):
     GATHER = 4
 
 
+@unique
 class PolicyCode(IntEnum):
     """Selection policies."""
 

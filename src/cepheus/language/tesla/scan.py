@@ -178,7 +178,6 @@ def _classify_errors(tokens: list[Token]) -> None:
 
 
 _ENDS_EVENT = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "FUNCTION", "AGGREGATE", "RPAR"})
-_ENDS_VALUE = _ENDS_EVENT | {"PARAMETER", "INTEGER", "FLOAT", "PERCENTAGE"}
 _WORD_TYPES = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "MIN", "EACH", "LAST", "FIRST", "EVENT", "RULE"})
 
 
@@ -201,7 +200,7 @@ def _classify_groups(tokens: list[Token]) -> None:
         elif word == "by" and ranked and before.type in _ENDS_EVENT:
             token.type = "BY"
         elif word == "per" and after.type in _WORD_TYPES:
-            ends = before.type in (_ENDS_VALUE if ranked else _ENDS_EVENT)
+            ends = before.type in (_ENDS_EVENT | _ENDS_VALUE if ranked else _ENDS_EVENT)
             token.type = "PER" if ends else token.type
 
 

@@ -15,7 +15,7 @@ from cepheus.rules.aggregates import AGGREGATES, AggregateFunction
 from cepheus.rules.expressions import Aggregate, Call
 from cepheus.rules.functions import CONNECTIVES
 from cepheus.rules.model import Collection, FreeCondition, Negation, Rule, RuleSet, Selection
-from cepheus.rules.policies import Policy
+from cepheus.rules.policies import Policy, Take
 from cepheus.rules.walk import walk
 
 
@@ -25,6 +25,7 @@ class Construct(Enum):
     WINDOWS = "windows from any earlier event"
     PARAMETERS = "parameters, also ahead of the event that binds them"
     GROUPS = "a choice for each group (per)"
+    OTHER_GROUPS = "a choice for each group by another policy than last and first"
     RANKINGS = "the greatest of many (top)"
     COLLECTIONS = "collections (all)"
     FULL_PROVENANCE = "naming the events that aggregates counted"
@@ -157,6 +158,8 @@ def _things_of(rule: Rule) -> Iterator[tuple[Thing, Span | None]]:
                 yield policy, span
                 if per:
                     yield Construct.GROUPS, per[0].span
+                    if policy.takes is Take.BY_MEANING:
+                        yield Construct.OTHER_GROUPS, per[0].span
             case Collection(span=span):
                 yield Construct.COLLECTIONS, span
             case Negation(span=span):

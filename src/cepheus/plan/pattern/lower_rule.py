@@ -44,6 +44,7 @@ from cepheus.rules.expressions import (
     Within,
 )
 from cepheus.rules.needed_aggregates import needed_aggregates
+from cepheus.rules.policies import Take
 from cepheus.rules.resolve import Absent, Choose, Compute, Gather, Ranked, Require, ResolvedRule, needs
 from cepheus.rules.walk import transform, walk
 
@@ -165,6 +166,8 @@ class _RuleLowering:
             return None
         if step.per:
             require(COMPILED, Construct.GROUPS, step.per[0].span)
+            if step.policy.takes is Take.BY_MEANING:
+                require(COMPILED, Construct.OTHER_GROUPS, step.per[0].span)
         groups = []
         for attribute in step.per:
             if self._forms.is_uncertain(attribute):
