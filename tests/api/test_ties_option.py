@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import cepheus
-from cepheus.core.errors import OptionError, RuleError
+from cepheus.core.errors import OptionError, RuleError, SnapshotError
 
 LOGINS = "define Attack() from Login() and Count(Login() within 1 min from Login) >= 11"
 EVENTS = [{"type": "Login", "time": 7} for _ in range(12)]
@@ -34,7 +34,7 @@ def test_a_session_goes_on_with_the_ties_of_its_snapshot_and_refuses_others() ->
     saved = session.snapshot()
     restored = program.start(ties="ordered", snapshot=saved)
     assert len(restored.feed(EVENTS[6:])) == 1
-    with pytest.raises(OptionError, match="the snapshot was taken with ties ordered, the session has ties apart"):
+    with pytest.raises(SnapshotError, match="the snapshot was taken with ties ordered, the session has ties apart"):
         program.start(snapshot=saved)
 
 

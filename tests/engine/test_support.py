@@ -33,6 +33,7 @@ EXAMPLES: dict[Construct, str] = {
     Construct.CONSUMPTION: "define R() from T() and last A() within 1 s from T consuming A",
     Construct.HIERARCHIES: "define R() from T(); define Q() from R()",
     Construct.INTERVAL_RULES: "define R() from T()",
+    Construct.TIES_ORDERED: "ties ordered; define R() from T()",
     Construct.PROBABILITIES: "define R() from T() min probability 0.5",
     Construct.ERRORS: "error T.x ~ N(0, 1); define R() from T(x > -10)",
     Construct.BELIEFS: f"rule R define R() from T(); {BELIEF}",
@@ -52,8 +53,9 @@ EVENTS = [
 
 def example(thing: Thing) -> str:
     match thing:
-        case AggregateFunction(name=name, needs_value=needs):
-            return f"define R() from T() and 0 <= {name}(A(){'.x' if needs else ''} within 1 s from T)"
+        case AggregateFunction(name=name, needs_value=needs, argument=argument):
+            told = "" if argument is None else f", {argument.example}"
+            return f"define R() from T() and 0 <= {name}(A(){'.x' if needs else ''} within 1 s from T{told})"
         case Policy(value=word):
             return f"define R() from T() and {word} A() within 1 s from T"
         case _:

@@ -31,6 +31,7 @@ AUTOMATA = replace(
     elsewhere="choose the engine auto or reference",
     constructs=COMPILED.constructs - {Construct.TIES_ORDERED} - _MANY,
     runs_policy=lambda policy: policy in (Policy.EACH, Policy.LAST, Policy.FIRST),
+    instead=MappingProxyType({**COMPILED.instead, Construct.TIES_ORDERED: "choose the engine columns"}),
 )
 """States of sequences are kept, and dropped, for these policies, by the times of events alone, whatever their groups.
 
@@ -78,7 +79,7 @@ INTERVAL_REFERENCE = Support(
     "split the rule",
     frozenset({*Operator, *IntervalConstruct}),
     lambda _: False,
-    lambda record: record.is_of_values_alone,
+    lambda _: True,
 )
 """The meaning of interval rules: it runs all of them."""
 
@@ -96,7 +97,7 @@ def things() -> tuple[Thing, ...]:
 
 def interval_things() -> tuple[Thing, ...]:
     """All that engines of interval rules may differ in."""
-    return (*Operator, *AGGREGATES.values(), *IntervalConstruct)
+    return (*Operator, *(record for record in AGGREGATES.values() if record.is_of_values_alone), *IntervalConstruct)
 
 
 def support_matrix() -> str:

@@ -336,19 +336,26 @@ class ExpressionBuilder(NodeBuilder):
         name, collection, value, closing = children
         return self._of_members(name, collection, value, closing.end_pos)
 
+    def value_of_members_with_argument(self, children: Children) -> Aggregate:
+        """``Percentile(Temps.value, 95)``."""
+        name, collection, value, (argument, _), closing = children
+        return self._of_members(name, collection, value, closing.end_pos, argument)
+
     def value_of_members_last(self, children: Children) -> Aggregate:
         """``first(Temps).value``."""
         name, collection, _, value = children
         return self._of_members(name, collection, value, value.span.end)
 
-    def _of_members(self, name: Any, collection: Any, value: Expression | None, end: int) -> Aggregate:
+    def _of_members(
+        self, name: Any, collection: Any, value: Expression | None, end: int, argument: float | None = None
+    ) -> Aggregate:
         found = self.collections.get(str(collection))
         if found is None:
             message = f"the collection '{collection}' is introduced only later in the pattern"
             self._error("later-event", message, self._token_span(collection), "move it to before this place")
-            nowhere = Within(1, str(collection))
-            return Aggregate(aggregate_named(name).name, EventPattern(str(collection)), value, nowhere)
-        return replace(self._aggregate(name, found.event, value, found.scope, end), of=str(collection))
+            nowhere, span = Within(1, str(collection)), Span(self.source, name.start_pos, end)
+            return Aggregate(aggregate_named(name).name, EventPattern(str(collection)), value, nowhere, span=span)
+        return replace(self._aggregate(name, found.event, value, found.scope, end, argument), of=str(collection))
 
 
 def _levels(condition: Constraint) -> int:

@@ -346,10 +346,10 @@ def _aggregate(aggregate: Aggregate) -> str:
             value = f".{written_attribute(name)}"
         case expression:
             value = f".({format_expression(expression)})"
-    if aggregate.of is not None:
-        return f"{aggregate.function}({aggregate.of}{value})"
-    event = format_event_pattern(aggregate.event)
     argument = "" if aggregate.argument is None else f", {_number(aggregate.argument)}"
+    if aggregate.of is not None:
+        return f"{aggregate.function}({aggregate.of}{value}{argument})"
+    event = format_event_pattern(aggregate.event)
     return f"{aggregate.function}({event}{value} {scope_text(aggregate.scope)}{argument})"
 
 

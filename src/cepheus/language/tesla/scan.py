@@ -211,16 +211,28 @@ def _classify_collections(tokens: list[Token]) -> None:
     The latter stand before a parenthesis and the name of a collection of the same rule, without a window of their own.
     """
     names: set[str] = set()
-    for index in range(len(tokens) - 2):
+    calls: list[int] = []  # of the rule so far, which may name its collections further on
+    for index in range(len(tokens) - 1):
         token, follower = tokens[index], tokens[index + 1]
         if token.type in ("DEFINE", "SEMICOLON"):
-            names.clear()
-        elif token.type == "NAME" and token.lower() == "all" and follower.type in _BEGINS_COLLECTION:
-            if index == 0 or tokens[index - 1].type == "_AND":
-                token.type = "ALL"
-                names.add(_name_of_collection(tokens, index + 1))
-        elif tokens[index + 2] in names and follower.type == "LPAR" and token.lower() in AGGREGATES:
-            token.type = token.type if _has_window(tokens, index + 1) else "OVER"
+            _classify_members(tokens, calls, names)
+            names, calls = set(), []
+        elif follower.type == "LPAR" and token.lower() in AGGREGATES:
+            calls.append(index)
+        elif token.lower() == "all" and follower.type in _BEGINS_COLLECTION and _begins_item(tokens, index):
+            token.type = "ALL"
+            names.add(_name_of_collection(tokens, index + 1))
+    _classify_members(tokens, calls, names)
+
+
+def _begins_item(tokens: list[Token], index: int) -> bool:
+    return tokens[index].type == "NAME" and (index == 0 or tokens[index - 1].type == "_AND")
+
+
+def _classify_members(tokens: list[Token], calls: list[int], names: set[str]) -> None:
+    for index in calls if names else ():
+        if index + 2 < len(tokens) and tokens[index + 2] in names and not _has_window(tokens, index + 1):
+            tokens[index].type = "OVER"
 
 
 _BEGINS_COLLECTION = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "FUNCTION", "AGGREGATE", "BOUNDS"})

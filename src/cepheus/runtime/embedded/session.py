@@ -15,7 +15,7 @@ import numpy as np
 from cepheus.core.batch import EventBatch
 from cepheus.core.calculus import Calculus
 from cepheus.core.error_columns import error_sources_to_json
-from cepheus.core.errors import CepheusError, OptionError, did_you_mean
+from cepheus.core.errors import CepheusError, OptionError, SnapshotError, did_you_mean
 from cepheus.core.event import Event
 from cepheus.core.options import ColumnNames, RunOptions
 from cepheus.core.time import MAX_TIME, TimeCheck, TimeUnit
@@ -484,7 +484,7 @@ def _require_same_ties(own: Catalog, restored: Catalog) -> None:
     if before == now or not own.checked.rules.rules or not restored.checked.rules.rules:
         return
     names = {True: "ordered", False: "apart"}
-    raise OptionError.of(
+    raise SnapshotError.of(
         "ties",
         f"the snapshot was taken with ties {names[before]}, the session has ties {names[now]}",
         hint=f"start it with ties='{names[before]}', or without the snapshot",
