@@ -28,8 +28,8 @@ from cepheus.engine.rows.kernel import (
     State,
     Stop,
     run,
-    shifted,
 )
+from cepheus.engine.rows.places import shifted
 from cepheus.engine.rows.store import RowStore
 from cepheus.engine.rows.vectors import Vector, holds
 from cepheus.plan.rows.automaton import automaton, shortened

@@ -12,17 +12,9 @@ from numpy.typing import NDArray
 
 from cepheus.core.lists import text_column
 from cepheus.core.values import Value, ValueType
-from cepheus.engine.rows.kernel import (
-    Match,
-    Numbers,
-    Places,
-    by_partition,
-    shifted,
-    taken_counts,
-    taken_in_the_end,
-    taken_places,
-)
+from cepheus.engine.rows.kernel import Match, Numbers, Places
 from cepheus.engine.rows.matcher import Matches
+from cepheus.engine.rows.places import by_partition, shifted, taken_counts, taken_in_the_end, taken_places
 from cepheus.engine.rows.store import RowStore
 from cepheus.engine.rows.vectors import Vector, compute, holds, storage
 from cepheus.rules.rows.evaluate import aggregate_rows

@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cepheus.core.values import ValueType
-from cepheus.engine.rows.kernel import Part, Places, Rows, by_appearance, link
+from cepheus.engine.rows.kernel import Part, Places, Rows, link
+from cepheus.engine.rows.places import by_appearance
 from cepheus.engine.rows.vectors import storage
 
 _START = 1024
