@@ -44,8 +44,8 @@ class EqlOptions:
     """How queries are read.
 
     ``event_type``: all events are of this one type and have their kind in ``event.category``; None: the kind is the
-    type. ``maxspan`` in microseconds is for sequences that state none. ``ordered``: simultaneous events come one after the
-    other, as they do in EQL; else no two events of a sequence have the same time. ``declared`` are types of events that are known.
+    type. ``maxspan`` in microseconds is for sequences that state none. ``declared`` are types of events that are known.
+    ``ordered``: simultaneous events come one after the other, as in EQL; else no two of a sequence have the same time.
     """
 
     event_type: str | None = None
