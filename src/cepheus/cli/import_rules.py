@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +20,14 @@ import_rules = typer.Typer(
     no_args_is_help=True,
     help="Convert rules of other systems to TESLA: each exactly, or refused with what has no equivalent.",
 )
+
+
+class Ties(Enum):
+    """What is made of simultaneous events."""
+
+    ORDERED = "ordered"
+    APART = "apart"
+
 
 Files = Annotated[list[Path], typer.Argument(help="Files to convert.", show_default=False)]
 EventTypeName = Annotated[
@@ -43,6 +52,9 @@ def eql(
         str | None,
         typer.Option(metavar="DURATION", help="The maxspan of sequences that state none.", show_default=False),
     ] = None,
+    ties: Annotated[
+        Ties, typer.Option(help="Whether simultaneous events come in their order, or there are none in a sequence.")
+    ] = Ties.ORDERED,
     declarations: Declarations = None,
     output: Output = None,
 ) -> None:
@@ -54,7 +66,7 @@ def eql(
     from cepheus.language.imports.eql import EqlOptions, import_eql
 
     longest = parse_duration(maxspan) if maxspan is not None else None
-    options = EqlOptions(event_type, longest, _declared(declarations))
+    options = EqlOptions(event_type, longest, _declared(declarations), ties is Ties.ORDERED)
     _finish(import_eql(_sources(files), options), output)
 
 

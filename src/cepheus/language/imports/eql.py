@@ -45,11 +45,13 @@ class EqlOptions:
 
     ``event_type``: all events are of this one type and have their kind in ``event.category``; None: the kind is the
     type. ``maxspan`` in microseconds is for sequences that state none. ``declared`` are types of events that are known.
+    ``ordered``: simultaneous events come one after the other, as in EQL; else no two of a sequence have the same time.
     """
 
     event_type: str | None = None
     maxspan: int | None = None
     declared: tuple[EventType, ...] = ()
+    ordered: bool = True
 
 
 def import_eql(files: Sequence[Source], options: EqlOptions | None = None) -> Importing:
@@ -79,7 +81,7 @@ def _conversion(file: Source, options: EqlOptions) -> tuple[str, Conversion]:
     def convert(name: str, types: AttributeTypes) -> Converted:
         reader = _Reader(query, options, types)
         rules = reader.rules(name, _parsed(query))
-        return Converted(tuple(rules), tuple(reader.used), reader.is_sequence)
+        return Converted(tuple(rules), tuple(reader.used), reader.is_sequence and options.ordered)
 
     return title or Path(file.name).stem, convert
 
@@ -204,7 +206,7 @@ class _Reader:
         ending = _child(node, "until_subquery_by")
         until = self._steps(_child(ending, "subquery_by"), shared)[0] if ending is not None else None
         span = self._maxspan(_child(node, "with_params"), node)
-        return SequenceQuery(tuple(steps), span, until, self._beginning(node))
+        return SequenceQuery(tuple(steps), span, until, self._beginning(node), self.options.ordered)
 
     def _steps(self, node: Tree, shared: tuple[Field, ...]) -> list[Step]:
         """The steps that one item stands for: several if it says ``with runs``."""
