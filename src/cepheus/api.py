@@ -17,6 +17,7 @@ from cepheus.core.time import TimeUnit
 from cepheus.engine.assembly.registry import create
 from cepheus.rules.check import Checked, check
 from cepheus.rules.model import RuleSet
+from cepheus.rules.provenance import with_provenance
 from cepheus.rules.ties import with_ties
 from cepheus.runtime.embedded.admission import ArrowTable, Record
 from cepheus.runtime.embedded.background import Rows, read_knowledge
@@ -188,7 +189,9 @@ class Program:
         return Catalog.of(self.checked, self.schema)
 
     def _catalog_for(self, options: RunOptions) -> Catalog:
-        checked = replace(self.checked, rules=with_ties(self.checked.rules, options.ties))
+        checked = replace(
+            self.checked, rules=with_provenance(with_ties(self.checked.rules, options.ties), options.provenance)
+        )
         return Catalog.of(checked, self.schema)
 
     def start(

@@ -314,7 +314,27 @@ class _Rule:
         event_type = self._type()
         windows = _WINDOWS[1:6] if event_type in self.composites else _WINDOWS  # recursion must not explode
         event = self._event(event_type, name, binds=True)
-        return f"{policy} {event}{self._groups(policy)} within {random.choice(windows)} from {reference}"
+        window = f"within {random.choice(windows)} from {reference}"
+        if self.aside.random() < 0.1:
+            return self._ranking(event, window)
+        return f"{policy} {event}{self._groups(policy)} {window}"
+
+    def _ranking(self, event: str, window: str) -> str:
+        """Give a choice of the greatest."""
+        name = self.names[-1]
+        other = self.aside.choice("ABCD")
+        reference = self.aside.choice(self.names)
+        values = (
+            "x",
+            "y",
+            "o",
+            f"x + {self.names[0]}.x",
+            f"Count({other}(x = {name}.x) within 8 us from {reference})",
+            f"Sum({other}(s = {name}.s).y within 5 us from {reference}) - y",
+            f"Max({other}(b = {name}.b).x within 20 us from {self.names[0]})",
+        )
+        groups = self.aside.choice(("", "", " per s", " per b", " per o, x"))
+        return f"{self.aside.choice((1, 2, 3))} top {event} by {self.aside.choice(values)}{groups} {window}"
 
     def _collection(self, index: int) -> str:
         """Give a collection, and a value of it."""

@@ -39,6 +39,13 @@ class TieChoice(Enum):
     ORDERED = "ordered"
 
 
+class ProvenanceChoice(Enum):
+    """Which events composite events name among what they were made of."""
+
+    PARTS = "parts"
+    FULL = "full"
+
+
 Engine = Annotated[str | None, typer.Option(help="The engine that runs the rules.", show_default="auto")]
 TimeUnit = Annotated[
     Unit | None, typer.Option(help="The unit of integer times, in input and output.", show_default="us")
@@ -55,6 +62,10 @@ Ties = Annotated[
         help="Whether simultaneous events come one after the other, whatever the rules say of it.",
         show_default="as the rules say, or apart",
     ),
+]
+Provenance = Annotated[
+    ProvenanceChoice | None,
+    typer.Option(help="Name the events that aggregates counted, too: full.", show_default="parts"),
 ]
 Start = Annotated[
     str | None,
@@ -131,6 +142,7 @@ def _keywords(
     id: Id = None,
     sequence: Sequence = None,
     ties: Ties = None,
+    provenance: Provenance = None,
     start: Start = None,
     probability: Probability = None,
     uncertain: Uncertain = None,
@@ -150,6 +162,7 @@ def _keywords(
         "id": id,
         "sequence": sequence,
         "ties": None if ties is None else ties.value,
+        "provenance": None if provenance is None else provenance.value,
         "start": start,
         "probability": probability,
         "uncertain": _errors(uncertain or ()),

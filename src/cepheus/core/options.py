@@ -50,6 +50,13 @@ class TieOrder(Enum):
     ORDERED = "ordered"
 
 
+class ProvenanceDepth(Enum):
+    """Which events a composite event names among what it was made of."""
+
+    PARTS = "parts"
+    FULL = "full"
+
+
 class RunKeywords(TypedDict, total=False):
     """The keywords with which a run is asked for; None, like leaving it out, asks for what is usual.
 
@@ -68,6 +75,9 @@ class RunKeywords(TypedDict, total=False):
 
     With ``ties="ordered"`` simultaneous events come one after the other, by their ``sequence`` or as they arrive; with
     ``"apart"`` none precedes another. It goes before what the file of rules says.
+
+    Composite events name the events they were made of, on Spark with ``provenance=True`` or ``"parts"``; with
+    ``provenance="full"`` also the events that their rules' aggregates counted.
     """
 
     engine: str | None
@@ -86,6 +96,7 @@ class RunKeywords(TypedDict, total=False):
     on_bad_event: Literal["stop", "skip"] | None
     strict: bool | None
     ties: Literal["apart", "ordered"] | None
+    provenance: bool | Literal["parts", "full"] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +163,7 @@ class RunOptions:
     on_bad_event: OnBadEvent = OnBadEvent.STOP
     strict: bool = False
     ties: TieOrder | None = None
+    provenance: ProvenanceDepth = ProvenanceDepth.PARTS
 
     def __post_init__(self) -> None:
         require_whole(self.limit, "number of composite events", INT_MAX, "limit")
@@ -184,6 +196,9 @@ class RunOptions:
             given["on_bad_event"] = chosen("on_bad_event", given["on_bad_event"], OnBadEvent)
         if "ties" in given:
             given["ties"] = chosen("ties", given["ties"], TieOrder, "ties")
+        if "provenance" in given:
+            depth = "parts" if isinstance(given["provenance"], bool) else given["provenance"]
+            given["provenance"] = chosen("provenance", depth, ProvenanceDepth)
         return cls(**given, columns=ColumnNames(**columns))  # type: ignore[arg-type]  # each is checked as it is made
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import assert_never
@@ -50,9 +50,14 @@ def condition_text(condition: Constraint, names: Mapping[Aggregate, str] | None 
     named: Mapping[Aggregate, str] = names or {}
 
     def change(node: object) -> object:
-        return AttributeRef(None, named[node]) if isinstance(node, Aggregate) and node in named else node
+        return Parameter(named[node]) if isinstance(node, Aggregate) and node in named else node
 
     return constraint_text(transform(condition, change))
+
+
+def _letter(place: int, among: Sequence[object]) -> str:
+    """What tells the aggregates of one condition apart, if there are several."""
+    return "" if len(among) == 1 else chr(ord("a") + place) if place < 26 else f"_{place}"
 
 
 class Role(Enum):
@@ -85,7 +90,8 @@ class Part:
     ``policy`` is the words in front of it (``each``, ``3 last``, ``not``, ``Avg of value``). ``binds`` pairs each
     parameter that is bound here with the attribute that gives its value. ``condition`` is the comparison around an
     aggregate; ``purpose`` is the attribute of the composite event that an aggregate in ``where`` is computed for.
-    ``groups`` are the attributes for each value of which there is a choice of its own.
+    ``groups`` are the attributes for each value of which there is a choice of its own, ``ranked`` is the value by which
+    the greatest are taken.
     """
 
     name: str
@@ -100,6 +106,7 @@ class Part:
     consumed: bool = False
     purpose: str | None = None
     groups: tuple[str, ...] = ()
+    ranked: str | None = None
 
     @property
     def references(self) -> tuple[str, ...]:
@@ -108,8 +115,9 @@ class Part:
 
     @property
     def per(self) -> str:
-        """What it is chosen for each value of, in words behind its name."""
-        return f" per {', '.join(self.groups)}" if self.groups else ""
+        """What it is ranked by and chosen for each value of, in words behind its name."""
+        by = f" by {self.ranked}" if self.ranked is not None else ""
+        return by + (f" per {', '.join(self.groups)}" if self.groups else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +208,14 @@ class _Builder:
     def item(self, item: EventItem, index: int) -> Part:
         name = part_name(item, index)
         match item:
-            case Selection(event=event, policy=policy, count=count, window=window, per=per):
+            case Selection(event=event, policy=policy, count=count, window=window, per=per, ranking=ranking):
                 words = policy.value if count is None else f"{count} {policy.value}"
+                words = words if ranking is None else f"{ranking.count} top"
                 groups = tuple(attribute.name for attribute in per)
-                return replace(self._part(event, name, Role.SELECTED, policy=words, scope=window), groups=groups)
+                by = None if ranking is None else format_expression(ranking.by)
+                return replace(
+                    self._part(event, name, Role.SELECTED, policy=words, scope=window), groups=groups, ranked=by
+                )
             case Collection(event=event, scope=scope):
                 words = f"all {bounds_text(item)}".strip()
                 return self._part(event, name, Role.COLLECTED, policy=words, scope=scope)
@@ -220,10 +232,10 @@ class _Builder:
         for index, item in enumerate(self.rule.pattern.items, 1):
             if isinstance(item, FreeCondition):
                 found = list(dict.fromkeys(node for node in walk(item.constraint) if isinstance(node, Aggregate)))
-                names = {node: f"{node.function}{index}_{place}" for place, node in enumerate(found, 1)}
-                self._order += names.values()
+                names = {node: f"{node.function}{index}{_letter(place, found)}" for place, node in enumerate(found)}
+                self._order += [f"${name}" for name in names.values()]
                 text = condition_text(item.constraint, names)
-                yield text, [self._aggregated(node, name, None) for node, name in names.items()]
+                yield text, [self._aggregated(node, f"${name}", None) for node, name in names.items()]
 
     def computed_for_where(self) -> Iterator[Part]:
         """The aggregates that assignments compute."""

@@ -90,6 +90,8 @@ def _headline(part: Part) -> Text:
 
 def _taking(policy: str) -> str:
     count, _, word = policy.rpartition(" ")
+    if word == "top":
+        return f"the greatest {count}"
     return f"up to {count} of the {word}" if count else Policy(word).record.phrase
 
 

@@ -57,6 +57,7 @@ from cepheus.rules.model import (
     Negation,
     Pattern,
     PatternItem,
+    Ranking,
     Rule,
     RuleSet,
     Selection,
@@ -133,7 +134,9 @@ def _read_distribution(value: object, path: str) -> Distribution:
 
 def _read_rule(value: object, path: str) -> Rule:
     node = JsonObject(value, path)
-    node.only("composite", "pattern", "assignments", "consuming", "min_probability", "name", optional=("ties",))
+    node.only(
+        "composite", "pattern", "assignments", "consuming", "min_probability", "name", optional=("ties", "provenance")
+    )
     return Rule(
         composite=node.read("composite", _read_event_type),
         pattern=node.read("pattern", _read_pattern),
@@ -141,6 +144,7 @@ def _read_rule(value: object, path: str) -> Rule:
         consuming=node.list("consuming", read_any_name),
         min_probability=node.maybe("min_probability", read_probability),
         name=node.maybe("name", read_any_name),
+        full_provenance="provenance" in node.fields and node.one_of("provenance", ("parts", "full")) == "full",
         ordered="ties" in node.fields and node.one_of("ties", ("apart", "ordered")) == "ordered",
     )
 
@@ -169,13 +173,14 @@ def _read_item(value: object, path: str) -> PatternItem:
                 node.maybe("most", _members),
             )
         case "selection":
-            node.only("kind", "policy", "count", "event", "window", optional=("per",))
+            node.only("kind", "policy", "count", "event", "window", optional=("per", "ranking"))
             return Selection(
                 node.enum("policy", Policy),
                 node.read("event", _read_event),
                 node.read("window", _read_within),
                 node.maybe("count", _count),
                 node.list("per", _read_own_attribute),
+                node.read("ranking", _read_ranking) if "ranking" in node.fields else None,
             )
         case "negation":
             node.only("kind", "event", "scope")
@@ -190,6 +195,12 @@ def _read_item(value: object, path: str) -> PatternItem:
             if comparison is not None and aggregate not in comparison.operands:
                 fail(f"{path}.comparison", "the aggregate is not one of the operands")
             return Aggregation(aggregate, node.maybe("parameter", read_name), comparison)
+
+
+def _read_ranking(value: object, path: str) -> Ranking:
+    node = JsonObject(value, path)
+    node.only("count", "by")
+    return Ranking(node.read("count", _count), node.read("by", _read_expression))
 
 
 def _read_own_attribute(value: object, path: str) -> AttributeRef:
@@ -374,13 +385,16 @@ def _rule(rule: Rule) -> Json:
         "consuming": list(rule.consuming),
         "min_probability": rule.min_probability,
         **({"ties": "ordered"} if rule.ordered else {}),
+        **({"provenance": "full"} if rule.full_provenance else {}),
     }
 
 
 def _item(item: PatternItem) -> Json:
     match item:
-        case Selection(policy=policy, event=event, window=window, count=count, per=per):
+        case Selection(policy=policy, event=event, window=window, count=count, per=per, ranking=ranking):
             groups: Json = {"per": [attribute.name for attribute in per]} if per else {}
+            if ranking is not None:
+                groups["ranking"] = {"count": ranking.count, "by": _expression(ranking.by)}
             return {
                 "kind": "selection",
                 "policy": policy.value,

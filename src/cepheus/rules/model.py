@@ -28,11 +28,19 @@ from cepheus.rules.policies import Policy
 
 
 @dataclass(frozen=True, slots=True)
+class Ranking:
+    """``count top EVENT by EXPRESSION``: of the events that would be taken, those with the greatest values."""
+
+    count: int
+    by: Expression
+
+
+@dataclass(frozen=True, slots=True)
 class Selection:
     """``each|last|first|n last|n first EVENT per ATTRIBUTES within x from REFERENCE``.
 
     ``count`` is n, None for plain policies. With ``per``, attributes of the event itself, there is a choice of its own
-    for each of their values.
+    for each of their values. A ``ranking`` takes the greatest of ``each`` event, or of the ``last`` of each group.
     """
 
     policy: Policy
@@ -40,6 +48,7 @@ class Selection:
     window: Within
     count: int | None = None
     per: tuple[AttributeRef, ...] = ()
+    ranking: Ranking | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
@@ -128,6 +137,7 @@ class Rule:
     min_probability: float | None = None
     name: str | None = None
     ordered: bool = False
+    full_provenance: bool = False
     span: Span | None = field(default=None, compare=False, repr=False)
     consuming_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False)
 

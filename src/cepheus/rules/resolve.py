@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar, assert_never
 
+from cepheus.core.errors import RuleError
 from cepheus.core.schema import EventType
 from cepheus.core.values import ValueType
 from cepheus.rules.expressions import (
@@ -33,7 +34,7 @@ from cepheus.rules.expressions import (
     Within,
     joined_by,
 )
-from cepheus.rules.functions import AND, OR, takes_undefined
+from cepheus.rules.functions import AND, OR
 from cepheus.rules.model import (
     Aggregation,
     Assignment,
@@ -42,11 +43,12 @@ from cepheus.rules.model import (
     Negation,
     Pattern,
     PatternItem,
+    Ranking,
     Rule,
     Selection,
 )
 from cepheus.rules.policies import Policy
-from cepheus.rules.walk import children, transform, walk
+from cepheus.rules.walk import transform, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,19 @@ class Terminator:
     name: str
     type: str
     constraints: tuple[Constraint, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Of the events that a choice takes, only the ``count`` with the greatest values, of equal ones the later.
+
+    ``computes`` are the aggregates that the value needs and that must be computed for each event; they are the steps
+    behind the choice, too.
+    """
+
+    count: int
+    by: Expression
+    computes: tuple[Compute, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +87,7 @@ class Choose:
     window: Within
     constraints: tuple[Constraint, ...]
     per: tuple[AttributeRef, ...] = ()
+    ranked: Ranked | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +126,8 @@ class Absent:
 class Gather:
     """Name the events of a scope among what a composite event is made of; in the constraints, event None is a member.
 
-    They are the members of the collection ``name``, or those that the aggregate of that name ``counted``.
+    They are the members of the collection ``name``, or those that the aggregate of that name ``counted``,
+    for which they need a ``value``.
     """
 
     name: str
@@ -118,6 +135,7 @@ class Gather:
     constraints: tuple[Constraint, ...]
     scope: Scope
     counted: bool = False
+    value: Expression | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +192,7 @@ def resolve(rule: Rule) -> ResolvedRule:
             case _:
                 assert_never(item)
     assert not schedule.pending, "the checks refuse a rule whose parameters are never bound"
+    computes = [step for step in schedule.steps if isinstance(step, Compute)]
     return ResolvedRule(
         name=rule.name,
         composite=rule.composite,
@@ -183,9 +202,14 @@ def resolve(rule: Rule) -> ResolvedRule:
         assignments=tuple(replace(a, value=_substitute(a.value, None, binders)) for a in assignments),
         consuming=frozenset(rule.consuming),
         min_probability=rule.min_probability or 0.0,
-        gathers=gathers,
+        gathers=(*gathers, *(map(_counted_by, computes) if rule.full_provenance else ())),
         ordered=rule.ordered,
     )
+
+
+def _counted_by(step: Compute) -> Gather:
+    """Name the events that an aggregate counts."""
+    return Gather(step.name, step.type, step.constraints, step.scope, counted=True, value=step.value)
 
 
 def bindings(pattern: Pattern) -> dict[str, AttributeRef | None]:
@@ -246,6 +270,9 @@ def _name_aggregates(rule: Rule) -> tuple[Pattern, tuple[Assignment, ...]]:
                 items.append(replace(item, parameter=name()))
             case FreeCondition(constraint=constraint):
                 items.append(replace(item, constraint=transform(constraint, lift)))
+            case Selection(ranking=Ranking(by=by) as ranking):
+                ranked = replace(ranking, by=transform(by, lift))
+                items.append(replace(item, ranking=ranked))
             case Collection() if (counting := _counting(item)) is not None:
                 items.append(replace(counting, parameter=name()))
             case _:
@@ -374,11 +401,42 @@ class _Schedule:
         self._defer(event)
         self._known.add(event.name)
         # Where all are taken, a condition may just as well be one on the event: that finds it by its values.
-        constraints = tuple(self._ready_constraints(free=item.policy.takes_all))
+        takes_all = item.policy.takes_all and item.ranking is None
+        constraints = tuple(self._ready_constraints(free=takes_all))
         per = tuple(replace(attribute, event=event.name) for attribute in item.per)
-        self.steps.append(Choose(event.name, event.type, item.policy, item.count, item.window, constraints, per))
+        step = Choose(event.name, event.type, item.policy, item.count, item.window, constraints, per)
+        if item.ranking is None:
+            self.steps.append(step)
+        else:
+            ranked = self._ranked(item.ranking, event.name)
+            self.steps += [replace(step, ranked=ranked), *ranked.computes]
         self.steps.extend(map(Require, self._ready_constraints()))
         self._release()
+
+    def _ranked(self, ranking: Ranking, own: str) -> Ranked:
+        """Resolve what events are ranked by, with all that has to be computed for it."""
+        by = _substitute(ranking.by, own, self._binders)
+        computes: list[Compute] = []
+        wanted = [need for need in needs(by) if need not in self._known]
+        while wanted:
+            name = wanted.pop()
+            found = next((each for each in self.pending if f"${getattr(each.node, 'name', '')}" == name), None)
+            if name in self._known:
+                continue
+            if found is None or not isinstance(found.node, Compute):
+                message = f"what '{own}' is ranked by needs {name}, which is known only later"
+                raise RuleError.of("ranking", message, span=ranking.by.span, hint="bind it before this place")
+            missing = [need for need in found.required if need not in self._known]
+            if missing and name in wanted:
+                message = f"what '{own}' is ranked by needs {missing[0]}, which is known only later"
+                raise RuleError.of("ranking", message, span=ranking.by.span, hint="bind it before this place")
+            if missing:
+                wanted = [*wanted, name, *missing]
+                continue
+            self.pending.remove(found)
+            self._known.add(name)
+            computes.append(found.node)
+        return Ranked(ranking.count, by, tuple(computes))
 
     def require(self, condition: Constraint) -> None:
         """Add a free condition; what it joins by ``and`` is checked part by part."""
@@ -388,7 +446,18 @@ class _Schedule:
             if set(needs(ready)) <= {self._terminator}:
                 self.at_terminator.append(ready)
             else:
-                self.steps.append(Require(ready))
+                self._check_now(ready)
+
+    def _check_now(self, condition: Constraint) -> None:
+        """Add a condition behind all steps, or to that of an event of which all are taken: see ``choose``."""
+        place = len(self.steps) - 1
+        while place >= 0 and isinstance(self.steps[place], Require):
+            place -= 1
+        step = self.steps[place] if place >= 0 else None
+        if isinstance(step, Choose) and step.policy.takes_all:
+            self.steps[place] = replace(step, constraints=(*step.constraints, condition))
+        else:
+            self.steps.append(Require(condition))
 
     def compute(self, item: Aggregation) -> None:
         """Add an aggregate and the comparison around it."""
@@ -436,55 +505,3 @@ class _Schedule:
                 self.steps.extend(map(Require, self._ready_constraints()))
                 self._release()
                 return
-
-
-def needed_aggregates(rule: ResolvedRule) -> tuple[str, ...]:
-    """The aggregates without which the rule does not fire: not those that only optional attributes read.
-
-    What ``coalesce``, ``is null`` or one side of an ``or`` reads the rule can do without, too.
-    """
-    computed = [step.name for step in rule.steps if isinstance(step, Compute)]
-    needed: set[str] = set()
-    for step in rule.steps:
-        match step:
-            case Require(constraint=constraint):
-                needed |= needed_to_hold(constraint)
-            case Choose(constraints=constraints):
-                needed |= {name for constraint in constraints for name in needed_to_hold(constraint)}
-            case Compute():
-                pass
-    for assignment in rule.assignments:
-        declared = rule.composite.attribute(assignment.attribute)
-        if declared is not None and not declared.optional:
-            needed |= needed_to_be_defined(assignment.value)
-    return tuple(name for name in computed if name in needed)
-
-
-def needed_to_hold(condition: Constraint) -> frozenset[str]:
-    """The computed values without which a condition cannot be true."""
-    match condition:
-        case Call(function="and", arguments=parts):
-            return frozenset().union(*map(needed_to_hold, parts))
-        case Call(function="or", arguments=parts):
-            return frozenset.intersection(*map(needed_to_hold, parts))
-        case Call(function="not", arguments=(Call(function="is null", arguments=(value,)),)):
-            return needed_to_be_defined(value)
-        case _:
-            return needed_to_be_defined(condition)
-
-
-def needed_to_be_defined(expression: Expression) -> frozenset[str]:
-    """The computed values without which an expression has no value."""
-    match expression:
-        case Parameter(name=name):
-            return frozenset((name,))
-        case Call(function="in", arguments=(value, *_)):
-            return needed_to_be_defined(value)
-        case Call(function="if", arguments=(_, *values)):
-            return frozenset.intersection(*map(needed_to_be_defined, values))
-        case Call(function="is null"):
-            return frozenset()
-        case Call(function=function, arguments=parts) if takes_undefined(function):
-            return frozenset.intersection(*map(needed_to_be_defined, parts))
-        case _:
-            return frozenset().union(*map(needed_to_be_defined, children(expression)))

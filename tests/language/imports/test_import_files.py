@@ -73,6 +73,11 @@ def test_sequences_without_a_span_take_the_one_that_is_given() -> None:
     assert "within 1 h from" in import_eql([query], EqlOptions(maxspan=3_600_000_000)).text()
 
 
+def test_keys_that_are_called_like_what_sequences_tell_are_told_apart() -> None:
+    query = "sequence by start_time with maxspan=1m [process where a == 1] [file where true] [file where b == 1]"
+    assert "define Q(start_time_: string, start_time: timestamp)" in import_eql([Source("q.eql", query)]).text()
+
+
 def test_what_other_files_use_otherwise_is_refused() -> None:
     importing = import_eql([Source("a.eql", "process where x == 1"), Source("b.eql", 'process where x == "a"')])
     assert [one.text is None for one in importing.imported] == [False, True]

@@ -131,7 +131,7 @@ PATTERNS: dict[str, tuple[str, str, str]] = {
     ),
     "A a": ("a", "another name for the event is written {}", "A as a"),
     "A() and no B() within 5 min from A": ("B", "write {}", "not B(..) within 5 min from A"),
-    "A() and all B() within 5 min from A": ("B", "write each B(..), last B(..) or first B(..)", "A()"),
+    "A() and some B() within 5 min from A": ("B", "write each B(..), last B(..) or first B(..)", "A()"),
     "A() and !B() within 5 min from A": ("!", "write not B(..)", "A()"),
     "A() and at least 3 B() within 5 min from A": (
         "least",

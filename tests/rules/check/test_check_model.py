@@ -55,7 +55,7 @@ def compared(function: str, value: Expression | None) -> Rule:
 def test_unknown_aggregates_and_aggregates_without_a_value() -> None:
     value = AttributeRef(None, "v")
     assert error(compared("Agv", value)) == ("unknown-aggregate", "there is no aggregate 'Agv'", "did you mean 'Avg'?")
-    assert error(compared("Kurtosis", value))[2] == f"there are {', '.join(aggregate_names())}"
+    assert error(compared("Zenith", value))[2] == f"there are {', '.join(aggregate_names())}"
     assert error(compared("Avg", None)) == (
         "aggregate-value",
         "Avg needs a value of the events it runs over; only Count goes without",

@@ -19,10 +19,15 @@ from cepheus.rules.policies import Policy, Take
 
 _EVERYTHING: frozenset[Enum] = frozenset(Construct)
 
+_MANY: frozenset[Enum] = frozenset(
+    {Construct.GROUPS, Construct.RANKINGS, Construct.COLLECTIONS, Construct.FULL_PROVENANCE}
+)
+"""Constructs by which a rule looks at all events of a window before it takes one, or names all of them."""
+
 AUTOMATA = replace(
     COMPILED,
     name="automata",
-    constructs=COMPILED.constructs - {Construct.TIES_ORDERED, Construct.GROUPS, Construct.COLLECTIONS},
+    constructs=COMPILED.constructs - {Construct.TIES_ORDERED} - _MANY,
     runs_policy=lambda policy: policy in (Policy.EACH, Policy.LAST, Policy.FIRST),
     instead=MappingProxyType({**COMPILED.instead, Construct.TIES_ORDERED: "choose the engine columns"}),
 )
@@ -40,7 +45,8 @@ MATCHING = Support(
     "matching",
     "the engine matching does",
     "choose the engine auto or reference",
-    _EVERYTHING - {Construct.ERRORS, Construct.BELIEFS, Construct.UNCERTAIN_FORMS, Construct.TIES_ORDERED},
+    _EVERYTHING
+    - {Construct.ERRORS, Construct.BELIEFS, Construct.UNCERTAIN_FORMS, Construct.RANKINGS, Construct.TIES_ORDERED},
     lambda _: True,
     lambda _: True,
     MappingProxyType({Construct.TIES_ORDERED: "there is no order but that of times: write ties apart"}),
@@ -53,14 +59,7 @@ NETWORK = replace(
     name="network",
     subject="a network of processors does",
     elsewhere="run it in one process or on Spark, and publish what it finds",
-    constructs=MATCHING.constructs
-    - {
-        Construct.INTERVAL_RULES,
-        Construct.PROBABILITIES,
-        Construct.GROUPS,
-        Construct.COLLECTIONS,
-        Construct.RENAMED,
-    },
+    constructs=MATCHING.constructs - {Construct.INTERVAL_RULES, Construct.PROBABILITIES, Construct.RENAMED} - _MANY,
     instead=MappingProxyType({Construct.RENAMED: "call the attribute as its sources do, in backquotes if need be"}),
     runs_policy=lambda policy: policy.takes in (Take.ALL, Take.LATEST, Take.EARLIEST),
 )

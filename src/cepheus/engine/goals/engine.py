@@ -8,7 +8,6 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import OptionError, did_you_mean
@@ -42,10 +41,8 @@ from cepheus.plan.interval.functions import FunctionTable
 from cepheus.plan.interval.goal_texts import Goal, fraction_of
 from cepheus.plan.interval.groups import GoalTable, Group, TableRegistry, feed_one_another, make_group, split_rules
 from cepheus.plan.interval.layout import (
-    NEVER,
     ROW_HEADER,
     At,
-    Awaited,
     Match,
     Status,
     TableState,
@@ -323,17 +320,12 @@ class GoalsEngine:
         if not len(batch):
             return EventBatch.empty()
         if batch.starts is not None:
-            self._note_lasting(batch.codes[batch.starts < batch.times], batch.types)
+            for code in np.unique(batch.codes[batch.starts < batch.times]).tolist():
+                if batch.types[code] in self._types:
+                    self._memory.note_lasting(self._types[batch.types[code]].number)
         self._intake.load(batch, self._layouts, self._fed)
         self._fed += len(batch)
         return self._run()
-
-    def _note_lasting(self, codes: NDArray[np.int32], names: Sequence[str]) -> None:
-        """Take no events of types of which some last for instants, from the first of a batch on."""
-        for code in np.unique(codes).tolist():
-            entry = self._types.get(names[code])
-            if entry is not None:
-                self._memory.held(At.AWAITED)[entry.number, Awaited.LASTED] = 1
 
     def feed_event(self, event: Event) -> list[Event]:
         """Process one event."""
@@ -458,10 +450,7 @@ class GoalsEngine:
                 factors=dict(self._factors),
                 fed=self._fed,
                 time=memory[At.NOW],
-                awaited=tuple(
-                    (bool(lasted), None if end == NEVER else end)
-                    for lasted, end in memory.held(At.AWAITED)[: len(types)].tolist()
-                ),
+                awaited=memory.awaited(len(types)),
             ),
         )
 
@@ -497,9 +486,7 @@ class GoalsEngine:
                 require_matches(rows, group.operand(waiting).variables, saved.texts)
             self._put_goals(group, tables)
         memory[At.NOW] = saved.time
-        memory.know_types(len(saved.awaited))
-        for number, (lasted, end) in enumerate(saved.awaited):
-            memory.held(At.AWAITED)[number] = Awaited.row(lasted=lasted, let_go=NEVER if end is None else end)
+        memory.use_awaited(saved.awaited)
         memory.use_instant(saved.instant)
 
     def _put_goals(self, group: Group, tables: Sequence[Words]) -> None:

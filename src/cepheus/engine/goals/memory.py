@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from cepheus.kernel.sums import LIMBS
 from cepheus.plan.interval.flatten import FlatProgram
 from cepheus.plan.interval.functions import FunctionTable
 from cepheus.plan.interval.layout import (
+    NEVER,
     ROW_HEADER,
     AnswerField,
     At,
@@ -144,6 +145,21 @@ class Memory(Addresses[At]):
             more = Awaited.array([Awaited.row()] * count)
             more[: len(known)] = known
             self.use(At.AWAITED, more)
+
+    def note_lasting(self, kind: int) -> None:
+        """Note that events of a type may last."""
+        self.held(At.AWAITED)[kind, Awaited.LASTED] = 1
+
+    def awaited(self, count: int) -> tuple[tuple[bool, int | None], ...]:
+        """Of so many types, whether their events have lasted, and the end of the last goal that stood in for others."""
+        rows = self.held(At.AWAITED)[:count].tolist()
+        return tuple((bool(lasted), None if end == NEVER else end) for lasted, end in rows)
+
+    def use_awaited(self, known: Sequence[tuple[bool, int | None]]) -> None:
+        """Take over what was known of the events of all types."""
+        self.know_types(len(known))
+        for number, (lasted, end) in enumerate(known):
+            self.held(At.AWAITED)[number] = Awaited.row(lasted=lasted, let_go=NEVER if end is None else end)
 
     def _make_buckets(self, size: int) -> None:
         self.use(At.NEWEST, np.full(size, NOWHERE, np.int64))

@@ -24,7 +24,7 @@ from cepheus.engine.base.snapshot import restoring
 from cepheus.engine.base.ties import TieCounts
 from cepheus.engine.lowered.growth import adapt, grow, sweep_lanes
 from cepheus.engine.lowered.intake import BatchWords, Intake
-from cepheus.engine.lowered.outlet import Found, Outlet, to_batch
+from cepheus.engine.lowered.outlet import Found, Gathered, Outlet, to_batch
 from cepheus.engine.lowered.single import SingleInput
 from cepheus.engine.lowered.snapshot import DeployedRule, Saved, StoredType, read, require_texts, stored_type, write
 from cepheus.engine.lowered.texts import TextCensus, mark_texts
@@ -177,7 +177,7 @@ class LoweredEngine:
         self._context[At.LIMIT] = self._limit
         self._context[At.IS_ORDERED] = int(self._lowering.ordered)
         self._order = tuple(self._lowering.rules.values())
-        self._outlet = Outlet(self._order, tuple(layout.name for layout in self._lowering.types.values()))
+        self._outlet = Outlet(self._order)
         types = self._program.types
         listeners = types[:, TypeField.MEMBERS] < types[:, TypeField.MEMBERS_END]
         indexed = types[:, TypeField.INDEXES] < types[:, TypeField.INDEXES_END]
@@ -247,8 +247,12 @@ class LoweredEngine:
             return None
         fields = self._output.look(count) if lent else self._output.take(count)
         self._context.use_output(self._output)
-        gathered = self._context.take_gathered(self._scratch.gathered)
-        return Found(self._outlet, self._lowering.strings, fields, gathered=gathered)
+        return Found(self._outlet, self._lowering.strings, fields, gathered=self._gathered())
+
+    def _gathered(self) -> Gathered | None:
+        """The members of collections that were named, None for nobody."""
+        rows = self._context.take_gathered(self._scratch.gathered) if self._outlet.gathers else None
+        return None if rows is None else Gathered(rows, tuple(self._lowering.types))
 
     def _finish(self) -> None:
         """Run the kernel to the end of its input."""
@@ -342,8 +346,8 @@ class LoweredEngine:
         count = self._context.take_output_events()
         if count == 0:
             return None
-        gathered = self._context.take_gathered(self._scratch.gathered) if self._outlet.gathers else None
-        return Found(self._outlet, self._lowering.strings, self._output.look(count), self._output, gathered)
+        strings, look = self._lowering.strings, self._output.look(count)
+        return Found(self._outlet, strings, look, self._output, self._gathered())
 
     def _single_input(self) -> SingleInput:
         """Get ready for events that come one at a time."""

@@ -70,14 +70,18 @@ class _Shape:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The members of collections, and what aggregates counted: ids and types, and what the types are called."""
+
+    rows: Words
+    types: Sequence[str]
+
+
 class Outlet:
-    """What the events that rules make look like: found out once, not for every feeding.
+    """What the events that rules make look like: found out once, not for every feeding."""
 
-    ``event_types`` are the names of the types that events are stored by.
-    """
-
-    def __init__(self, rules: Sequence[LoweredRule], event_types: Sequence[str] = ()) -> None:
-        self.event_types = event_types
+    def __init__(self, rules: Sequence[LoweredRule]) -> None:
         self.gathers = any(rule.gathers for rule in rules)
         self.shapes = [_Shape.of(rule) for rule in rules]
         types: dict[str, int] = {}
@@ -109,9 +113,9 @@ class Found:
         strings: StringTable,
         fields: Words,
         lender: Output | None = None,
-        gathered: Words | None = None,
+        gathered: Gathered | None = None,
     ) -> None:
-        self._gathered = gathered
+        self.gathered = gathered
         self.outlet = outlet
         self.strings = strings
         self.fields = fields
@@ -144,11 +148,11 @@ class Found:
 
     def _with_members(self, at: int, shape: _Shape, made: tuple[EventId, ...]) -> tuple[EventId, ...]:
         """Put the members of collections behind the chosen events, then what aggregates counted."""
-        if self._gathered is None:  # nobody is a member of anything
+        if self.gathered is None:  # nobody is a member of anything
             return made
         begin, middle, end = (int(self.fields[shape.end + place][at]) for place in range(GATHERING - 1))
-        types = self.outlet.event_types
-        ids = [self._id(word, types[kind]) for word, kind in self._gathered[begin:end].tolist()]
+        types = self.gathered.types
+        ids = [self._id(word, types[kind]) for word, kind in self.gathered.rows[begin:end].tolist()]
         return with_counted((*made, *ids[: middle - begin]), ids[middle - begin :])
 
     def _id(self, word: int, event_type: str) -> EventId:

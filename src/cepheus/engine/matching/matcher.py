@@ -82,6 +82,7 @@ class _Gathered:
 
     step: Gather
     tests: tuple[Test, ...]
+    value: Callable[[Match], Value | None] | None
 
 
 class Matcher:
@@ -104,7 +105,10 @@ class Matcher:
         self._top = _tests(self.resolved.terminator.constraints)
         self._steps = [_prepare(step) for step in self.resolved.steps]
         self._absences = [_prepare(absent) for absent in self.resolved.absences]
-        self._gathers = [_Gathered(gather, _tests(gather.constraints)) for gather in self.resolved.gathers]
+        self._gathers = [
+            _Gathered(gather, _tests(gather.constraints), None if gather.value is None else evaluator(gather.value))
+            for gather in self.resolved.gathers
+        ]
         self._values = [(a.attribute, evaluator(a.value)) for a in self.resolved.assignments]
         self.is_leaf = not self._steps and not self._absences
         self._digest = text_digest(self.resolved.name)
@@ -358,7 +362,9 @@ class Matcher:
         step = gather.step
         for record in self._candidates(None, step.type, step.scope, match, store, latest_first=False):
             situation.under_test = record
-            if all(test(situation) for test in gather.tests):
+            if all(test(situation) for test in gather.tests) and (
+                gather.value is None or gather.value(situation) is not None
+            ):
                 found.append(record)
         return found
 

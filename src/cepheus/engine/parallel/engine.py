@@ -18,7 +18,6 @@ from cepheus.core.errors import CepheusError, OptionError, UnsupportedError
 from cepheus.core.event import Event
 from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.core.schema import Schema
-from cepheus.core.source import Span
 from cepheus.core.time import MIN_TIME
 from cepheus.engine.base.limits import too_many_composites
 from cepheus.engine.base.refusals import tesla_rules
@@ -36,8 +35,7 @@ from cepheus.kernel.context import Input
 from cepheus.kernel.program import Words
 from cepheus.kernel.state import OUTPUT_HEADER
 from cepheus.kernel.strings import StringTable
-from cepheus.plan.pattern.constructs import Construct
-from cepheus.rules.model import AnyRule, Collection, Rule
+from cepheus.rules.model import AnyRule, Rule
 
 _WORTH_THREADS = 512
 """Fewer events than this are processed by one engine after the other."""
@@ -53,12 +51,6 @@ _BLOCK_COMPOSITES = 1 << 18
 
 _LEAST_RATE = 0.05
 """Composite events per event below which it does not matter how many they are."""
-
-
-def _no_members(span: Span | None) -> UnsupportedError:
-    """The refusal of rules whose composite events name any number of events: what threads find is merged by fields."""
-    message = f"several threads do not support {Construct.COLLECTIONS.value}"
-    return UnsupportedError.of("unsupported", message, span=span, hint="run it in one thread")
 
 
 class ParallelEngine:
@@ -119,9 +111,6 @@ class ParallelEngine:
                 raise OptionError.of(
                     "deploy", f"a rule named '{rule.name}' is already deployed", hint="withdraw it first"
                 )
-            for item in rule.pattern.items:
-                if isinstance(item, Collection):
-                    raise _no_members(item.span)
         places = place(added, self._groups, self._shards, self._engine)
         done: list[tuple[ColumnsEngine, Place]] = []
         try:
@@ -178,7 +167,7 @@ class ParallelEngine:
             begin, size = end, max(_LEAST_BLOCK, int(_BLOCK_COMPOSITES / rate))
         if merged.count == 0:
             return EventBatch.empty()
-        return to_batch(Found(ranking.outlet, self._strings, merged.fields()))
+        return to_batch(Found(ranking.outlet, self._strings, merged.fields(), gathered=merged.gathered()))
 
     def _share_out(self, given: BatchWords, together: Together) -> list[_Share]:
         """Find the rows of a batch that each engine is to process."""
@@ -233,7 +222,7 @@ class ParallelEngine:
         ranking = self._ranks
         merged = Merged(ranking.width)
         self._merge(merged, found, in_turn)
-        return Found(ranking.outlet, self._strings, merged.fields()).events()
+        return Found(ranking.outlet, self._strings, merged.fields(), gathered=merged.gathered()).events()
 
     def advance(self, time: int) -> EventBatch:
         """Forget what no window can reach any more."""
@@ -323,7 +312,7 @@ class _Ranking:
 
     def alone(self, found: Found) -> Found:
         """What the only engine found, which has all the rules."""
-        return Found(self.outlet, found.strings, found.fields[:-1])
+        return Found(self.outlet, found.strings, found.fields[:-1], gathered=found.gathered)
 
 
 @dataclass(slots=True)

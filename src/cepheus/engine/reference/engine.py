@@ -32,12 +32,12 @@ from cepheus.engine.reference.state import Stored as _Stored
 from cepheus.engine.reference.state import read, stored_to_json
 from cepheus.rules.aggregates import Form, aggregate_named
 from cepheus.rules.check.findings import text_of
-from cepheus.rules.evaluate import group_of
+from cepheus.rules.evaluate import evaluator, group_of
 from cepheus.rules.expressions import Between, Constraint, Scope, Within
 from cepheus.rules.json_form import to_json
 from cepheus.rules.model import AnyRule, RuleSet
 from cepheus.rules.policies import Take
-from cepheus.rules.resolve import Absent, Choose, Compute, Gather, Require, scope_events
+from cepheus.rules.resolve import Absent, Choose, Compute, Gather, Ranked, Require, scope_events
 from cepheus.uncertainty.aggregates import Computed, Member, compute_aggregate
 from cepheus.uncertainty.production import error_of, law_of_value
 from cepheus.uncertainty.verdict import CERTAIN, Estimate, Factor, Method, Observer, Reason, Verdict, absence
@@ -268,10 +268,12 @@ class ReferenceEngine:
         self._pass_over(deployed, step.type, step.window, match, fits)
         candidates = self._candidates(deployed, step.type, step.window, match)
         if step.per:
-            return self._choose_by_group(step, [*filter(fits, candidates)][::-1], wanted)
+            chosen = self._choose_by_group(step, [*filter(fits, candidates)][::-1], wanted)
+            return self._greatest(deployed, step.ranked, step.name, chosen, match)
         match step.policy.takes:
             case Take.ALL:
-                return [*filter(fits, candidates)][::-1]  # from the earliest to the latest
+                fitting = [*filter(fits, candidates)][::-1]  # from the earliest to the latest
+                return self._greatest(deployed, step.ranked, step.name, fitting, match)
             case Take.LATEST:
                 chosen = list(islice(filter(fits, candidates), wanted))
                 if len(chosen) == wanted:
@@ -305,6 +307,28 @@ class ReferenceEngine:
             self._ties.decided += any(stored.event.time in left for stored in taken)
             chosen += taken
         return sorted(chosen, key=lambda stored: stored.ordinal)
+
+    # Rankings. Of these events, those with the greatest values; of equal values, the later ones.
+
+    def _greatest(
+        self, deployed: _Deployed, ranked: Ranked | None, name: str, events: list[_Stored], match: _Match
+    ) -> list[_Stored]:
+        if ranked is None:
+            return events
+        value = evaluator(ranked.by)
+        found: list[tuple[float, int]] = []
+        for place, stored in enumerate(events):
+            situation = _Match(match.events | {name: stored}, dict(match.values))
+            for compute in ranked.computes:
+                situation.values[compute.name] = self._compute(deployed, compute, situation)
+            worth = value(situation)
+            if isinstance(worth, int | float):
+                found.append((worth, place))
+        found.sort()
+        kept, left = found[-ranked.count :], found[: -ranked.count]
+        if left and left[-1][0] == kept[0][0]:
+            self._ties.decided += events[left[-1][1]].event.time == events[kept[0][1]].event.time
+        return [events[place] for place in sorted(place for _, place in kept)]
 
     # Every combination of choices gives one composite event.
 
@@ -443,7 +467,11 @@ class ReferenceEngine:
     def _gather(self, deployed: _Deployed, gather: Gather, match: _Match) -> list[_Stored]:
         possible = self._possible(deployed, gather.constraints, match)
         candidates = self._candidates(deployed, gather.type, gather.scope, match)
-        return [stored for stored in candidates if possible(stored) > 0.0][::-1]
+        found = [stored for stored in candidates if possible(stored) > 0.0][::-1]
+        if gather.value is None:
+            return found
+        value = evaluator(gather.value)
+        return [stored for stored in found if value(_Match(match.events, match.values, stored)) is not None]
 
     def _forget(self) -> None:
         """Drop the events that lie further back than any rule can look."""

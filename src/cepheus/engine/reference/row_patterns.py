@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from cepheus.core.errors import LimitError, RuleError
+from cepheus.core.errors import LimitError
 from cepheus.core.values import Value, as_int
 from cepheus.rules.rows.evaluate import Moment, Row, value_of
 from cepheus.rules.rows.expressions import RowExpression
@@ -29,6 +29,7 @@ from cepheus.rules.rows.pattern import (
     orders,
     written,
 )
+from cepheus.rules.rows.skipping import skip_failed
 
 Way = tuple[tuple[str, bool], ...]
 """The variables that took the rows from the start on, each with whether its row is excluded from what is shown."""
@@ -162,22 +163,6 @@ class Search:
             return True
         labels = [*(label for label, _ in way), name]
         return value_of(condition, Moment(self.rows, self.start, labels, row, self.number)) is True
-
-
-def skip_failed(query: RowQuery, *, nothing: bool) -> RuleError:
-    """The error for AFTER MATCH SKIP to a row from which the search could not go on."""
-    target = query.after.target
-    why = (
-        f"the match has no row of {target}"
-        if nothing
-        else f"{target} is the first row of the match: it would never end"
-    )
-    return RuleError.of(
-        "skip",
-        f"AFTER MATCH SKIP {query.after.kind.value} {target} has nowhere to go: {why}",
-        span=query.after.span,
-        hint="skip to a variable that every match has, and never as its first row, or PAST LAST ROW",
-    )
 
 
 def rows_given(query: RowQuery, rows: Sequence[Row]) -> Iterator[dict[str, Value | None]]:

@@ -111,7 +111,7 @@ def _parsed(source: Source) -> Tree:
         elasticsearch_syntax=True, allow_negation=True, allow_runs=True, allow_sample=True, allow_alias=True
     )
     try:
-        with allowed, config(optimized=False, check_functions=True):
+        with allowed, config(optimized=False, check_functions=False):
             parser.parse_query(source.text)
         return parser.lark_parser.parse(source.text, start="piped_query")
     except errors.EqlParseError as error:

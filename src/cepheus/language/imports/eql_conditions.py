@@ -252,17 +252,17 @@ class ConditionReader:
         listed = next((child for child in node.children[1:] if child is not None), None)
         nodes = _trees(listed) if listed is not None else []
         arguments = tuple(self.operand(argument) for argument in nodes)
-        folded, plain = name.endswith("~"), name.removesuffix("~")
+        folded, plain = name.endswith("~"), name.removesuffix("~").lower()  # Elasticsearch takes names in any case
         if folded and plain in _FOLDED:
             arguments = tuple(_lowered(argument) for argument in arguments)
         match plain, arguments:
-            case (("startsWith" | "endsWith" | "stringContains"), (one, other)):
+            case (("startswith" | "endswith" | "stringcontains"), (one, other)):
                 return Applied(_FOLDED[plain], (one, other))
             case "length", (one,):
                 return Applied("length", (one,))
             case "concat", (_, _, *_) if all(isinstance(argument, Field | Text | Applied) for argument in arguments):
                 return Applied("concat", arguments)
-            case "cidrMatch", (_, *blocks) if blocks and all(isinstance(block, Text) for block in blocks):
+            case "cidrmatch", (_, *blocks) if blocks and all(isinstance(block, Text) for block in blocks):
                 return Applied("cidr_match", arguments)
             case (("add" | "subtract" | "multiply"), (one, other)):
                 return Computed({"add": "+", "subtract": "-", "multiply": "*"}[plain], one, other)
@@ -271,7 +271,7 @@ class ConditionReader:
         )
 
 
-_FOLDED = {"startsWith": "starts_with", "endsWith": "ends_with", "stringContains": "contains"}
+_FOLDED = {"startswith": "starts_with", "endswith": "ends_with", "stringcontains": "contains"}
 _TRUE_OR_FALSE = frozenset({*_FOLDED.values(), "cidr_match", "matches"})
 _WHY_NOT = {
     "wildcard": "it is written with ':' or 'like' now",
@@ -279,7 +279,7 @@ _WHY_NOT = {
     "string": "rules do not turn numbers into texts",
     "number": "rules do not turn texts into numbers",
     "concat": "rules put texts together, not numbers",
-    "cidrMatch": "it takes an address and blocks that are constants",
+    "cidrmatch": "it takes an address and blocks that are constants",
 }
 
 

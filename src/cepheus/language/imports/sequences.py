@@ -105,6 +105,10 @@ def _refuse_what_is_not_exact(query: SequenceQuery, stages: list[_Stage], after:
         raise no_equivalent("a sequence of one event", "Elasticsearch has none, either", query.span, "write the event")
 
 
+_OWN = {"start_time": "timestamp", "unwanted": "int"}
+"""What composite events carry besides the keys."""
+
+
 class _Writer:
     """Writes the rules of one sequence."""
 
@@ -117,7 +121,7 @@ class _Writer:
         self.after = after
         self.span = format_duration(query.maxspan)
         first = stages[0].step
-        self.keys = [attribute_of(key.name) for key in first.keys]
+        self.keys = [f"{key.name}_" if key.name in _OWN else attribute_of(key.name) for key in first.keys]
         self.kinds = [types.type_of(first.event, key.name).value for key in first.keys]
         self.counts = any(stage.absent for stage in stages[1:-1])
 
@@ -247,7 +251,7 @@ class _Writer:
         return {name: f"$key{place}" for place, name in enumerate(self.keys, 1)}
 
     def _rule(self, name: str, parts: list[str], values: dict[str, str]) -> str:
-        kinds = dict(zip(self.keys, self.kinds, strict=True)) | {"start_time": "timestamp", "unwanted": "int"}
+        kinds = dict(zip(self.keys, self.kinds, strict=True)) | _OWN
         attributes = ", ".join(f"{name_text(value)}: {kinds[value]}" for value in values)
         assignments = " and ".join(f"{name_text(value)}={text}" for value, text in values.items())
         return f"define {name_text(name)}({attributes})\nfrom {' and '.join(parts)}\nwhere {assignments}"

@@ -80,9 +80,10 @@ def add_rules(importing: Importing, files: Sequence[Source], event_type: str | N
             except Exception as error:  # of the parser: also for references that are no names
                 unresolved[id(one.rule)] = not_readable("Sigma", _first_line(error), one.place("rules"))
     converter = _Converter(located, event_type, unresolved)
+    shown = {id(rule) for rule in collection.get_output_rules()}
     for one in located:
         problem = unresolved.get(id(one.rule))
-        if one.rule._output:
+        if id(one.rule) in shown:
             convert = converter.conversion(one) if problem is None else refusing(problem)
             importing.add(one.rule.title, one.place(one.rule.title), convert)
 

@@ -37,6 +37,7 @@ from cepheus.rules.model import (
     Negation,
     Pattern,
     PatternItem,
+    Ranking,
     Rule,
     Selection,
     Ties,
@@ -378,6 +379,28 @@ class Builder(BeliefBuilder):
         (policy, count, start), event, _, names, window = children
         per = tuple(self.own_attribute([name]) for name in names)
         return Selection(policy, event, window, count, per, span=Span(self.source, start, window.span.end))
+
+    def plain_ranking(self, children: Children) -> tuple[int, int]:
+        """``top``."""
+        return 1, children[0].start_pos
+
+    def counted_ranking(self, children: Children) -> tuple[int, int]:
+        """``10 top``."""
+        number, _ = children
+        return self._read(self._token_span(number), 1, lambda: read_count(number)), number.start_pos
+
+    def ranked_selection(self, children: Children) -> Selection:
+        """``10 top Route() by n within 30 min from Tick``."""
+        (count, start), event, _, by, window = children
+        span = Span(self.source, start, window.span.end)
+        return Selection(Policy.EACH, event, window, ranking=Ranking(count, by), span=span)
+
+    def ranked_selection_by_groups(self, children: Children) -> Selection:
+        """``10 top Route() by n per route within 30 min from Tick``."""
+        (count, start), event, _, by, _, names, window = children
+        per = tuple(self.own_attribute([name]) for name in names)
+        span = Span(self.source, start, window.span.end)
+        return Selection(Policy.LAST, event, window, None, per, Ranking(count, by), span)
 
     def collection(self, children: Children) -> Collection:
         """``all Temp() as Temps within 5 min from Smoke``."""

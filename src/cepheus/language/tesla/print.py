@@ -284,9 +284,12 @@ def _chain(operands: list[str], operators: tuple[str, ...], gap: str) -> str:
 
 def _item(item: PatternItem) -> str:
     match item:
-        case Selection(policy=policy, event=event, window=window, count=count, per=per):
+        case Selection(policy=policy, event=event, window=window, count=count, per=per, ranking=ranking):
             number = "" if count is None else f"{count} "
             groups = f" per {', '.join(map(format_expression, per))}" if per else ""
+            if ranking is not None:
+                value = format_expression(ranking.by)
+                return f"{ranking.count} top {format_event_pattern(event)} by {value}{groups} {scope_text(window)}"
             return f"{number}{policy.value} {format_event_pattern(event)}{groups} {scope_text(window)}"
         case Negation(event=event, scope=scope):
             return f"not {format_event_pattern(event)} {scope_text(scope)}"

@@ -178,16 +178,31 @@ def _classify_errors(tokens: list[Token]) -> None:
 
 
 _ENDS_EVENT = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "FUNCTION", "AGGREGATE", "RPAR"})
+_ENDS_VALUE = _ENDS_EVENT | {"PARAMETER", "INTEGER", "FLOAT", "PERCENTAGE"}
 _WORD_TYPES = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "MIN", "EACH", "LAST", "FIRST", "EVENT", "RULE"})
 
 
 def _classify_groups(tokens: list[Token]) -> None:
-    """Distinguish ``per`` behind an event from whatever else is called so: the name of an attribute follows."""
+    """Distinguish the words of groups and rankings from whatever else is called so.
+
+    That is ``top`` before an event, ``by`` behind that event, and ``per`` before the name of an attribute.
+    """
+    ranked = False
     for index in range(1, len(tokens) - 1):
-        token = tokens[index]
-        between = tokens[index - 1].type in _ENDS_EVENT and tokens[index + 1].type in _WORD_TYPES
-        if between and token.type == "NAME" and token.lower() == "per":
-            token.type = "PER"
+        before, token, after = tokens[index - 1 : index + 2]
+        if token.type in ("DEFINE", "SEMICOLON", "WITHIN"):
+            ranked = False
+        if token.type != "NAME":
+            continue
+        word = token.lower()
+        if word == "top" and before.type in ("INTEGER", "_AND") and after.type in _TYPE_NAMES:
+            token.type = "TOP"
+            ranked = True
+        elif word == "by" and ranked and before.type in _ENDS_EVENT:
+            token.type = "BY"
+        elif word == "per" and after.type in _WORD_TYPES:
+            ends = before.type in (_ENDS_VALUE if ranked else _ENDS_EVENT)
+            token.type = "PER" if ends else token.type
 
 
 def _classify_collections(tokens: list[Token]) -> None:

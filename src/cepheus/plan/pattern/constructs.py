@@ -25,7 +25,9 @@ class Construct(Enum):
     WINDOWS = "windows from any earlier event"
     PARAMETERS = "parameters, also ahead of the event that binds them"
     GROUPS = "a choice for each group (per)"
+    RANKINGS = "the greatest of many (top)"
     COLLECTIONS = "collections (all)"
+    FULL_PROVENANCE = "naming the events that aggregates counted"
     CONDITIONS = "conditions joined by or, not, in, is null, and conditions among the parts of a pattern"
     RENAMED = "attributes under another name than the data's (code: string from id)"
     NEGATION = "negation in a window or between two events"
@@ -65,7 +67,9 @@ COMPILED = Support(
             Construct.WINDOWS,
             Construct.PARAMETERS,
             Construct.GROUPS,
+            Construct.RANKINGS,
             Construct.COLLECTIONS,
+            Construct.FULL_PROVENANCE,
             Construct.CONDITIONS,
             Construct.RENAMED,
             Construct.NEGATION,
@@ -146,8 +150,10 @@ def things_of(rules: RuleSet) -> Iterator[tuple[Thing, Span | None]]:
 def _things_of(rule: Rule) -> Iterator[tuple[Thing, Span | None]]:
     for node in walk(rule):
         match node:
-            case Selection(policy=Policy() as policy, span=span, per=per):
+            case Selection(policy=Policy() as policy, span=span, per=per, ranking=ranking):
                 yield Construct.WINDOWS, span
+                if ranking is not None:
+                    yield Construct.RANKINGS, span
                 yield policy, span
                 if per:
                     yield Construct.GROUPS, per[0].span
@@ -165,6 +171,8 @@ def _things_of(rule: Rule) -> Iterator[tuple[Thing, Span | None]]:
                 pass
     if rule.ordered:
         yield Construct.TIES_ORDERED, rule.span
+    if rule.full_provenance and any(isinstance(node, Aggregate) for node in walk(rule)):
+        yield Construct.FULL_PROVENANCE, rule.span
     if rule.consuming:
         yield Construct.CONSUMPTION, rule.span
     if rule.min_probability is not None:

@@ -134,7 +134,16 @@ class _Tables:
         self.group_keys += [
             GroupKeyField.row(slot=key.slot, flag_slot=key.flag_slot, is_float=key.is_float) for key in listing.groups
         ]
-        self.listings.append(ListingField.row(groups=begin, groups_end=len(self.group_keys)))
+        self.listings.append(
+            ListingField.row(
+                groups=begin,
+                groups_end=len(self.group_keys),
+                ranked=listing.ranked,
+                computed=listing.computed,
+                value_kind=listing.value_kind,
+                value_code=self.add_code(listing.value_code),
+            )
+        )
         return len(self.listings) - 1
 
 

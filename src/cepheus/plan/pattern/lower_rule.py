@@ -43,7 +43,8 @@ from cepheus.rules.expressions import (
     Scope,
     Within,
 )
-from cepheus.rules.resolve import Absent, Choose, Compute, Gather, Require, ResolvedRule, needed_aggregates, needs
+from cepheus.rules.needed_aggregates import needed_aggregates
+from cepheus.rules.resolve import Absent, Choose, Compute, Gather, Ranked, Require, ResolvedRule, needs
 from cepheus.rules.walk import transform, walk
 
 
@@ -68,7 +69,8 @@ class _RuleLowering:
         if len(self._places.positions) > MAX_POSITIONS:
             raise unsupported(Construct.LONG_PATTERNS, rule.composite.span)
         for gather in rule.gathers:
-            require(COMPILED, Construct.COLLECTIONS, gather.scope.span)
+            construct = Construct.FULL_PROVENANCE if gather.counted else Construct.COLLECTIONS
+            require(COMPILED, construct, gather.scope.span)
             if shared.uncertain or shared.doubted:  # who the members are is then a matter of chance
                 raise unsupported(Construct.UNCERTAIN_FORMS, gather.scope.span)
 
@@ -84,11 +86,15 @@ class _RuleLowering:
         sharp, blurs = self._forms.split(rule.terminator.constraints)
         filters = self._constraints(sharp)
         terminator_bands = self._forms.bands(blurs)
-        steps = []
+        steps: list[LoweredStep] = []
+        later: list[tuple[int, Ranked]] = []
         for step in rule.steps:
             match step:
                 case Choose():
+                    ranked = len(steps)
                     steps.append(self._choose(step))
+                    if step.ranked is not None:
+                        later.append((ranked, step.ranked))
                 case Compute():
                     steps.append(self._compute(step))
                 case Require(constraint=constraint):
@@ -100,6 +106,8 @@ class _RuleLowering:
                     )
                 case _:
                     assert_never(step)
+        for place, ranking in later:
+            steps[place] = replace(steps[place], listing=self._ranking(steps[place].listing, ranking))
         absences = tuple(self._absent(absent) for absent in rule.absences)
         gathers = tuple(self._gather(gather) for gather in rule.gathers)
         outputs = tuple(self._outputs())
@@ -153,9 +161,10 @@ class _RuleLowering:
 
     def _listing(self, step: Choose) -> LoweredListing | None:
         """What is particular to a choice for each group; None for any other."""
-        if not step.per:
+        if not step.per and step.ranked is None:
             return None
-        require(COMPILED, Construct.GROUPS, step.per[0].span)
+        if step.per:
+            require(COMPILED, Construct.GROUPS, step.per[0].span)
         groups = []
         for attribute in step.per:
             if self._forms.is_uncertain(attribute):
@@ -164,6 +173,18 @@ class _RuleLowering:
             flag = place.slot + 1 if place.optional else -1
             groups.append(GroupKey(place.slot, flag, place.type is ValueType.FLOAT))
         return LoweredListing(tuple(groups))
+
+    def _ranking(self, listing: LoweredListing | None, ranked: Ranked) -> LoweredListing:
+        """Add what a choice is ranked by, once the aggregates are known that its value needs."""
+        assert listing is not None
+        require(COMPILED, Construct.RANKINGS, ranked.by.span)
+        if self._shared.uncertain or self._shared.doubted:
+            raise unsupported(Construct.UNCERTAIN_FORMS, ranked.by.span)
+        code, value_type = self._coder.expression(ranked.by)
+        if value_type is None:
+            raise unsupported(Construct.UNTOLD_TYPES, ranked.by.span)
+        kind = ValueKind.FLOAT if value_type is ValueType.FLOAT else ValueKind.INT
+        return replace(listing, ranked=ranked.count, computed=len(ranked.computes), value_kind=kind, value_code=code)
 
     def _scope(self, scope: Scope) -> tuple[int, int, int, int]:
         """Window, both references and how far back the scope reaches."""
@@ -197,6 +218,7 @@ class _RuleLowering:
     def _gather(self, gather: Gather) -> LoweredStep:
         window, reference, other, reach = self._scope(gather.scope)
         column, keys, residual, since, _ = self._enter(gather.type, None, gather.constraints, reach)
+        code = () if gather.value is None else self._coder.expression(gather.value)[0]
         return LoweredStep(
             StepKind.GATHER,
             position=self._places.inner,
@@ -211,6 +233,8 @@ class _RuleLowering:
             type=self._shared.layout(gather.type).index,
             consumes=gather.name in self._rule.consuming and not gather.counted,
             counted=gather.counted,
+            value_kind=ValueKind.INT if code else ValueKind.NONE,
+            value_code=code,
         )
 
     def _compute(self, step: Compute) -> LoweredStep:

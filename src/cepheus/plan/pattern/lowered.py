@@ -36,9 +36,16 @@ class GroupKey:
 
 @dataclass(frozen=True, slots=True)
 class LoweredListing:
-    """Of a selection that is listed before it is taken: the attributes of its groups."""
+    """Of a selection that is listed before it is taken: the attributes of its groups, and how it is ranked.
+
+    It takes the greatest ``ranked``, 0 for all; so many steps behind it are aggregates ``computed`` for the value.
+    """
 
     groups: tuple[GroupKey, ...] = ()
+    ranked: int = 0
+    computed: int = 0
+    value_kind: ValueKind = ValueKind.NONE
+    value_code: tuple[Instruction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,8 @@ class Situations:
     begins: Table = field(default_factory=lambda: np.zeros(65, np.int32))
     came_from: Table = field(default_factory=lambda: np.empty(256, np.int32))
     over: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(16, np.uint8))
+    waits: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(16, np.uint8))
+    """By situation: whether there is a candidate."""
     ends: Table = field(default_factory=lambda: np.full(16, -1, np.int32))
     """By situation: which open match ends if the partition does, -1 for none."""
     transitions: int = 0
@@ -144,7 +146,9 @@ class Situations:
             if number >= len(self.table):
                 self.table = np.vstack([self.table, np.full_like(self.table, UNKNOWN)])
                 self.over = np.concatenate([self.over, np.zeros_like(self.over)])
+                self.waits = np.concatenate([self.waits, np.zeros_like(self.waits)])
                 self.ends = np.concatenate([self.ends, np.full_like(self.ends, -1)])
+            self.waits[number] = situation.candidate
             self.over[number] = situation.candidate and not situation.open
             for place, state in enumerate(situation.open):
                 if ACCEPT_AT_END in self.automaton.next_of[state] or ACCEPT in self.automaton.next_of[state]:

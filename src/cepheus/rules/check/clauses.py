@@ -68,6 +68,8 @@ def _groups(item: Selection, findings: Findings) -> None:
                 "duplicate-group", f"'{attribute.name}' stands twice behind 'per'", attribute.span, "name it once"
             )
         seen.add(attribute.name)
+    if item.ranking is not None:
+        return
     if item.per and item.policy.takes_all:
         groups = ", ".join(attribute.name for attribute in item.per)
         findings.error(

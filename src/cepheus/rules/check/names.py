@@ -77,7 +77,7 @@ def check_call(node: Call, findings: Findings) -> None:
             problem = function.wrong(argument.value)
             if problem is not None:
                 what, _, hint = problem.partition(": ")
-                findings.error("argument", what, argument.span, hint)
+                findings.error("argument-value", what, argument.span, hint)
 
 
 def place_of_name(node: Call | Aggregate) -> Span | None:
@@ -222,8 +222,10 @@ def _patterns(scope: RuleScope) -> list[tuple[EventPattern, bool]]:
     found = [(scope.rule.pattern.terminator, True)]
     for item in scope.rule.pattern.items:
         match item:
-            case Selection(event=event):
+            case Selection(event=event, ranking=ranking):
                 found.append((event, True))
+                aggregates = [node for node in walk(ranking) if isinstance(node, Aggregate)] if ranking else []
+                found += [(node.event, False) for node in aggregates if node.of is None]
             case Negation(event=event):
                 found.append((event, False))
             case Aggregation(aggregate=aggregate):

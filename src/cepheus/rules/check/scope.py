@@ -31,6 +31,7 @@ class Role(Enum):
     COMPARISON = "comparison around an aggregate"
     CONDITION = "condition among the parts of the pattern"
     ASSIGNMENT = "assignment"
+    RANKING = "value that events are ranked by"
     GROUP = "attribute by whose values events are grouped"
 
 
@@ -94,8 +95,10 @@ def scope_of(rule: Rule) -> RuleScope:
     _take_part(scope, rule.pattern.terminator, 0)
     for index, item in enumerate(rule.pattern.items, 1):
         match item:
-            case Selection(event=event, per=per):
+            case Selection(event=event, per=per, ranking=ranking):
                 _take_part(scope, event, index)
+                if ranking is not None:
+                    _site(scope, ranking.by, event, Role.RANKING, index)
                 for attribute in per:
                     _site(scope, attribute, event, Role.GROUP, index)
             case Collection(event=event):
@@ -151,7 +154,7 @@ def _site(
     scope.sites.append(Site(node, own, role, index, nodes, depth))
     for aggregate in nodes:
         if isinstance(aggregate, Aggregate) and aggregate is not inside and aggregate != inside:
-            if role in (Role.ASSIGNMENT, Role.CONDITION):
+            if role in (Role.ASSIGNMENT, Role.CONDITION, Role.RANKING):
                 _aggregate(scope, aggregate, index)
             else:
                 scope.misplaced.append(aggregate)

@@ -81,6 +81,8 @@ def _rule(scope: RuleScope, inference: Inference) -> None:
     for site in scope.sites:
         if site.role in (Role.EVENT, Role.MEMBER, Role.COMPARISON, Role.CONDITION):
             _constraint(rule, site)
+        elif site.role is Role.RANKING and not isinstance(site.node, Comparison):
+            _ranking(rule, site.node, site.own)
         elif site.role is Role.GROUP and isinstance(site.node, AttributeRef):
             rule.infer(site.node, site.own)
     attributes = {attribute.name for attribute in scope.rule.composite.attributes}
@@ -88,6 +90,16 @@ def _rule(scope: RuleScope, inference: Inference) -> None:
         slot = rule.infer(assignment.value, None)
         if assignment.attribute in attributes:
             _assign(rule, assignment, slot)
+
+
+def _ranking(rule: RuleInference, node: Expression, own: EventPattern | None) -> None:
+    slot = rule.infer(node, own)
+    if slot.root().family is Family.TIMESTAMP:
+        return
+    if not rule.unifier.learn(slot, Family.NUMBER, Origin("what events are ranked by", node.span)):
+        message = f"events are ranked by a number or a time, {rule.inference.describe(node, slot, own)}"
+        hint = f"write 'by Count(..)', or 'by {own.type if own else 'Temp'}.value' for the greatest values"
+        rule.inference.findings.error("ranking", message, node.span, hint)
 
 
 def _constraint(rule: RuleInference, site: Site) -> None:

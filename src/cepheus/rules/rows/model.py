@@ -119,7 +119,11 @@ class RowQuery:
 
     def read(self) -> tuple[str, ...]:
         """The columns of rows that the clause names, each once."""
-        names = [*self.partition, *(key.column for key in self.order)]
+        return tuple(dict.fromkeys((*self.partition, *(key.column for key in self.order), *self.kept())))
+
+    def kept(self) -> tuple[str, ...]:
+        """The columns of rows that conditions and measures read, each once."""
+        names: list[str] = []
         for expression in (
             *(each.condition for each in self.definitions),
             *(each.expression for each in self.measures),

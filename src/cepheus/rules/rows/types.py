@@ -66,6 +66,11 @@ def output_types(query: RowQuery, columns: Columns) -> dict[str, ValueType]:
     return given
 
 
+def type_of(expression: RowExpression, columns: Columns) -> ValueType | None:
+    """The type of an expression that has been checked; None is that of NULL."""
+    return _Typer(columns, Findings()).type_of(expression)
+
+
 class _Typer:
     """Finds types; None is that of NULL, which fits everywhere."""
 

@@ -36,7 +36,7 @@ class ProgressWatch:
     """All such wishes of a session, and which goals were told of.
 
     New goals end at the present time of the engine or, where they are decided when an instant is over, at the one
-    before. So it is enough to look at goals from the last look on, and to remember which were there.
+    before. So it is enough to look at goals from the time of the last look on, and to remember which were there.
     """
 
     def __init__(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -13,14 +14,17 @@ from cepheus.core.errors import EventError, OptionError, did_you_mean
 from cepheus.core.lists import text_column
 from cepheus.core.values import Value, ValueType, from_arrow
 from cepheus.engine.reference.row_patterns import rows_given
+from cepheus.engine.rows.matcher import RowMatcher, joined, unsupported
+from cepheus.engine.rows.output import given_rows, rows_of_none, together
 from cepheus.formats.parquet_arrow import arrow_table
 from cepheus.language.sql import parse_query
 from cepheus.rules.rows.evaluate import Row
-from cepheus.rules.rows.model import RowQuery
+from cepheus.rules.rows.model import RowQuery, RowsPerMatch
 from cepheus.rules.rows.types import output_types
 from cepheus.runtime.embedded.admission import ArrowTable, Record
 
-ENGINES = ("auto", "reference")
+ENGINES = ("auto", "rows", "reference")
+"""The engines of row patterns; ``auto`` is the fastest that can run a query."""
 
 RowSource = ArrowTable | Iterable[Record]
 """Rows: a table, a frame, or dicts."""
@@ -41,16 +45,39 @@ def match_recognize(query: str | RowQuery, rows: RowSource, *, engine: str = "au
     >>> match_recognize(query, rows).to_pylist()
     [{'start': 0, 'bottom': 5, 'finish': 4}]
     """
+    asked = parse_query(query) if isinstance(query, str) else query
+    table = _table(rows)
+    output_types(asked, column_types(table.schema))
+    return matches_in(asked, _in_order(asked, table), engine)
+
+
+def matches_in(query: RowQuery, table: pa.Table, engine: str = "auto") -> pa.Table:
+    """What a query gives for a table whose rows are in order."""
     if engine not in ENGINES:
         raise OptionError.of("engine", f"there is no engine '{engine}' of rows", hint=did_you_mean(engine, ENGINES))
-    asked = parse_query(query) if isinstance(query, str) else query
-    table, types = _typed(_table(rows))
-    given = output_types(asked, types)
-    ordered = _in_order(asked, table)
+    types = column_types(table.schema)
+    given = output_types(query, types)
+    typed = _typed(table, types)
+    refused = unsupported(query)
+    if engine == "rows" and refused is not None:
+        raise refused
+    if refused is None and engine != "reference":
+        return _compiled(query, typed, types, given)
     found: list[Row] = []
-    for partition in _partitions(asked, _python_rows(ordered, types)):
-        found += rows_given(asked, partition)
+    for partition in _partitions(query, _python_rows(typed, types)):
+        found += rows_given(query, partition)
     return pa.table({name: _column([row[name] for row in found], kind) for name, kind in given.items()})
+
+
+def _compiled(query: RowQuery, table: pa.Table, types: dict[str, ValueType], given: dict[str, ValueType]) -> pa.Table:
+    """Run the engine of rows over a whole table; what it gives comes by partition, there in order."""
+    matcher = RowMatcher(query, types)
+    parts = [matcher.feed({name: table.column(name) for name in types}), matcher.finish()]
+    unmatched = np.empty(0, np.int32)
+    if query.rows is RowsPerMatch.WITH_UNMATCHED:
+        parts = [joined(*parts)]
+        unmatched = rows_of_none(parts[0], table.num_rows)
+    return together([given_rows(query, part, unmatched, matcher.store, given) for part in parts])
 
 
 def _table(rows: RowSource) -> pa.Table:
@@ -60,12 +87,10 @@ def _table(rows: RowSource) -> pa.Table:
     return arrow_table(pa.Table.from_pylist(records))
 
 
-def _typed(table: pa.Table) -> tuple[pa.Table, dict[str, ValueType]]:
-    """The table with columns in the types that values have here; EventError for a column that has none of them."""
-    columns: dict[str, Any] = {}
+def column_types(schema: pa.Schema) -> dict[str, ValueType]:
+    """The types of columns as values have them here; EventError for a column that has none of them."""
     types: dict[str, ValueType] = {}
-    for field in table.schema:
-        column = table.column(field.name).combine_chunks()
+    for field in schema:
         kind = ValueType.STRING if pa.types.is_null(field.type) else from_arrow(field.type)
         if kind is None or kind is ValueType.LIST:
             raise EventError.of(
@@ -73,9 +98,18 @@ def _typed(table: pa.Table) -> tuple[pa.Table, dict[str, ValueType]]:
                 f"the column '{field.name}' is of type {field.type}, which is none of Cepheus",
                 hint="there are booleans, integers, floats, strings and timestamps; leave the column out, or cast it",
             )
-        columns[field.name] = column if column.type == kind.arrow else column.cast(kind.arrow, safe=False)
         types[field.name] = kind
-    return pa.table(columns), types
+    return types
+
+
+def _typed(table: pa.Table, types: dict[str, ValueType]) -> pa.Table:
+    """The table with its columns in the types that values have here; texts may be coded by a dictionary."""
+    columns: dict[str, Any] = {}
+    for name, kind in types.items():
+        column = table.column(name).combine_chunks()
+        coded = pa.types.is_dictionary(column.type) and column.type.value_type == kind.arrow
+        columns[name] = column if coded or column.type == kind.arrow else column.cast(kind.arrow, safe=False)
+    return pa.table(columns)
 
 
 def _in_order(query: RowQuery, table: pa.Table) -> pa.Table:

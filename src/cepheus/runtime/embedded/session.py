@@ -27,6 +27,7 @@ from cepheus.engine.base.ties import TieCounts
 from cepheus.language.tesla import parse_event_pattern
 from cepheus.plan.split.component import reads
 from cepheus.rules.model import RuleSet
+from cepheus.rules.provenance import with_provenance
 from cepheus.rules.resolve import resolve
 from cepheus.rules.ties import has_ties_ordered, with_ties
 from cepheus.runtime.embedded.admission import Admission, ArrowTable, Record
@@ -201,7 +202,9 @@ class Session:
         now on, which includes those that wait for stragglers. A network takes the place of the one that its rule has.
         """
         self._require_running()
-        rules = with_ties(read_rules(source, self._options.unit), self._options.ties)
+        rules = with_provenance(
+            with_ties(read_rules(source, self._options.unit), self._options.ties), self._options.provenance
+        )
         catalog, added = self._catalog.with_rules(rules)
         beliefs = catalog.beliefs(rules.beliefs)
         self._expect(catalog)

@@ -241,8 +241,8 @@ class _Translator:
                 return self._join(word, parts, own, exact=exact)
             case Call(function="not", arguments=(part,)):
                 return ~self._truth(part, own, exact=True)
-            case Call(function="is null", arguments=(value,)):
-                return self._value(value, own).isNull()
+            case Call(function="is null", arguments=(AttributeRef() as value,)):
+                return self._value(value, own).isNull()  # what is computed may be infinite, which to rules is undefined
             case Call(function="in", arguments=(value, *choices)):
                 return reduce(operator.or_, [self._compare(value, "=", choice, own) for choice in choices])
             case Comparison(operands=operands, operators=operators):
