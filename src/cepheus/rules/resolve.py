@@ -31,12 +31,16 @@ from cepheus.rules.expressions import (
 )
 from cepheus.rules.model import Aggregation, Assignment, Negation, Pattern, Rule, Selection
 from cepheus.rules.policies import Policy
+from cepheus.rules.timers import NOW, After, Timer
 from cepheus.rules.walk import transform, walk
 
 
 @dataclass(frozen=True, slots=True)
 class Terminator:
-    """The event that decides the rule: its name, type and the constraints it must satisfy alone."""
+    """The event that decides the rule: its name, type and the constraints it must satisfy alone.
+
+    With a timer of the rule it decides at a moment after its time, or is itself a moment.
+    """
 
     name: str
     type: str
@@ -98,6 +102,12 @@ class ResolvedRule:
     assignments: tuple[Assignment, ...]
     consuming: frozenset[str]
     min_probability: float
+    timer: Timer | None = None
+
+    @property
+    def delay(self) -> int:
+        """How many microseconds after its terminator the rule is evaluated; what it makes carries that time."""
+        return self.timer.duration if isinstance(self.timer, After) else 0
 
     @property
     def positions(self) -> tuple[Terminator | Choose, ...]:
@@ -115,7 +125,7 @@ def resolve(rule: Rule) -> ResolvedRule:
     assert rule.name is not None
     pattern, assignments = _name_aggregates(rule)
     binders = bindings(pattern)
-    schedule = _Schedule(binders)
+    schedule = _Schedule(binders, {NOW} if pattern.timer is not None else set())
     schedule.terminator(pattern.terminator)
     absences = []
     for item in pattern.items:
@@ -136,6 +146,7 @@ def resolve(rule: Rule) -> ResolvedRule:
         assignments=tuple(replace(a, value=_substitute(a.value, None, binders)) for a in assignments),
         consuming=frozenset(rule.consuming),
         min_probability=rule.min_probability or 0.0,
+        timer=pattern.timer,
     )
 
 
@@ -250,9 +261,9 @@ def scope_events(scope: Scope) -> tuple[str, ...]:
 class _Schedule:
     """Places constraints and aggregates at the earliest step where all they need is known, in text order."""
 
-    def __init__(self, binders: dict[str, AttributeRef | None]) -> None:
+    def __init__(self, binders: dict[str, AttributeRef | None], known: set[str]) -> None:
         self._binders = binders
-        self._known: set[str] = set()
+        self._known = known
         self.at_terminator: list[Constraint] = []
         self.steps: list[Step] = []
         self.pending: list[tuple[frozenset[str], Constraint | Compute]] = []

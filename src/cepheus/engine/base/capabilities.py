@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from enum import Enum
+from types import MappingProxyType
 
 from cepheus.plan.interval.constructs import GOALS, IntervalConstruct
 from cepheus.plan.pattern.constructs import COMPILED, Construct
@@ -32,9 +33,10 @@ MATCHING = Support(
     "matching",
     "the engine matching does",
     "choose the engine auto or reference",
-    _EVERYTHING - {Construct.ERRORS, Construct.BELIEFS, Construct.UNCERTAIN_FORMS},
+    _EVERYTHING - {Construct.ERRORS, Construct.BELIEFS, Construct.UNCERTAIN_FORMS, Construct.TIMERS},
     lambda _: True,
     lambda _: True,
+    MappingProxyType({Construct.TIMERS: "let an event stand for the moment"}),
     arrival=Arrival.ANY_ORDER,
 )
 """Events may come out of order (it is an ``OutOfOrderEngine``); they are certain."""
@@ -52,8 +54,24 @@ NETWORK = replace(
 Partial rules know of these policies which events may be dropped on the way.
 """
 
-SPARK = replace(REFERENCE, name="spark", subject="Spark does", arrival=Arrival.WITHIN_WATERMARK)
+SPARK = replace(
+    REFERENCE,
+    name="spark",
+    subject="Spark does",
+    elsewhere="run it in one process",
+    constructs=_EVERYTHING - {Construct.TIMERS},
+    arrival=Arrival.WITHIN_WATERMARK,
+)
 """Each task takes the fastest engine that runs its rules, the reference at last."""
+
+MIXED = replace(
+    REFERENCE,
+    name="mixed",
+    subject="an engine for rules of TESLA and of ETALIS does",
+    elsewhere="run the two families in sessions of their own",
+    constructs=_EVERYTHING - {Construct.TIMERS},
+)
+"""Rules of both families feed one another event by event, and moments are no events."""
 
 INTERVAL_REFERENCE = Support(
     "interval-reference",

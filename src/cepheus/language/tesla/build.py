@@ -12,7 +12,7 @@ from cepheus.core.source import Span
 from cepheus.core.values import TYPE_NAMES, as_float
 from cepheus.language.common.literals import LiteralError, read_count, read_number, read_string
 from cepheus.language.common.node_builder import Children
-from cepheus.language.tesla.build_expressions import ExpressionBuilder
+from cepheus.language.tesla.build_timers import Ahead, TimerBuilder
 from cepheus.rules.belief.model import Bands, Belief, Chances, Node, Observation, Row, Season
 from cepheus.rules.belief.periods import Period, read_period
 from cepheus.rules.expressions import Aggregate, AttributeRef, Comparison, EventPattern, Expression, Parameter, Within
@@ -24,7 +24,7 @@ _NO_DISTRIBUTION = Normal(0, 1)
 _NO_PERIOD = read_period("00:00", "12:00")
 
 
-class BeliefBuilder(ExpressionBuilder):
+class BeliefBuilder(TimerBuilder):
     """Builds networks of one source at a time."""
 
     def network(self, children: Children) -> Belief:
@@ -288,16 +288,15 @@ class Builder(BeliefBuilder):
 
     # ---- Patterns ------------------------------------------------------------------------------------------------
 
-    def terminator(self, children: Children) -> Children:
-        """Start a pattern, and remember where its first event ends in case that is all."""
-        self.terminator_end = self.event_end
-        return children
-
     def pattern(self, children: Children) -> Pattern:
         """A terminator and what hangs from it."""
         terminator, *items = children[0]
         end = items[-1].span.end if items else self.terminator_end
-        return Pattern(terminator, tuple(items), Span(self.source, terminator.span.start, end))
+        return self.timed_pattern(terminator, tuple(items), Span(self.source, self.pattern_start, end))
+
+    def stand_in_item(self) -> Aggregation:
+        """An aggregate that stands for what could not be read."""
+        return Aggregation(_NO_AGGREGATE, span=Span(self.source, self.duration_start, self.event_end))
 
     def partial_rule(self, children: Children) -> Pattern:
         """A pattern alone."""
@@ -329,12 +328,17 @@ class Builder(BeliefBuilder):
 
     def selection(self, children: Children) -> Selection:
         """``last Temp() within 5 min from Smoke``."""
-        (policy, count, start), event, window = children
+        (policy, count, start), event, scope = children
+        window = self.not_ahead(scope, event)
+        assert isinstance(window, Within)
+        assert window.span is not None
         return Selection(policy, event, window, count, Span(self.source, start, window.span.end))
 
     def negation(self, children: Children) -> Negation:
         """``not Rain() within 5 min from Temp``."""
         word, event, scope = children
+        if isinstance(scope, Ahead):
+            scope = self.absent_ahead(scope)
         return Negation(event, scope, Span(self.source, word.start_pos, scope.span.end))
 
     def lone_aggregation(self, children: Children) -> Aggregation:

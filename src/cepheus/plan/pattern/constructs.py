@@ -26,6 +26,7 @@ class Construct(Enum):
     NEGATION = "negation in a window or between two events"
     CONSUMPTION = "consumption"
     HIERARCHIES = "hierarchies and recursion"
+    TIMERS = "timers (after, every)"
     INTERVAL_RULES = "rules over intervals beside those of TESLA"
     PROBABILITIES = "min probability"
     ERRORS = "errors of measurement"
@@ -131,6 +132,8 @@ def things_of(rules: RuleSet) -> Iterator[tuple[Thing, Span | None]]:
 
 
 def _things_of(rule: Rule) -> Iterator[tuple[Thing, Span | None]]:
+    if rule.pattern.timer is not None:
+        yield Construct.TIMERS, rule.pattern.timer.span
     for node in walk(rule):
         match node:
             case Selection(policy=Policy() as policy, span=span):

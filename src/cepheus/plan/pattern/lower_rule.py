@@ -65,6 +65,8 @@ class _RuleLowering:
         self._marks: dict[str, tuple[int, int]] = {}
         self._coder = Coder(self._places.locate, self._results, shared.strings)
         self._forms = UncertainForms(shared, self._places, self._coder, self._results)
+        if rule.timer is not None:
+            require(COMPILED, Construct.TIMERS, rule.timer.span)
         if len(self._places.positions) > MAX_POSITIONS:
             raise unsupported(Construct.LONG_PATTERNS, rule.composite.span)
 

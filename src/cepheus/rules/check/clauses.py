@@ -120,7 +120,9 @@ def _consumed(scope: RuleScope, findings: Findings) -> None:
     for position, name in enumerate(rule.consuming):
         span = rule.consuming_spans[position] if position < len(rule.consuming_spans) else rule.span
         introduced = scope.events.get(name)
-        if introduced is not None:
+        if name == scope.moment:
+            findings.error("not-selected", f"'{name}' is a moment, not an event: it cannot be consumed", span, usable)
+        elif introduced is not None:
             if introduced.index == 0 and not _met_again(rule):
                 findings.warning(
                     "consuming-terminator",

@@ -10,6 +10,8 @@ from cepheus.core.options import OnBadEvent, RunOptions
 from cepheus.core.schema import EventType, Schema
 from cepheus.core.values import ValueType
 from cepheus.engine.assembly.registry import create
+from cepheus.engine.base.capabilities import SPARK
+from cepheus.plan.pattern.constructs import require_rules
 from cepheus.plan.split import ByBand, Split, WayName, Whole, split
 from cepheus.plan.split.uncertain import AttributeKey, uncertain_attributes
 from cepheus.rules.belief.model import Belief
@@ -98,6 +100,7 @@ def plan(
     """
     naming = options.naming
     checked = check(rules, schema=schema_of(sources, naming, rules))
+    require_rules(SPARK, checked.rules)
     _refuse_misfits(checked, sources)
     doubtful = any(naming.probability in source.frame.columns for source in sources)
     uncertain = uncertain_attributes(checked, _given_errors(checked, sources, naming), doubtful=doubtful)
