@@ -90,6 +90,13 @@ class Cursor(Fields):
     LANE = cell()
 
 
+class TimerState(Fields):
+    """Of a timer: the entry of its column that it comes to next, or the time of its next regular moment."""
+
+    ENTRY = cell()
+    TIME = cell()
+
+
 class MarkField(Fields):
     """Of an event that is to be marked as consumed: where its mark is in the store, and the bit."""
 

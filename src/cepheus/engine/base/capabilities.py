@@ -20,9 +20,13 @@ from cepheus.rules.policies import Policy, Take
 _EVERYTHING: frozenset[Enum] = frozenset(Construct)
 
 AUTOMATA = replace(
-    COMPILED, name="automata", runs_policy=lambda policy: policy in (Policy.EACH, Policy.LAST, Policy.FIRST)
+    COMPILED,
+    name="automata",
+    constructs=COMPILED.constructs - {Construct.TIMERS},
+    runs_policy=lambda policy: policy in (Policy.EACH, Policy.LAST, Policy.FIRST),
+    instead=MappingProxyType({**COMPILED.instead, Construct.TIMERS: "choose the engine columns"}),
 )
-"""States of sequences are kept, and dropped, for these policies."""
+"""States of sequences are kept, and dropped, for these policies; they go on when an event comes, not by time alone."""
 
 REFERENCE = Support(
     "reference", "the reference engine does", "split the rule", _EVERYTHING, lambda _: True, lambda _: True

@@ -62,6 +62,7 @@ COMPILED = Support(
             Construct.NEGATION,
             Construct.CONSUMPTION,
             Construct.HIERARCHIES,
+            Construct.TIMERS,
             Construct.INTERVAL_RULES,
             Construct.PROBABILITIES,
             Construct.ERRORS,

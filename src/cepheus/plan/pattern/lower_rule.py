@@ -28,7 +28,7 @@ from cepheus.plan.pattern.bands import (
 from cepheus.plan.pattern.code import Coder, LoweredConstraint, Place
 from cepheus.plan.pattern.columns import ColumnKey, SharedColumns
 from cepheus.plan.pattern.constructs import COMPILED, Construct, unsupported
-from cepheus.plan.pattern.lowered import UNLIMITED, LoweredOutput, LoweredRule, LoweredStep
+from cepheus.plan.pattern.lowered import UNLIMITED, LoweredOutput, LoweredRule, LoweredStep, LoweredTimer
 from cepheus.plan.pattern.places import Places
 from cepheus.plan.pattern.uncertain_forms import UncertainForms
 from cepheus.plan.support import require
@@ -44,6 +44,7 @@ from cepheus.rules.expressions import (
     Within,
 )
 from cepheus.rules.resolve import Absent, Choose, Compute, Require, ResolvedRule, needed_aggregates, needs
+from cepheus.rules.timers import NOW, After, Every
 from cepheus.rules.walk import transform, walk
 
 
@@ -67,6 +68,9 @@ class _RuleLowering:
         self._forms = UncertainForms(shared, self._places, self._coder, self._results)
         if rule.timer is not None:
             require(COMPILED, Construct.TIMERS, rule.timer.span)
+            self._back |= {NOW: 0, rule.terminator.name: rule.delay}
+            if shared.doubtful:
+                raise unsupported(Construct.UNCERTAIN_FORMS, rule.timer.span)
         if len(self._places.positions) > MAX_POSITIONS:
             raise unsupported(Construct.LONG_PATTERNS, rule.composite.span)
 
@@ -79,9 +83,9 @@ class _RuleLowering:
             self._marks[event_type] = self._shared.layout(event_type).consumption()
         terminator = self._shared.layout(rule.terminator.type)
         sharp, blurs = self._forms.split(rule.terminator.constraints)
-        filters = self._constraints(sharp)
+        filters = self._constraints(sharp) if rule.timer is None else ()
         terminator_bands = self._forms.bands(blurs)
-        steps = []
+        timer, steps = self._timer()
         for step in rule.steps:
             match step:
                 case Choose():
@@ -116,7 +120,25 @@ class _RuleLowering:
             tuple((event_type, *mark) for event_type, mark in self._marks.items()),
             text_digest(rule.name),
             terminator_bands,
+            timer,
         )
+
+    def _timer(self) -> tuple[LoweredTimer | None, list[LoweredStep]]:
+        """The timer of the rule, and what is left to check at its moments of the event it waits after."""
+        rule = self._rule
+        match rule.timer:
+            case None:
+                return None, []
+            case Every() as every:
+                return LoweredTimer(every=every), []
+            case After(duration=delay):
+                terminator = rule.terminator
+                column, _, rest, since, _ = self._enter(terminator.type, terminator.name, terminator.constraints, delay)
+                consumed = self._marks.get(terminator.type, (-1, 0))
+                timer = LoweredTimer(column, delay, self._places.waited, consumed, since)
+                return timer, [LoweredStep(StepKind.REQUIRE, constraints=rest)] if rest else []
+            case _:
+                assert_never(rule.timer)
 
     def _constraints(self, constraints: Sequence[Constraint]) -> tuple[LoweredConstraint, ...]:
         return tuple(lowered for constraint in constraints for lowered in self._coder.constraint(constraint))
