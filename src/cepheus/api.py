@@ -32,10 +32,8 @@ from cepheus.runtime.embedded.detect import (
 from cepheus.runtime.embedded.rule_sources import RuleSource, read_rules
 from cepheus.runtime.embedded.session import Session
 from cepheus.runtime.embedded.subscriptions import Callback
-from cepheus.uncertainty.belief.belief import RuleBelief
-from cepheus.uncertainty.belief.beliefs import beliefs_of
-from cepheus.uncertainty.estimate import Estimate
-from cepheus.uncertainty.verdict import Factor, Observer, Reason, Verdict
+from cepheus.uncertainty.belief.belief import RuleBelief, beliefs_of
+from cepheus.uncertainty.verdict import Estimate, Factor, Observer, Reason, Verdict
 
 Undeclared = Literal["auto", "refuse", "allow"]
 """What to do with event types that nobody declares: refuse them if any type is declared, always, or never."""

@@ -5,7 +5,7 @@ from cepheus.runtime.network.transport.attachments import AsyncSource, Subscript
 from cepheus.runtime.network.transport.blocking import Client, Events, Source
 from cepheus.runtime.network.transport.client import AsyncClient
 from cepheus.runtime.network.transport.config import TlsConfig
-from cepheus.runtime.network.transport.hello import NetworkError
+from cepheus.runtime.network.transport.connection import NetworkError
 
 __all__ = [
     "Access",

@@ -30,8 +30,7 @@ from cepheus.runtime.network.protocol.messages import (
     Refused,
     Tick,
 )
-from cepheus.runtime.network.protocol.strategy import Masters, Options, Strategy
-from cepheus.runtime.network.protocol.supported import check_supported
+from cepheus.runtime.network.protocol.strategy import Masters, Options, Strategy, check_supported
 from cepheus.runtime.network.simulation.simulator import Link, Network
 
 CASES = load_cases()

@@ -8,8 +8,7 @@ from rich.console import Console, RenderableType
 from cepheus.core.event import Event
 from cepheus.core.time import MINUTE
 from cepheus.demo import TUNNEL, Incident, Stream
-from cepheus.demo.report import first_of_each, found_table, incident_table, known_events, why
-from cepheus.demo.timeline import draw_timeline
+from cepheus.demo.report import draw_timeline, first_of_each, found_table, incident_table, known_events, why
 from cepheus.explain import rule_parts
 from cepheus.language.tesla import parse
 

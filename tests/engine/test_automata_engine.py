@@ -11,8 +11,7 @@ from cepheus.core.errors import LimitError, OptionError, SnapshotError, Unsuppor
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.engine.assembly.registry import create, names
-from cepheus.engine.automata.engine import AutomataEngine
-from cepheus.engine.automata.snapshot import read_instances, write_instances
+from cepheus.engine.automata.engine import AutomataEngine, read_instances, write_instances
 from cepheus.engine.base.capabilities import AUTOMATA, CAPABILITIES, support_matrix
 from cepheus.engine.base.interface import Engine
 from cepheus.language.tesla import parse

@@ -19,7 +19,7 @@ from cepheus.plan.pattern.constructs import Construct
 from cepheus.plan.support import Support, Thing, words_of
 from cepheus.rules.aggregates import AggregateFunction
 from cepheus.rules.policies import Policy
-from cepheus.runtime.network.protocol.supported import check_supported
+from cepheus.runtime.network.protocol.strategy import check_supported
 
 DECLARED = "event T(s: string, x: double) event A(s: string, x: double)\n"
 LONG = " and ".join(f"last A() as A{n} within 1 s from {f'A{n - 1}' if n else 'T'}" for n in range(MAX_POSITIONS))

@@ -18,8 +18,8 @@ from cepheus.engine.assembly.registry import create
 from cepheus.engine.base.interface import Engine
 from cepheus.engine.parallel import engine as parallel
 from cepheus.engine.parallel import merge
-from cepheus.engine.parallel.dealer import Dealer, bucket_of
 from cepheus.engine.parallel.engine import ParallelEngine
+from cepheus.engine.parallel.groups import Dealer, bucket_of
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 

@@ -21,9 +21,8 @@ from cepheus.core.calculus import Calculus
 from cepheus.core.errors import CepheusError, OptionError
 from cepheus.core.options import KEYWORDS, RunOptions
 from cepheus.error_columns import Normal
-from cepheus.runtime.spark.pipeline.model import DetectSpec
-from cepheus.runtime.spark.pipeline.read import read_pipeline
-from cepheus.runtime.spark.pipeline.run import detection_of
+from cepheus.runtime.spark.pipeline_file import DetectSpec, read_pipeline
+from cepheus.runtime.spark.pipeline_run import detection_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

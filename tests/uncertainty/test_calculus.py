@@ -18,11 +18,11 @@ from cepheus.language.tesla import parse_event_pattern
 from cepheus.rules.expressions import AttributeRef, Constraint, Parameter
 from cepheus.uncertainty.aggregates import Member, compute_aggregate
 from cepheus.uncertainty.closed_forms import spread_cdf
-from cepheus.uncertainty.estimate import Method, conjunction
 from cepheus.uncertainty.judge import judge
 from cepheus.uncertainty.laws import Spreads, distribution_of, law_of, spreads
 from cepheus.uncertainty.production import error_of
 from cepheus.uncertainty.quantities import Quantity
+from cepheus.uncertainty.verdict import Method, conjunction
 
 DRAWS = 40_000
 NUMBERS = st.integers(-40, 40).map(lambda n: n / 8)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cepheus.cli.check import Rules, read_all
-from cepheus.cli.console import note, report
-from cepheus.cli.written_files import check_writable, replace_file, write_file
+from cepheus.cli.console import check_writable, note, replace_file, report, write_file
 from cepheus.core.errors import OptionError, did_you_mean
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ def set_(
     """
     from cepheus.cli.belief_text import with_belief
     from cepheus.runtime.embedded.rule_sources import read_text
-    from cepheus.uncertainty.belief.beliefs import verify
+    from cepheus.uncertainty.belief.belief import verify
     from cepheus.uncertainty.belief.interchange import read_belief_file
 
     checked = _checked(rules)
@@ -172,7 +171,7 @@ def _checked(paths: list[Path]) -> RuleSet:
 
 def _beliefs(rules: RuleSet, name: str | None) -> list[RuleBelief]:
     """The network that was asked for, or those of all rules; rules of the ETALIS language have none."""
-    from cepheus.uncertainty.belief.beliefs import belief_of
+    from cepheus.uncertainty.belief.belief import belief_of
 
     others = [str(rule.name) for rule in rules.interval_rules]
     if name is not None and name not in others:

@@ -157,7 +157,7 @@ def _tell(scenario: Scenario, stream: Stream, found: list[Event], rules: RuleSet
 
 
 def _draw(scenario: Scenario, stream: Stream, found: list[Event], out: Path) -> tuple[Path, Path]:
-    from cepheus.demo.timeline import draw_timeline
+    from cepheus.demo.report import draw_timeline
 
     try:
         return draw_timeline(scenario, stream, found, out)

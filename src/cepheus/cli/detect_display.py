@@ -18,9 +18,9 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.lists import list_text
 from cepheus.core.schema import ID_FIELD, SPARE_ID_FIELD
 from cepheus.core.time import TimeUnit
-from cepheus.formats.flatten import flatten
 from cepheus.formats.intervals import with_intervals
 from cepheus.formats.read import EventFile
+from cepheus.formats.table import flatten
 
 ROWS = 50
 """How many events are shown."""

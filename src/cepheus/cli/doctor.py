@@ -113,7 +113,7 @@ def _engines() -> Iterator[Finding]:
 
 def _spark() -> Iterator[Finding]:
     """Look whether Spark can run here, and on which Java."""
-    from cepheus.runtime.spark.java import OLDEST, find_java
+    from cepheus.runtime.spark.session import OLDEST, find_java
 
     yield _package("pyspark", required=False, remedy=f"needed only for Spark: {how_to_install('spark')}")
     try:

@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 
 from cepheus.cli.check import Facts, Rules, read_all
-from cepheus.cli.console import note, report
+from cepheus.cli.console import note, report, write_file
 from cepheus.cli.run_options import Unit
-from cepheus.cli.written_files import write_file
 from cepheus.core.errors import OptionError
 
 _PIPE_WIDTH = 400  # wide enough that no line is broken where no terminal sets the width

@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cepheus.cli.console import note, report
-from cepheus.cli.written_files import replace_file
+from cepheus.cli.console import note, replace_file, report
 from cepheus.core.errors import CepheusError
 
 

@@ -23,9 +23,8 @@ def node(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Log only what is wrong.")] = False,
 ) -> None:
     """Run a processor: it keeps its links and its state whatever happens, until it is interrupted."""
-    from cepheus.runtime.network.transport.certificates import check_certificates
     from cepheus.runtime.network.transport.config import read_config
-    from cepheus.runtime.network.transport.security import check_safety, check_tokens
+    from cepheus.runtime.network.transport.security import check_certificates, check_safety, check_tokens
 
     found = read_config(config)
     check_safety(found, config)
@@ -43,8 +42,8 @@ def node(
 
 
 async def _serve(config: NodeConfig, path: Path) -> None:
-    from cepheus.runtime.network.transport.metrics import serve_metrics
     from cepheus.runtime.network.transport.server import NodeServer, collect_rarely
+    from cepheus.runtime.network.transport.status import serve_metrics
 
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()

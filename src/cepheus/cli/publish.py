@@ -49,8 +49,7 @@ def publish(
     reach: Reach,
 ) -> None:
     """Publish events to a network, in order of time, at a chosen pace."""
-    from cepheus.core.time import TimeUnit
-    from cepheus.core.time_check import TimeCheck
+    from cepheus.core.time import TimeCheck, TimeUnit
     from cepheus.formats.intake import IntakeOptions
     from cepheus.formats.read import open_files
     from cepheus.runtime.network.transport.publishing import Pacing

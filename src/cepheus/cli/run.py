@@ -24,10 +24,9 @@ def run(
 ) -> None:
     """Run rules on Spark: read sources, find composite events, write them to sinks, without a line of code."""
     from cepheus.engine.base.ties import told
-    from cepheus.runtime.spark.failures import plain_failures
-    from cepheus.runtime.spark.pipeline.read import check_pipeline, read_pipeline
-    from cepheus.runtime.spark.pipeline.run import detection_of, run_pipeline
-    from cepheus.runtime.spark.session import spark_session
+    from cepheus.runtime.spark.pipeline_file import check_pipeline, read_pipeline
+    from cepheus.runtime.spark.pipeline_run import detection_of, run_pipeline
+    from cepheus.runtime.spark.session import plain_failures, spark_session
 
     described = read_pipeline(pipeline)
     if check:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cepheus.cli.console import note
-from cepheus.cli.written_files import write_file
+from cepheus.cli.console import note, write_file
 from cepheus.core.errors import OptionError, did_you_mean
 
 if TYPE_CHECKING:

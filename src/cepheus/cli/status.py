@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cepheus.cli.access import Reach, with_node_options
-from cepheus.cli.console import note
-from cepheus.cli.written_files import write_file
+from cepheus.cli.console import note, write_file
 
 if TYPE_CHECKING:
     from rich.table import Table

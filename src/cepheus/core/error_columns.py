@@ -117,16 +117,16 @@ def error_sources_to_json(sources: ErrorSources) -> dict[str, dict[str, Paramete
     return {name: {"kind": type(each).__name__, **asdict(each)} for name, each in sources.items()}
 
 
-def error_of_record(source: ErrorSource, record: Mapping[str, object]) -> Distribution | None:
-    """The error that a single event has in fields of its own, None if it has none."""
+def error_of_record(
+    source: ErrorSource, record: Mapping[str, object], number: Callable[[object, str], float]
+) -> Distribution | None:
+    """The error that a single event has in fields of its own, None if it has none; ``number`` reads such a field."""
 
     def read(parameter: Parameter) -> Floats:
-        value = record.get(parameter) if isinstance(parameter, str) else parameter
-        if value is None:
-            return np.array([NO_PARAMETERS])
-        if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-            raise EventError.of("type", f"{parameter}: {value!r} is not a number")
-        return np.array([float(value)])
+        if not isinstance(parameter, str):
+            return np.array([float(parameter)])
+        value = record.get(parameter)
+        return np.array([NO_PARAMETERS if value is None else number(value, parameter)])
 
     column, faults = source.errors(read)
     if faults:

@@ -90,6 +90,9 @@ class Schema(Mapping[str, EventType]):
     def __getitem__(self, name: str) -> EventType:
         return self._types[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._types  # asked of every event that is fed
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._types)
 

@@ -21,8 +21,7 @@ from cepheus.demo.scenario import Scenario, Stream
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 from cepheus.rules.model import Rule
-from cepheus.runtime.spark.java import find_java
-from cepheus.runtime.spark.session import spark_session
+from cepheus.runtime.spark.session import find_java, spark_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -2,10 +2,10 @@
 
 from cepheus.formats.conform import conform
 from cepheus.formats.convert import from_arrow, from_dicts, from_pandas, schema_of, to_arrow, to_pandas
-from cepheus.formats.flatten import flatten
 from cepheus.formats.intake import Chunk, IntakeOptions
 from cepheus.formats.problems import BadEvents
 from cepheus.formats.read import EventFile, Format, format_of, open_files, read_files
+from cepheus.formats.table import flatten
 from cepheus.formats.write import EventWriter
 
 __all__ = [

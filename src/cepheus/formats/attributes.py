@@ -1,4 +1,7 @@
-"""From cells to the columns of a batch: the attributes that a schema expects, checked and converted."""
+"""From cells to the columns of a batch: the attributes that a schema expects, checked and converted.
+
+Event types that nobody declares have what the data has: its attributes, in its own order.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +10,22 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from cepheus.core.batch import ColumnKey
+from cepheus.core.batch import ColumnKey, EventBatch
 from cepheus.core.distribution import Distribution
-from cepheus.core.errors import EventError, did_you_mean
+from cepheus.core.errors import EventError
 from cepheus.core.lists import text_column
-from cepheus.core.schema import RESERVED, TIME_ATTRIBUTE, Attribute, Schema
+from cepheus.core.options import ColumnNames
+from cepheus.core.schema import ID_FIELD, RESERVED, SPARE_ID_FIELD, TIME_ATTRIBUTE, Attribute, EventType, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import Value, ValueType
 from cepheus.formats.arrays import BoolArray, rows_with
 from cepheus.formats.cells import Uncertain, kind_of_text
 from cepheus.formats.columns import Column, TextColumn
-from cepheus.formats.intervals import argument_place
+from cepheus.formats.event_fields import missing_value, of_attribute
+from cepheus.formats.intervals import END, START, argument_name
 from cepheus.formats.rows import Rows
 
 Faults = dict[int, EventError]
@@ -184,13 +190,8 @@ class Prefix:
 
     def apply(self, row: int, error: EventError) -> EventError:
         """The error with its attribute named."""
-        finding = error.diagnostics[0]
         event_type = self.events.types[self.events.codes[row]]
-        hint = finding.hint
-        if event_type in self.guessed and hint is None:
-            kind = self.guessed[event_type].value
-            hint = f"earlier values made it {kind}; declare its type: event {event_type}({self.name}: ..)"
-        return EventError([replace(finding, message=f"{event_type}.{self.name}: {finding.message}", hint=hint)])
+        return of_attribute(error, event_type, self.name, self.guessed.get(event_type))
 
 
 def coerce(
@@ -228,21 +229,6 @@ def coerce(
     return Coerced(array, errors if any(error is not None for error in errors) else None)
 
 
-def missing_value(event_type: str, name: str, names: Iterable[str]) -> EventError:
-    """The error for an event that lacks an attribute; ``names`` are those that events have."""
-    place = argument_place(name)
-    if place is not None:
-        return EventError.of(
-            "attribute",
-            f"argument {place} of {event_type} is null or missing",
-            hint=f"if events may lack it, declare it so, with a question mark: event {event_type}(x: int?).",
-        )
-    others = [other for other in names if other not in RESERVED and other != name]
-    return EventError.of(
-        "attribute", f"{event_type} has no value for its attribute '{name}'", hint=did_you_mean(name, others)
-    )
-
-
 def _unreadable(column: Column, rows: BoolArray | None) -> ValueType | None:
     """Cells that suggest no type at all, such as objects, are bad under any type: reading them as numbers says why."""
     present = column.present()
@@ -252,3 +238,109 @@ def _unreadable(column: Column, rows: BoolArray | None) -> ValueType | None:
 def _merge(first: list[Distribution | None] | None, second: list[Distribution | None]) -> list[Distribution | None]:
     """Two event types may have the attribute under different value types; each row is of one type."""
     return second if first is None else [a or b for a, b in zip(first, second, strict=True)]
+
+
+_USUAL = ColumnNames()
+
+
+def is_unnamed(event_type: EventType) -> bool:
+    """Whether the attributes of a type are arguments without names of their own."""
+    names = [attribute.name for attribute in event_type.attributes]
+    return bool(names) and names == [argument_name(place) for place in range(1, len(names) + 1)]
+
+
+def data_names(event_type: EventType, names: Iterable[str], columns: ColumnNames = _USUAL) -> tuple[str, ...]:
+    """The names under which data has the arguments of a type, from all the names that an event of it has.
+
+    An ``id`` is the event's own, unless the rules want one argument more than there are other attributes.
+
+    >>> from cepheus.core.schema import Attribute
+    >>> stock = EventType("stock", tuple(Attribute(argument_name(place), None) for place in (1, 2, 3)))
+    >>> data_names(stock, ["type", "time", "id", "price", "volume"])
+    ('id', 'price', 'volume')
+    """
+    names = list(names)
+    arity = len(event_type.attributes)
+    if argument_name(1) in names:
+        return tuple(attribute.name for attribute in event_type.attributes)
+    own = _own(columns)
+    found = [name for name in names if name not in own]
+    if len(found) == arity - 1 and ID_FIELD in names:
+        found = [name for name in names if name in found or name == ID_FIELD]
+    if len(found) != arity:
+        has = f"{len(found)} attributes: {', '.join(found) or 'none'}"
+        raise EventError.of(
+            "args",
+            f"rules use {arity} arguments of '{event_type.name}', and the data has values of {has}",
+            hint=f"declare the ones that are meant: event {event_type.name}(..). A null is no value",
+        )
+    return tuple(found)
+
+
+def _own(columns: ColumnNames) -> frozenset[str]:
+    """The names of columns that are no arguments."""
+    return RESERVED | {SPARE_ID_FIELD, START, END} | columns.given
+
+
+class ArgumentNames:
+    """Settles, at the first rows of each type without names, which columns are its arguments."""
+
+    def __init__(self, schema: Schema, columns: ColumnNames) -> None:
+        self._schema = schema
+        self._columns = columns
+        self._unnamed = {name for name, event_type in schema.items() if is_unnamed(event_type)}
+        self._found: dict[str, tuple[str, ...]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._unnamed)
+
+    def look(self, events: TypedRows) -> bool:
+        """Look at rows for types that are not settled yet; tell whether there was one."""
+        fresh = [name for name in events.types if name in self._unnamed and name not in self._found]
+        for name in fresh:
+            rows = events.of_type(list(events.types).index(name))
+            if rows is None or rows.any():
+                self._found[name] = self._names(self._schema[name], events, rows)
+        return any(name in self._found for name in fresh)
+
+    def _names(self, event_type: EventType, events: TypedRows, rows: np.ndarray | None) -> tuple[str, ...]:
+        """The names of a type's arguments; those of ``args`` are there even if all their values are null."""
+        present = _present(events, rows)
+        own = tuple(attribute.name for attribute in event_type.attributes)
+        if set(own) <= set(events.rows.names()) and not set(present) - _own(self._columns) - {*own}:
+            return own
+        return data_names(event_type, present, self._columns)
+
+    def reading(self) -> Schema:
+        """The schema with the names that the data has, and the types that rules declare."""
+        return Schema(map(self._named, self._schema.values()), closed=self._schema.closed)
+
+    def _named(self, event_type: EventType) -> EventType:
+        names = self._found.get(event_type.name)
+        if names is None:
+            return event_type
+        pairs = zip(event_type.attributes, names, strict=True)
+        return replace(event_type, attributes=tuple(replace(attribute, name=name) for attribute, name in pairs))
+
+    def back(self, batch: EventBatch) -> EventBatch:
+        """Return a batch whose columns have the names that rules have for them."""
+        columns: dict[ColumnKey, pa.Array] = {}
+        for code, event_type in enumerate(batch.types):
+            rows = batch.codes == code
+            renamed = {name: argument_name(place) for place, name in enumerate(self._found.get(event_type, ()), 1)}
+            for (name, kind), column in batch.columns.items():
+                key = (renamed.get(name, name), kind)
+                mine = pc.if_else(pa.array(rows), column, pa.nulls(len(batch), column.type))
+                if mine.null_count < len(batch):
+                    columns[key] = pc.coalesce(mine, columns[key]) if key in columns else mine
+        return replace(batch, columns=columns)
+
+
+def _present(events: TypedRows, rows: np.ndarray | None) -> Sequence[str]:
+    """The names of the columns that have a value in some of the rows."""
+    found = []
+    for name in events.rows.names():
+        column = events.rows.column(name)
+        if column is not None and (column.present() if rows is None else column.present() & rows).any():
+            found.append(name)
+    return found

@@ -19,7 +19,7 @@ from cepheus.core.distribution import Distribution, parse_distribution
 from cepheus.core.errors import EventError
 from cepheus.core.event import PLAIN_INTEGER, EventId
 from cepheus.core.lists import checked_list, list_of_text
-from cepheus.core.time import MAX_TIME, MIN_TIME, TimeUnit, parse_time
+from cepheus.core.time import MAX_TIME, MIN_TIME, TimeUnit, format_time, from_datetime, parse_time
 from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType
 from cepheus.formats.problems import shown
 
@@ -47,6 +47,15 @@ DECIMAL = re.compile(r"\s*[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]
 _INNER = r"((?:[^\s{0}]++|\s++(?=[^\s{0}]))*+)"  # possessive: what people send must not be tried in every way
 UNCERTAIN = re.compile(rf"\s*+<\s*+{_INNER.format(',<>')}\s*+,\s*+{_INNER.format('<>')}\s*+>\s*+")
 _TOO_FINE = re.compile(r"[.,][0-9]{6}[0-9]*[1-9]")
+_IN_NANOSECONDS = {
+    "ns": 1,
+    "us": 10**3,
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "h": 3600 * 10**9,
+    "D": 86400 * 10**9,
+}
 _NAMES = {
     ValueType.BOOL: "true or false",
     ValueType.INT: "an integer",
@@ -116,16 +125,28 @@ def coerce_text(text: str, expected: ValueType, unit: TimeUnit) -> Value | Uncer
 
 
 def plain(raw: object) -> object:
-    """Return a NumPy scalar as a Python value, and a datetime as a moment; anything else as it is.
+    """Return a NumPy scalar as a Python value, and a date with its time as a moment; anything else as it is.
 
     >>> plain(datetime(1970, 1, 1, 0, 0, 1)), plain(np.int32(3))
     (Moment(nanoseconds=1000000000), 3)
     """
     if isinstance(raw, datetime):
-        return Moment(parse_time(raw.isoformat()) * 1000)
-    if isinstance(raw, np.generic) and not isinstance(raw, np.datetime64 | np.timedelta64):
+        # a moment of pandas can be none at all, which differs from itself, or finer than those of Python
+        return Moment(from_datetime(raw) * 1000 + getattr(raw, "nanosecond", 0)) if raw == raw else None  # noqa: PLR0124
+    if isinstance(raw, np.datetime64):
+        return _moment(raw)
+    if isinstance(raw, np.generic) and not isinstance(raw, np.timedelta64):
         value: object = raw.item()
         return value
+    return raw
+
+
+def _moment(raw: np.datetime64) -> object:
+    if np.isnat(raw):
+        return None
+    unit, count = np.datetime_data(raw.dtype)
+    if unit in _IN_NANOSECONDS:
+        return Moment(int(raw.astype(np.int64)) * count * _IN_NANOSECONDS[unit])
     return raw
 
 
@@ -226,8 +247,13 @@ def id_of_text(text: str) -> EventId:
 def coerce_probability(number: float) -> float:
     """Return a probability, which lies between 0 and 1."""
     if not 0.0 <= number <= 1.0:
-        raise EventError.of("probability", f"the probability {number} is not between 0 and 1")
+        raise not_a_probability(number)
     return number
+
+
+def not_a_probability(number: float) -> EventError:
+    """The error for a number that is no probability."""
+    return EventError.of("probability", f"the probability {number} is not between 0 and 1")
 
 
 def _is_number(raw: object) -> TypeGuard[int | float]:
@@ -235,7 +261,8 @@ def _is_number(raw: object) -> TypeGuard[int | float]:
 
 
 def _unfit(raw: object, expected: ValueType) -> EventError:
-    return EventError.of("type", f"{shown(raw)} is not {_NAMES[expected]}")
+    what = format_time(raw.nanoseconds // 1000) if isinstance(raw, Moment) else shown(raw)
+    return EventError.of("type", f"{what} is not {_NAMES[expected]}")
 
 
 def _uncertain(raw: Mapping[object, object], expected: ValueType, unit: TimeUnit) -> Uncertain:

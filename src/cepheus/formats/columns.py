@@ -83,7 +83,7 @@ class ObjectColumn:
 
     def present(self) -> BoolArray:
         """Whether each row has a value."""
-        if None not in self.values:
+        if type(None) not in set(map(type, self.values)):
             return np.ones(len(self.values), np.bool_)
         return np.fromiter((value is not None for value in self.values), np.bool_, len(self.values))
 

@@ -11,15 +11,16 @@ from numpy.typing import NDArray
 
 from cepheus.core.batch import ColumnKey, EventBatch, IntArray, python_values
 from cepheus.core.distribution_column import ErrorColumn, ErrorKind
-from cepheus.core.errors import Diagnostic, EventError, Place, did_you_mean
+from cepheus.core.errors import EventError, Place
 from cepheus.core.schema import Schema
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import ValueType, as_int
 from cepheus.formats.arrays import rows_with, validity
 from cepheus.formats.attributes import AttributeReader, Faults, TypedRows
-from cepheus.formats.cells import Moment
+from cepheus.formats.cells import Moment, not_a_probability
 from cepheus.formats.columns import Column, ObjectColumn, TypedColumn
-from cepheus.formats.problems import BadEvents, placed, shown
+from cepheus.formats.event_fields import late_start, no_such_type
+from cepheus.formats.problems import BadEvents, placed
 
 
 def conform(batch: EventBatch, schema: Schema, bad: BadEvents | None = None) -> EventBatch:
@@ -65,14 +66,10 @@ def _foreign(batch: EventBatch, schema: Schema, bad: BadEvents) -> NDArray[np.bo
         return None
     if schema.closed:
         bad.report(
-            _of_no_type(batch.types[batch.codes[row]], row + 1, schema) for row in np.flatnonzero(foreign).tolist()
+            placed(no_such_type(batch.types[batch.codes[row]], schema), Place("events", row + 1), f"row {row + 1}: ")
+            for row in np.flatnonzero(foreign).tolist()
         )
     return foreign
-
-
-def _of_no_type(name: str, row: int, schema: Schema) -> Diagnostic:
-    message = f"row {row}: there is no event type {shown(name)}"
-    return Diagnostic("event", message, hint=did_you_mean(name, schema), place=Place("events", row))
 
 
 def _without(batch: EventBatch, schema: Schema) -> EventBatch:
@@ -146,12 +143,11 @@ def _own_errors(batch: EventBatch, columns: dict[ColumnKey, pa.Array], faults: F
 
 def _check_starts(batch: EventBatch, faults: Faults) -> None:
     for row in [] if batch.starts is None else np.flatnonzero(batch.starts > batch.times).tolist():
-        faults.setdefault(row, EventError.of("start", "an event starts after its end"))
+        faults.setdefault(row, late_start())
 
 
 def _check_probabilities(batch: EventBatch, faults: Faults) -> None:
     if batch.probabilities is None:
         return
     for row in np.flatnonzero(~((batch.probabilities >= 0) & (batch.probabilities <= 1))).tolist():
-        message = f"the probability {batch.probabilities[row]} is not between 0 and 1"
-        faults.setdefault(row, EventError.of("probability", message))
+        faults.setdefault(row, not_a_probability(float(batch.probabilities[row])))

@@ -14,14 +14,12 @@ from cepheus.core.schema import Attribute, EventType, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import ValueType
 from cepheus.formats.arrays import validity
-from cepheus.formats.flatten import is_whole
-from cepheus.formats.frames import unreadable
 from cepheus.formats.intake import Intake, IntakeOptions
-from cepheus.formats.parquet_arrow import LIBRARY_FAILURES, array_rows, check_columns, check_type_column
+from cepheus.formats.parquet_arrow import LIBRARY_FAILURES, array_rows, check_columns, check_type_column, unreadable
 from cepheus.formats.problems import BadEvents
 from cepheus.formats.records import Record
 from cepheus.formats.rows import RecordRows, Rows
-from cepheus.formats.table import in_unit, to_table
+from cepheus.formats.table import in_unit, is_whole, to_table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,9 +18,8 @@ import pyarrow.csv as pa_csv
 
 from cepheus.core.errors import Diagnostic, EventError, Place, did_you_mean
 from cepheus.formats.intake import Chunk, Intake
-from cepheus.formats.lines import LineBlock, line_blocks
 from cepheus.formats.problems import placed
-from cepheus.formats.records import not_utf8, too_long
+from cepheus.formats.records import LineBlock, line_blocks, not_utf8, too_long
 from cepheus.formats.rows import ArrayRows
 
 _BEFORE_CELL = np.frombuffer(b",\n", np.uint8)

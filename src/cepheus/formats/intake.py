@@ -16,16 +16,24 @@ from cepheus.core.error_columns import NO_PARAMETERS, ErrorSources, Parameter
 from cepheus.core.errors import Diagnostic, EventError, OptionError, Place, did_you_mean
 from cepheus.core.event import EventId
 from cepheus.core.options import ColumnNames
-from cepheus.core.schema import ID_FIELD, SPARE_ID_FIELD, Schema
-from cepheus.core.time import TimeUnit
-from cepheus.core.time_check import TimeCheck
+from cepheus.core.schema import ID_FIELD, Schema
+from cepheus.core.time import TimeCheck, TimeUnit
 from cepheus.core.values import ValueType
-from cepheus.formats.arguments import ArgumentNames
 from cepheus.formats.arrays import float_array, int_array, validity
-from cepheus.formats.attributes import AttributeReader, Errors, Faults, TypedRows, coerce
-from cepheus.formats.cells import coerce_id, coerce_probability, id_of_text
+from cepheus.formats.attributes import ArgumentNames, AttributeReader, Errors, Faults, TypedRows, coerce
+from cepheus.formats.cells import coerce_id, id_of_text, not_a_probability
 from cepheus.formats.columns import Column, ObjectColumn, TextColumn
-from cepheus.formats.intervals import START
+from cepheus.formats.event_fields import (
+    has_start,
+    id_field_of,
+    ids_of,
+    late_start,
+    no_such_type,
+    of_field,
+    start_field,
+    type_of,
+    uncertain_field,
+)
 from cepheus.formats.problems import BadEvents, lacking, placed, shown
 from cepheus.formats.rows import Numbers, Rows, pick
 
@@ -88,12 +96,12 @@ class Intake:
         self._bad = bad
         self.read = 0
         if options.type_name is not None and options.type_name not in options.schema and options.schema.closed:
-            hint = did_you_mean(options.type_name, options.schema)
-            raise OptionError.of("type", f"there is no event type {shown(options.type_name)}", hint=hint)
+            finding = no_such_type(options.type_name, options.schema).diagnostics[0]
+            raise OptionError.of("type", finding.message, hint=finding.hint)
         self._schema = options.schema
         self._attributes = AttributeReader(options.schema, options.unit, options.keep_all)
         self._columns = options.columns
-        self._starts_in = options.columns.start or (START if options.intervals else None)
+        self._starts_in = start_field(options.columns, intervals=options.intervals)
         self._arguments = ArgumentNames(options.schema, options.columns) if options.intervals else None
         self._check = options.check
 
@@ -171,20 +179,13 @@ class Intake:
     def _known(self, cell: object) -> str | None:
         """The type that a cell names, or None if no rule concerns it."""
         options = self._options
-        if not isinstance(cell, str) or not cell or not _encodable(cell):
-            raise EventError.of("event", f"{shown(cell)} is not the name of an event type")
-        if options.type_name is not None and cell != options.type_name:
+        if options.type_name is not None and isinstance(cell, str) and cell and cell != options.type_name:
             raise EventError.of(
                 "event",
                 f"an event of type {shown(cell)} in a file of {options.type_name}",
                 hint="give a file that has types of its own without one",
             )
-        if cell in options.schema:
-            return cell
-        if options.schema.closed:
-            hint = did_you_mean(cell, options.schema)
-            raise EventError.of("event", f"there is no event type {shown(cell)}", hint=hint)
-        return cell if options.keep_all else None
+        return type_of(cell, options.schema, keep_all=options.keep_all)
 
     def _batch(self, events: TypedRows, positions: Numbers, faults: Faults) -> EventBatch:
         rows = events.rows
@@ -202,7 +203,7 @@ class Intake:
             columns=columns,
             sequences=None if sequence is None else self._integers(rows, sequence, ValueType.INT, faults),
             ids=self._own_ids(events, positions, faults),
-            probabilities=_probabilities(rows.column(self._columns.probability), faults),
+            probabilities=self._probabilities(rows.column(self._columns.probability), faults),
             errors=errors,
             starts=None if self._starts_in is None else self._starts(events, times, self._starts_in, faults),
             provenance=_provenance(rows.column("from"), len(rows), faults),
@@ -211,20 +212,18 @@ class Intake:
     def _starts(self, events: TypedRows, times: IntArray, name: str, faults: Faults) -> IntArray | None:
         """Read where events start; one without a start is an instant, and none starts after its end."""
         column = events.rows.column(name)
-        schema = self._schema
-        named = self._columns.start is not None
-        own = [named or each not in schema or schema[each].attribute(START) is None for each in events.types]
+        own = [has_start(self._schema.get(each), self._columns) for each in events.types]
         if column is None or not any(own):
             return None
         found: Faults = {}
-        array = coerce(column, ValueType.TIMESTAMP, self._options.unit, found).array
+        array = self._field(column, name, ValueType.TIMESTAMP, found)
         has = np.array(own)[events.codes] & validity(array)
         starts = np.where(has, int_array(array.cast(pa.timestamp("us")).cast(pa.int64()).fill_null(0)), times)
         for row, error in found.items():
             if own[events.codes[row]]:
-                faults.setdefault(row, EventError([placed(error, None, f"{name}: ")]))
+                faults.setdefault(row, error)
         for row in np.flatnonzero(starts > times).tolist():
-            faults.setdefault(row, EventError.of("start", "an event starts after its end"))
+            faults.setdefault(row, late_start())
         return starts
 
     def _integers(self, rows: Rows, name: str, kind: ValueType, faults: Faults) -> IntArray:
@@ -232,10 +231,7 @@ class Intake:
         column = rows.column(name)
         array = pa.nulls(len(rows), kind.arrow)
         if column is not None:
-            found: Faults = {}
-            array = coerce(column, kind, self._options.unit, found).array
-            for row, error in found.items():
-                faults.setdefault(row, EventError([placed(error, None, f"{name}: ")]))
+            array = self._field(column, name, kind, faults)
         if array.null_count:
             missing = lacking(name, rows.names())
             for row in np.flatnonzero(~validity(array)).tolist():
@@ -243,6 +239,17 @@ class Intake:
             array = array.cast(pa.timestamp("us")).cast(pa.int64()) if kind is ValueType.TIMESTAMP else array
             array = array.fill_null(0)
         return int_array(array)
+
+    def _field(self, column: Column, name: str, kind: ValueType, faults: Faults) -> pa.Array:
+        """Read a column of fields that are events' own, null where there is none or a bad one."""
+        found: Faults = {}
+        coerced = coerce(column, kind, self._options.unit, found)
+        for row, error in found.items():
+            faults.setdefault(row, of_field(error, name))
+        for row, uncertain in enumerate(coerced.errors or ()):
+            if uncertain is not None:
+                faults.setdefault(row, uncertain_field(name, column.raw(row)))
+        return coerced.array
 
     def _check_times(self, rows: Rows, times: IntArray, faults: Faults) -> None:
         """Let the first times that are mere numbers be looked at."""
@@ -265,11 +272,7 @@ class Intake:
             if column is None:
                 hint = did_you_mean(parameter, rows.names())
                 raise OptionError.of("uncertain", f"there is no column '{parameter}'", hint=hint)
-            found: Faults = {}
-            array = coerce(column, ValueType.FLOAT, TimeUnit.US, found).array
-            for row, error in found.items():
-                faults.setdefault(row, EventError([placed(error, None, f"{parameter}: ")]))
-            return float_array(array.fill_null(NO_PARAMETERS))
+            return float_array(self._field(column, parameter, ValueType.FLOAT, faults).fill_null(NO_PARAMETERS))
 
         made = {}
         for name, source in self._options.uncertain.items():
@@ -278,30 +281,39 @@ class Intake:
                 continue
             column, bad = source.errors(read)
             for row, error in bad.items():
-                faults.setdefault(row, EventError([placed(error, None, f"{name}: ")]))
+                faults.setdefault(row, of_field(error, name))
             own = ErrorColumn.of(errors[name]) if name in errors else None
             if own is not None:
                 column = own.or_else(column)
             made[name] = column.where(np.logical_or.reduce([validity(array) for array in arrays]))
         return made
 
+    def _probabilities(self, column: Column | None, faults: Faults) -> NDArray[np.float64] | None:
+        if column is None:
+            return None
+        array = self._field(column, "probability", ValueType.FLOAT, faults).fill_null(1.0)
+        numbers = float_array(array)
+        for row in np.flatnonzero((numbers < 0) | (numbers > 1)).tolist():
+            faults.setdefault(row, not_a_probability(float(numbers[row])))
+        return None if pc.all(pc.equal(array, 1.0)).as_py() in (True, None) else numbers
+
     def _own_ids(self, events: TypedRows, positions: Numbers, faults: Faults) -> Ids | None:
         """Read the ids of events, which types with an attribute ``id`` have under another name."""
-        schema = self._schema
-        if self._columns.id is not None:
-            return self._ids(events.rows.column(self._columns.id), positions, faults)
-        spare = [name in schema and schema[name].id_field == SPARE_ID_FIELD for name in events.types]
-        rows = events.rows
-        if not any(spare):
-            return self._ids(rows.column(ID_FIELD), positions, faults)
-        column = self._ids(rows.column(SPARE_ID_FIELD), positions, faults)
-        if all(spare):
-            return column
-        others = self._ids(rows.column(ID_FIELD), positions, faults)
-        picked = np.array(spare)[events.codes].tolist()
-        if column is None or others is None:
-            return None
-        return [column[row] if use_spare else others[row] for row, use_spare in enumerate(picked)]
+        fields = [id_field_of(self._schema.get(name), self._columns) for name in events.types] or [ID_FIELD]
+        if len(set(fields)) == 1:
+            return self._ids(events.rows.column(fields[0]), positions, faults)
+        ids: list[EventId] = [0] * len(events.codes)
+        for name in dict.fromkeys(fields):
+            found: Faults = {}
+            column = self._ids(events.rows.column(name), positions, found)
+            if column is None:
+                return None
+            codes = [code for code, field in enumerate(fields) if field == name]
+            for row in np.flatnonzero(np.isin(events.codes, codes)).tolist():
+                ids[row] = column[row]
+                if row in found:
+                    faults.setdefault(row, found[row])
+        return ids
 
     def _ids(self, column: Column | None, positions: Numbers, faults: Faults) -> Ids | None:
         options = self._options
@@ -331,10 +343,6 @@ def _line(finding: Diagnostic) -> int:
     return -1 if finding.place is None or finding.place.line is None else finding.place.line
 
 
-def _encodable(text: str) -> bool:
-    return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
-
-
 def _plain(numbers: Numbers) -> Sequence[int]:
     return numbers if isinstance(numbers, range) else numbers.tolist()
 
@@ -356,22 +364,6 @@ def _id(raw: object, as_text: bool) -> EventId:
     return coerce_id(int(raw) if as_text and isinstance(raw, float) and raw.is_integer() else raw)
 
 
-def _probabilities(column: Column | None, faults: Faults) -> NDArray[np.float64] | None:
-    if column is None:
-        return None
-    found: Faults = {}
-    array = coerce(column, ValueType.FLOAT, TimeUnit.US, found).array.fill_null(1.0)
-    for row, error in found.items():
-        faults.setdefault(row, EventError([placed(error, None, "probability: ")]))
-    numbers = float_array(array)
-    for row in np.flatnonzero((numbers < 0) | (numbers > 1)).tolist():
-        try:
-            coerce_probability(float(numbers[row]))
-        except EventError as error:
-            faults.setdefault(row, error)
-    return None if pc.all(pc.equal(array, 1.0)).as_py() in (True, None) else numbers
-
-
 def _provenance(column: Column | None, length: int, faults: Faults) -> Provenance | None:
     if column is None or not column.present().any():
         return None
@@ -381,9 +373,7 @@ def _provenance(column: Column | None, length: int, faults: Faults) -> Provenanc
         raw = column.raw(row)
         parts = raw.split() if as_text and isinstance(raw, str) else raw
         try:
-            if not isinstance(parts, list | tuple):
-                raise EventError.of("event", f"from: {shown(raw)} is not a list of ids")
-            made_of[row] = tuple(_id(part, as_text) for part in parts)
+            made_of[row] = ids_of(parts, lambda part: _id(part, as_text))
         except EventError as error:
             faults.setdefault(row, error)
     return Provenance(("",), np.zeros(length, np.int32), made_of)

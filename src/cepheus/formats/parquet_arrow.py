@@ -1,19 +1,23 @@
-"""Parquet and Arrow: columns ``type`` and ``time`` and the union of the attributes, null where a type lacks one."""
+"""Parquet and Arrow: columns ``type`` and ``time`` and the union of the attributes, null where a type lacks one.
+
+Tables of other libraries become Arrow tables, or it is said why one cannot.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from cepheus.core.errors import EventError, Place, did_you_mean
+from cepheus.core.errors import Diagnostic, EventError, Place, did_you_mean
 from cepheus.core.values import ValueType, from_arrow
 from cepheus.formats.intake import Chunk, Intake
+from cepheus.formats.problems import shown
 from cepheus.formats.rows import ArrayRows
 
 T = TypeVar("T")
@@ -156,3 +160,59 @@ def _as_text(array: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(array.type) and array.dictionary.null_count:
         return array.cast(array.type.value_type)  # a null may also hide in the dictionary itself
     return array
+
+
+def arrow_table(given: Any) -> pa.Table:
+    """Take a table that gives itself as an Arrow stream; EventError with column and row if values do not allow it.
+
+    pandas holds what it is given in a column, Arrow columns have one type.
+    """
+    if isinstance(given, pa.Table):
+        return given
+    try:
+        return pa.table(given)
+    except LIBRARY_FAILURES as error:
+        raise unreadable(given, error) from None
+
+
+def unreadable(given: Any, error: Exception) -> EventError:
+    """The error for a table that Arrow refuses, with the column and row to blame, if they can be found."""
+    reason = " ".join(str(error).split())[:200]
+    return EventError([_culprit(given) or Diagnostic("type", f"the table cannot be read: {reason}")])
+
+
+def _culprit(given: Any) -> Diagnostic | None:
+    """Find the first value that does not fit those before it."""
+    for name in getattr(given, "columns", ()):
+        try:
+            values = list(given[name])
+        except LIBRARY_FAILURES:
+            return None
+        if _is_column(values):
+            continue
+        good, bad = 0, len(values)  # so many values make a column, and so many do not
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            good, bad = (middle, bad) if _is_column(values[:middle]) else (good, middle)
+        return _described(str(name), values, good)
+    return None
+
+
+def _described(column: str, values: Sequence[Any], row: int) -> Diagnostic:
+    value = values[row]
+    if not _is_column([value]):
+        fault = "does not fit in 64 bits" if isinstance(value, int) else "is no value"
+        message, hint = f"the column '{column}' holds {shown(value)}, which {fault}", None
+    else:
+        before = next((other for other in values[:row] if not _is_column([other, value])), values[0])
+        message = f"the column '{column}' holds {shown(value)}, and {shown(before)} in a row before"
+        hint = "give all values of a column one type"
+    return Diagnostic("type", message, hint=hint, place=Place("row", row + 1))
+
+
+def _is_column(values: Sequence[Any]) -> bool:
+    try:
+        pa.array(values, from_pandas=True)
+    except LIBRARY_FAILURES:
+        return False
+    return True

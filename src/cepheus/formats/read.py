@@ -10,19 +10,17 @@ from pathlib import Path
 from typing import BinaryIO, assert_never
 
 from cepheus.core.batch import EventBatch
-from cepheus.core.errors import EventError, OptionError, Place, did_you_mean
+from cepheus.core.errors import EventError, OptionError, Place, did_you_mean, similar_file
 from cepheus.core.schema import RESERVED, SPARE_ID_FIELD
-from cepheus.core.similar_file import similar_file
-from cepheus.formats.arguments import is_unnamed
+from cepheus.formats.attributes import is_unnamed
 from cepheus.formats.csv_text import read_csv
 from cepheus.formats.intake import Chunk, Intake, IntakeOptions
 from cepheus.formats.intervals import ARGUMENTS, END, START, named
 from cepheus.formats.jsonl import parse_json_line
-from cepheus.formats.lines import MAX_LINE_BYTES
 from cepheus.formats.notation import parse_notation_line
 from cepheus.formats.parquet_arrow import ColumnarOptions, read_arrow, read_parquet
 from cepheus.formats.problems import BadEvents
-from cepheus.formats.records import Record, read_records
+from cepheus.formats.records import MAX_LINE_BYTES, Record, read_records
 
 CHUNK_ROWS = 65_536
 

@@ -53,7 +53,7 @@ class RecordRows:
     def column(self, name: str) -> Column | None:
         """The column of that name, or None if no row has a value there."""
         values = [record.get(name) for record in self.records]
-        return None if values.count(None) == len(values) else ObjectColumn(values)
+        return None if all(value is None for value in values) else ObjectColumn(values)
 
     def take(self, rows: IntArray) -> RecordRows:
         """Select some of the rows."""
@@ -65,9 +65,10 @@ class RecordRows:
         keys: list[object] = list(values)
         if not set(map(type, values)) <= {str, NoneType}:
             keys = [None if value is None else _hashable(value) for value in values]
+        firsts = dict(zip(reversed(keys), reversed(values), strict=True))
         codes: dict[object, int] = {None: -1}
         codes |= {key: code for code, key in enumerate(key for key in dict.fromkeys(keys) if key is not None)}
-        distinct: list[object] = [key[1] if isinstance(key, tuple) else key for key in codes if key is not None]
+        distinct = [firsts[key] for key in codes if key is not None]
         return distinct, np.fromiter(map(codes.__getitem__, keys), np.int32, len(keys))
 
 

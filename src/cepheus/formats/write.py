@@ -20,12 +20,20 @@ from cepheus.core.errors import EventError, OptionError
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import ValueType
 from cepheus.formats.arrays import int_array
-from cepheus.formats.flatten import flatten, is_whole, written_time, written_times
 from cepheus.formats.intervals import attributes_in, is_positional, positional, with_intervals
 from cepheus.formats.notation import format_notation_line
 from cepheus.formats.read import Format, format_of
 from cepheus.formats.records import Record
-from cepheus.formats.table import cast_table, in_unit, merge_schemas, to_table
+from cepheus.formats.table import (
+    cast_table,
+    flatten,
+    in_unit,
+    is_whole,
+    merge_schemas,
+    to_table,
+    written_time,
+    written_times,
+)
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 

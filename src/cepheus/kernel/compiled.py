@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast
 import llvmlite
 import numba
 import numpy as np
-from numba import config, njit, types
+from numba import config, types
 from numba.core.caching import _Cache as NumbaCache
 from numba.core.ccallback import CFunc
 from numba.core.compiler import CompileResult
@@ -28,6 +28,7 @@ from numba.core.serialize import dumps
 from cepheus.kernel.cache import KernelStore, kernel_store
 from cepheus.kernel.checked import CHECKED
 from cepheus.kernel.fingerprint import OWN
+from cepheus.kernel.linking import Kernel, WholeCompiler
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -50,7 +51,8 @@ def inlined(function: F) -> F:
 
 def _compiled(function: F, *, inlined: bool) -> F:
     # code that is checked is several times as large: it is not put into each of its callers as well
-    dispatcher: Any = njit(nogil=True, forceinline=inlined and not CHECKED, boundscheck=CHECKED)(function)
+    options = {"nopython": True, "nogil": True, "forceinline": inlined and not CHECKED, "boundscheck": CHECKED}
+    dispatcher: Any = Kernel(function, options)
     dispatcher._cache = KernelCache(function)
     return cast(F, dispatcher)
 
@@ -62,7 +64,8 @@ def entry_point(function: Callable[..., int], *, keep: bool = True) -> Any:
     What sees code from outside this package must not be kept on disk: nothing tells when that code changes.
     """
     words = len(signature(function).parameters)
-    callback: Any = CFunc(function, ((types.int64,) * words, types.int64), locals={}, options={})
+    words_in = ((types.int64,) * words, types.int64)
+    callback: Any = cast(Any, CFunc)(function, words_in, locals={}, options={}, pipeline_class=WholeCompiler)
     if keep:
         callback._cache = KernelCache(function)
     callback.compile()

@@ -32,5 +32,6 @@ def with_parts(function: F, **parts: object) -> F:
     name = f"{function.__name__}_{hashlib.sha256(told.encode()).hexdigest()[:16]}"
     made = FunctionType(function.__code__, surroundings, name, function.__defaults__)
     made.__qualname__ = name
+    made.__annotations__ = function.__annotations__
     setattr(made, PARTS, parts)
     return cast(F, made)

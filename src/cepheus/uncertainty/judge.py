@@ -2,31 +2,31 @@
 
 Constraints over the same uncertain quantities are one joint event; those that share none are independent. So the
 constraints fall into groups, and the probability is the product over these. A group over one linear form is an interval
-of it, with a closed form; a discrete group is enumerated; a group that one quantity ties together is integrated over
-that quantity; the rest is simulated.
+of it, perhaps without some points, with a closed form; a discrete group is enumerated; a group that one quantity ties
+together is integrated over that quantity by adaptive quadrature; the rest is simulated.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import TypeVar
 
 import numpy as np
 
 from cepheus.core.calculus import DEFAULT_CALCULUS, Calculus
+from cepheus.core.extras import missing
 from cepheus.rules.evaluate import Test, tester
 from cepheus.rules.expressions import FLIPPED, AttributeRef, Call, Comparison, Constraint, Parameter
 from cepheus.rules.functions import takes_undefined
 from cepheus.rules.walk import walk
-from cepheus.uncertainty.closed_forms import settled
-from cepheus.uncertainty.estimate import CERTAIN, IMPOSSIBLE, Estimate, Method, conjunction
-from cepheus.uncertainty.intervals import Interval
-from cepheus.uncertainty.laws import Foreign, Law, Spreads, added, point
-from cepheus.uncertainty.quadrature import expectation
+from cepheus.uncertainty.closed_forms import normal_density, settled
+from cepheus.uncertainty.laws import Component, Foreign, Law, Spreads, added, point
 from cepheus.uncertainty.quantities import Drawn, Key, Linear, Quantity, UncertainSituation, linear, links, quantities
+from cepheus.uncertainty.verdict import CERTAIN, IMPOSSIBLE, Estimate, Method, conjunction
 
 _MOST_OUTCOMES = 4096
 
@@ -264,3 +264,96 @@ def _simulated(group: Sequence[_Pending], read: dict[Key, Quantity], calculus: C
         held += all(test(drawn) for test, drawn in tests)
     share = held / calculus.draws
     return Estimate(share, Method.SIMULATED, math.sqrt(share * (1.0 - share) / calculus.draws))
+
+
+@dataclass(slots=True)
+class Interval:
+    """All numbers between two bounds, each of which may belong to it or not, without the excluded ones."""
+
+    low: float = -math.inf
+    low_inclusive: bool = False
+    high: float = math.inf
+    high_inclusive: bool = False
+    excluded: set[float] = field(default_factory=set)
+
+    def restrict(self, operator: str, bound: float) -> None:
+        """Keep the numbers that compare so with a bound."""
+        if operator == "!=":
+            self.excluded.add(bound)
+        if operator in (">", ">=", "="):
+            inclusive = operator != ">"
+            if bound > self.low or (bound == self.low and not inclusive):
+                self.low, self.low_inclusive = bound, inclusive
+        if operator in ("<", "<=", "="):
+            inclusive = operator != "<"
+            if bound < self.high or (bound == self.high and not inclusive):
+                self.high, self.high_inclusive = bound, inclusive
+
+    def probability(self, law: Law) -> float:
+        """The probability that a value of the law lies in the interval.
+
+        >>> from cepheus.uncertainty.laws import Component, Spreads
+        >>> near = Interval(-10.0, False, 10.0, False)
+        >>> round(near.probability(Spreads((Component(1.0, 0.2, 3.0),))), 6)
+        1.0
+        """
+        if self.low > self.high:
+            return 0.0
+        upper = 1.0 if self.high == math.inf else law.below(self.high, inclusive=self.high_inclusive)
+        lower = 0.0 if self.low == -math.inf else law.below(self.low, inclusive=not self.low_inclusive)
+        total = upper - lower
+        for left_out in self.excluded:
+            if self._contains(left_out):
+                total -= law.below(left_out, inclusive=True) - law.below(left_out, inclusive=False)
+        return max(total, 0.0)
+
+    def _contains(self, point: float) -> bool:
+        above = point > self.low or (point == self.low and self.low_inclusive)
+        return above and (point < self.high or (point == self.high and self.high_inclusive))
+
+
+_TOLERANCE = 1e-11
+_REACH = 8.5
+
+
+def expectation(law: Law, function: Callable[[float], float]) -> Estimate | None:
+    """The expected value of a function between 0 and 1; None for a law that is not integrated over."""
+    if isinstance(law, Foreign):
+        total, error = _integrate(lambda share: function(law.quantile(share)), 1e-12, 1.0 - 1e-12)
+        return Estimate(total, Method.QUADRATURE, error)
+    if not isinstance(law, Spreads) or any(_is_compound(component) for component in law.components):
+        return None
+    total, error = 0.0, 0.0
+    for component in law.components:
+        value, inaccuracy = _over(component, function)
+        total += component.weight * value
+        error += component.weight * inaccuracy
+    return Estimate(total, Method.CLOSED if law.is_discrete else Method.QUADRATURE, error)
+
+
+def _is_compound(component: Component) -> bool:
+    return len(component.widths) > 1 or (bool(component.widths) and component.variance > 0.0)
+
+
+def _over(component: Component, function: Callable[[float], float]) -> tuple[float, float]:
+    mean = component.mean
+    if component.is_point:
+        return function(mean), 0.0
+    if component.widths:
+        (width,) = component.widths
+        total, error = _integrate(function, mean - width, mean + width)
+        return total / (2.0 * width), error / (2.0 * width)
+    sd = math.sqrt(component.variance)
+    return _integrate(lambda z: normal_density(z) * function(mean + sd * z), -_REACH, _REACH)
+
+
+def _integrate(function: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
+    try:
+        from scipy.integrate import IntegrationWarning, quad
+    except ModuleNotFoundError:
+        raise missing("scipy", "a constraint that ties several uncertain values together") from None
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IntegrationWarning)  # kinks cost digits, which the error estimate tells
+        total, error = quad(function, low, high, epsabs=_TOLERANCE, epsrel=_TOLERANCE, limit=200)
+    return float(total), float(error)

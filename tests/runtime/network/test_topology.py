@@ -9,9 +9,8 @@ import networkx
 import pytest
 
 from cepheus.core.errors import OptionError
-from cepheus.runtime.network.simulation.scenario import Scenario, draw
+from cepheus.runtime.network.simulation.scenario import KINDS, Scenario, draw, random_topology, read_links
 from cepheus.runtime.network.simulation.scenario_file import read_plan
-from cepheus.runtime.network.simulation.topology import KINDS, random_topology, read_links
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -12,7 +12,7 @@ from pyspark.sql import functions as f
 
 import cepheus.spark
 from cepheus.core.errors import LimitError
-from cepheus.runtime.spark.failures import plain_failures
+from cepheus.runtime.spark.session import plain_failures
 from cepheus.spark import Detection
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from pair_files import MORE_RULES, RULES, SCHEMA, flowing, start, write_pairs
 
 from cepheus.core.errors import CepheusError, SnapshotError
 from cepheus.runtime.spark.checkpoint_rules import FILE
-from cepheus.runtime.spark.failures import plain_failures
-from cepheus.runtime.spark.pipeline.read import read_pipeline
-from cepheus.runtime.spark.pipeline.run import detection_of, run_pipeline
+from cepheus.runtime.spark.pipeline_file import read_pipeline
+from cepheus.runtime.spark.pipeline_run import detection_of, run_pipeline
+from cepheus.runtime.spark.session import plain_failures
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -6,7 +6,7 @@ import pytest
 
 from cepheus.core.error_columns import Normal, Uniform
 from cepheus.core.errors import OptionError, RuleError
-from cepheus.runtime.spark.pipeline.read import check_pipeline, read_pipeline
+from cepheus.runtime.spark.pipeline_file import check_pipeline, read_pipeline
 
 GOOD = """
 rules = ["fire.tesla"]

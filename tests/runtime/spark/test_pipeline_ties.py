@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cepheus.engine.base.ties import TieCounts
-from cepheus.runtime.spark.pipeline.read import read_pipeline
-from cepheus.runtime.spark.pipeline.run import detection_of, run_pipeline
+from cepheus.runtime.spark.pipeline_file import read_pipeline
+from cepheus.runtime.spark.pipeline_run import detection_of, run_pipeline
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,7 +12,7 @@ import pytest
 import cepheus.spark
 from cepheus.core.errors import CepheusWarning, OptionError, RuleError
 from cepheus.core.time import SECOND, TimeUnit
-from cepheus.runtime.spark.failures import plain_failures
+from cepheus.runtime.spark.session import plain_failures
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

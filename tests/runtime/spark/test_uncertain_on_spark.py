@@ -23,8 +23,8 @@ from cepheus.core.time import SECOND
 from cepheus.engine.assembly.registry import create
 from cepheus.error_columns import Normal, Uniform
 from cepheus.plan.split import split
-from cepheus.plan.split.uncertain import uncertain_attributes
-from cepheus.runtime.spark.failures import plain_failures
+from cepheus.plan.split.component import uncertain_attributes
+from cepheus.runtime.spark.session import plain_failures
 
 sys.path.append(str(Path(__file__).parents[2] / "engine"))
 sys.path.append(str(Path(__file__).parents[2] / "plan" / "split"))

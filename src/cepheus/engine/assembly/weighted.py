@@ -16,7 +16,7 @@ from cepheus.engine.base.interface import Engine
 from cepheus.engine.base.snapshot import restoring
 from cepheus.engine.base.ties import TieCounts
 from cepheus.rules.model import AnyRule
-from cepheus.uncertainty.belief.beliefs import probabilities_at, verify
+from cepheus.uncertainty.belief.belief import probabilities_at, verify
 
 if TYPE_CHECKING:
     from cepheus.uncertainty.belief.belief import RuleBelief

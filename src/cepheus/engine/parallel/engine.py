@@ -28,11 +28,9 @@ from cepheus.engine.lowered.intake import BatchWords
 from cepheus.engine.lowered.outlet import Found, Outlet, to_batch
 from cepheus.engine.lowered.snapshot import Saved
 from cepheus.engine.lowered.texts import TextCensus
-from cepheus.engine.parallel.dealer import Dealer, KeyColumns, KeyWords, SortedRows
-from cepheus.engine.parallel.groups import Group, Place, place
-from cepheus.engine.parallel.merge import Merged, TooManyError
+from cepheus.engine.parallel.groups import Dealer, Group, KeyColumns, KeyWords, Place, SortedRows, place
+from cepheus.engine.parallel.merge import Merged, Together, TooManyError, Workers, in_turn
 from cepheus.engine.parallel.snapshot import SavedGroup, SavedGroups, read, write
-from cepheus.engine.parallel.workers import Together, Workers, in_turn
 from cepheus.kernel.context import Input
 from cepheus.kernel.program import Words
 from cepheus.kernel.state import OUTPUT_HEADER

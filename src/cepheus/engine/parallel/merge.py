@@ -1,15 +1,16 @@
-"""What several engines found, put together as one engine would have given it."""
+"""Work done by several engines at once, and what they found put together as one engine would have given it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
 from functools import partial
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from cepheus.engine.lowered.outlet import Found
-from cepheus.engine.parallel.workers import Together
 from cepheus.kernel.compiled import compiled
 from cepheus.kernel.memory import address, peek, poke
 from cepheus.kernel.output import addresses_of, field_words
@@ -294,3 +295,39 @@ def _cuts(sources: Words, parts: int) -> list[Words]:
         places = [first_of_row(int(source[Source.LINEAGE]), int(source[Source.COUNT]), row) for source in sources]
         cuts.append(np.array(places, np.int64))
     return [*cuts, counts.copy()]
+
+
+T = TypeVar("T")
+
+
+class Together(Protocol):
+    """Does all of some tasks and gives their results."""
+
+    def __call__(self, tasks: Iterable[Callable[[], T]]) -> list[T]:
+        """Do them."""
+
+
+class Workers:
+    """So many threads, started when there is first something to do."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self._pool: ThreadPoolExecutor | None = None
+
+    def together(self, tasks: Iterable[Callable[[], T]]) -> list[T]:
+        """Do all of the tasks and give their results; if some fail, the first failure after all have ended."""
+        waiting = list(tasks)
+        if self.threads == 1 or len(waiting) < 2:
+            return in_turn(waiting)
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="cepheus")
+        futures = [self._pool.submit(task) for task in waiting]
+        failures = [failure for future in futures if (failure := future.exception()) is not None]
+        if failures:
+            raise failures[0]
+        return [future.result() for future in futures]
+
+
+def in_turn(tasks: Iterable[Callable[[], T]]) -> list[T]:
+    """Do the tasks one after the other: where there is little to do, threads cost more than they save."""
+    return [task() for task in tasks]

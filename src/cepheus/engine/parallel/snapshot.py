@@ -12,7 +12,7 @@ from cepheus.engine.base.snapshot import pack, unpack
 from cepheus.engine.columns.engine import ColumnsEngine
 from cepheus.engine.lowered import snapshot as columns
 from cepheus.engine.lowered.snapshot import Saved
-from cepheus.engine.parallel.dealer import BUCKETS
+from cepheus.engine.parallel.groups import BUCKETS
 from cepheus.plan.split.component import components
 from cepheus.rules.json_fields import integer_between
 

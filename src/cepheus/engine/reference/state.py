@@ -21,9 +21,9 @@ from cepheus.rules.model import Rule
 from cepheus.rules.reach import reach
 from cepheus.rules.resolve import Choose, Compute, Require, ResolvedRule, needed_aggregates, resolve
 from cepheus.uncertainty.aggregates import Computed
-from cepheus.uncertainty.estimate import IMPOSSIBLE, conjunction
 from cepheus.uncertainty.judge import Judgement, judge
 from cepheus.uncertainty.quantities import Quantity
+from cepheus.uncertainty.verdict import IMPOSSIBLE, conjunction
 
 
 @dataclass(slots=True, eq=False)

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from cepheus.core.schema import EventType
 from cepheus.core.source import Source
-from cepheus.language.common.comments import comments_of, lay_out
+from cepheus.language.common.tokens import comments_of, lay_out
 from cepheus.language.etalis.build import FileLimit, FilePolicy, FileUnit, Statement
 from cepheus.language.etalis.parse import read_statements
 from cepheus.language.etalis.print import (

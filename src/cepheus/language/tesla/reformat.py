@@ -8,8 +8,7 @@ from lark import Token
 
 from cepheus.core.schema import EventType
 from cepheus.core.source import Source
-from cepheus.language.common.comments import comments_of, lay_out
-from cepheus.language.common.tokens import start_of
+from cepheus.language.common.tokens import comments_of, lay_out, start_of
 from cepheus.language.tesla.build import Statement
 from cepheus.language.tesla.parse import grammar, parse
 from cepheus.language.tesla.print import (

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from cepheus.core.schema import EventType
-from cepheus.plan.split.component import Component, components, reads, reads_in_order
+from cepheus.plan.split.component import AttributeKey, Component, components, reads, reads_in_order
 from cepheus.plan.split.model import ByBand, ByKey, BySlice, Reason, RuleGroup, Split, Way, WayName, Whole
 from cepheus.plan.split.search import Attributes
-from cepheus.plan.split.uncertain import AttributeKey
 from cepheus.plan.split.ways import as_doubles, find_bands, find_keys, find_slices
 from cepheus.rules.check import Checked
 from cepheus.rules.resolve import resolve

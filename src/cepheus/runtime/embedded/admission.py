@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from math import inf
 from typing import Protocol, TypeGuard, runtime_checkable
 
@@ -14,16 +14,14 @@ import pyarrow as pa
 from cepheus.core.batch import ColumnKey, EventBatch
 from cepheus.core.distribution import Distribution, as_distribution
 from cepheus.core.error_columns import error_of_record
-from cepheus.core.errors import EventError, OptionError, Place, did_you_mean
+from cepheus.core.errors import EventError, OptionError, Place
 from cepheus.core.event import Event
 from cepheus.core.lists import list_refused, text_column
 from cepheus.core.options import ColumnNames, OnBadEvent, RunOptions
 from cepheus.core.schema import Attribute, EventType, Schema
-from cepheus.core.time import TimeUnit
-from cepheus.core.time_check import TimeCheck
-from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType, from_arrow
-from cepheus.formats.arguments import data_names, is_unnamed
-from cepheus.formats.attributes import missing_value
+from cepheus.core.time import TimeCheck, TimeUnit, from_datetime
+from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType, as_int, from_arrow
+from cepheus.formats.attributes import data_names, is_unnamed
 from cepheus.formats.cells import (
     Uncertain,
     coerce_id,
@@ -32,12 +30,26 @@ from cepheus.formats.cells import (
     kind_of_value,
 )
 from cepheus.formats.conform import conform
-from cepheus.formats.frames import arrow_table
+from cepheus.formats.event_fields import (
+    field_of,
+    float_of,
+    has_start,
+    id_field_of,
+    ids_of,
+    late_start,
+    missing_value,
+    number_of,
+    of_attribute,
+    of_field,
+    probability_of,
+    start_field,
+    type_of,
+    with_own_fields,
+)
 from cepheus.formats.intake import Intake, IntakeOptions
-from cepheus.formats.intervals import ARGUMENTS, END, START, argument_name, named
-from cepheus.formats.parquet_arrow import array_rows, check_columns, check_type_column
+from cepheus.formats.intervals import ARGUMENTS, END, argument_name, named
+from cepheus.formats.parquet_arrow import array_rows, arrow_table, check_columns, check_type_column
 from cepheus.formats.problems import BadEvents, lacking, placed, shown
-from cepheus.runtime.embedded.event_fields import ids_of, number_of, probability_of, with_own_fields
 from cepheus.runtime.embedded.settled_types import Key, kinds_in, refuse_conflicts, without_type
 
 
@@ -49,10 +61,12 @@ class ArrowTable(Protocol):
         """Return the Arrow C stream."""
 
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
 Record = Mapping[str, object]
 """An event as a flat dict, as a line of JSON has it."""
+
+_NO_FIELDS: Record = {}
+_MOST_FOREIGN = 1000
+"""How many types that concern no rule are remembered."""
 
 
 @dataclass(slots=True)
@@ -93,6 +107,7 @@ class Admission:
         self._intervals = False
         self._plain: Callable[[], Mapping[str, frozenset[str]]] = dict
         self._arguments: dict[str, tuple[str, ...]] = {}
+        self._foreign: set[str] = set()
 
     def expect(
         self,
@@ -108,17 +123,18 @@ class Admission:
         type, the attributes that may be anything but lists; it is asked when there is a list.
         """
         self._intervals = self._intervals if intervals is None else intervals
-        self._start_key = self._columns.start or (START if self._intervals else None)
+        self._start_key = start_field(self._columns, intervals=self._intervals)
         self._plain = self._plain if plain is None else plain
         types = [self._with_settled(event_type) for event_type in expected.values()]
         self._expected = expected
         self._equal = equal
+        self._foreign.clear()
         self._schema = Schema(types, closed=expected.closed)
         self._plans = {
             event_type.name: _Plan(
                 event_type,
                 [(a.name, a.type, a.optional) for a in event_type.attributes],
-                self._columns.id or event_type.id_field,
+                id_field_of(event_type, self._columns),
             )
             for event_type in types
         }
@@ -164,15 +180,15 @@ class Admission:
             return event
         if type(given) is not dict and not isinstance(given, Mapping):  # the first test is the quick one
             raise EventError.of("event", f"{shown(given)} is not an event", hint="feed events, dicts or a table")
-        plan = self._plan(given.get(self._type_key))
+        plan = self._plan(given.get(self._type_key), given)
         if plan is None:
             return None
         if self._intervals:
             given = self._named(given, plan)
         raw_time, raw_id = given.get(self._time_key), given.get(plan.id_field)
-        raw_probability = given.get(self._probability_key)
+        raw_probability, raw_parts = given.get(self._probability_key), given.get("from")
         values, errors = self._values(plan, given, self._unit)
-        time = self._time(raw_time, given)
+        time = self._time(raw_time, given, self._time_key)
         if self._check is not None and kind_of_value(raw_time) in (ValueType.INT, ValueType.FLOAT):
             self._numbers.append(time)
             if not self._many:
@@ -186,7 +202,7 @@ class Admission:
             1.0 if raw_probability is None else probability_of(raw_probability),
             errors,
             start=None if self._start_key is None else self._start(given, plan, time, self._start_key),
-            made_of=ids_of(given["from"]) if "from" in given else (),
+            made_of=() if raw_parts is None else ids_of(raw_parts),
         )
         self._settle_found()
         return event
@@ -257,7 +273,7 @@ class Admission:
 
     def time(self, given: int | datetime) -> int:
         """Convert a time to microseconds."""
-        return self._time(given, {})
+        return self._time(given, {}, self._time_key)
 
     def settled_in(self, schema: Schema) -> Schema:
         """A schema with the types that data has settled."""
@@ -277,18 +293,18 @@ class Admission:
                     cells[name, kind][row] = value
         return replace(bare, columns={key: _array(values, key[1]) for key, values in cells.items()})
 
-    def _plan(self, event_type: object) -> _Plan | None:
-        plan = self._plans.get(event_type) if isinstance(event_type, str) else None
-        if plan is not None:
-            return plan
+    def _plan(self, event_type: object, given: Record = _NO_FIELDS) -> _Plan | None:
+        if isinstance(event_type, str):
+            plan = self._plans.get(event_type)
+            if plan is not None or event_type in self._foreign:
+                return plan
         if event_type is None:
             hint = f'write it as {{"{self._type_key}": "Temp", "{self._time_key}": 10, ..}}'
-            raise EventError.of("event", f"an event has no {self._type_key}", hint=hint)
-        if not isinstance(event_type, str) or not event_type:
-            raise EventError.of("event", f"{shown(event_type)} is not the name of an event type")
-        if self._schema.closed:
-            known = did_you_mean(event_type, self._schema)
-            raise EventError.of("event", f"there is no event type {shown(event_type)}", hint=known)
+            raise lacking(self._type_key, given, hint)
+        type_of(event_type, self._schema)  # refuses what can be no type, or is none
+        assert isinstance(event_type, str)
+        if len(self._foreign) < _MOST_FOREIGN:
+            self._foreign.add(event_type)
         return None
 
     def _values(
@@ -311,9 +327,9 @@ class Admission:
         for name, source in self._uncertain.items():
             if name not in errors and isinstance(values.get(name), int | float):
                 try:
-                    error = error_of_record(source, given)
+                    error = error_of_record(source, given, float_of)
                 except EventError as fault:
-                    raise _prefixed(fault, f"{plan.event_type.name}.{name}: ") from None
+                    raise of_field(fault, name) from None
                 if error is not None:
                     errors[name] = error
         return values, errors
@@ -321,39 +337,25 @@ class Admission:
     def _coerced(
         self, plan: _Plan, name: str, raw: object, kind: ValueType | None, unit: TimeUnit
     ) -> Value | Uncertain:
-        if isinstance(raw, np.generic):
-            raw = raw.item()
         event_type = plan.event_type.name
+        found = kind_of_value(raw)
         try:
-            if isinstance(raw, datetime):
-                found: ValueType | None = ValueType.TIMESTAMP
-                raw, unit = from_datetime(raw), TimeUnit.US
-            else:
-                found = kind_of_value(raw)
             value = coerce_value(raw, kind or found or ValueType.FLOAT, unit)
         except EventError as error:
-            hint = None
-            if kind is not None and (event_type, name) in self.settled:
-                declared = f"event {event_type}({name}: ..)"
-                hint = f"earlier values made it {kind.value}; declare its type before the session starts: {declared}"
-            raise _prefixed(error, f"{event_type}.{name}: ", hint) from None
+            guessed = kind if (event_type, name) in self.settled else None
+            raise of_attribute(error, event_type, name, guessed, " before the session starts") from None
         if kind is None and found is not None:
             self._found[event_type, name] = found
         return value
 
-    def _time(self, raw: object, given: Record) -> int:
+    def _time(self, raw: object, given: Record, key: str) -> int:
         if type(raw) is int and self._unit is TimeUnit.US and INT_MIN <= raw <= INT_MAX:
             return raw
         if raw is None:
-            raise lacking(self._time_key, given)
-        if isinstance(raw, datetime):
+            raise lacking(key, given)
+        if type(raw) is datetime:  # the quick way
             return from_datetime(raw)
-        try:
-            time = coerce_value(raw.item() if isinstance(raw, np.generic) else raw, ValueType.TIMESTAMP, self._unit)
-        except EventError as error:
-            raise _prefixed(error, f"{self._time_key}: ") from None
-        assert isinstance(time, int)
-        return time
+        return as_int(field_of(raw, ValueType.TIMESTAMP, key, self._unit))
 
     def _named(self, given: Record, plan: _Plan) -> Record:
         """Return a dict with its attributes under the names that rules have for them."""
@@ -371,11 +373,11 @@ class Admission:
 
     def _start(self, given: Record, plan: _Plan, end: int, key: str) -> int | None:
         raw = given.get(key)
-        if raw is None or (self._columns.start is None and plan.event_type.attribute(START) is not None):
+        if raw is None or not has_start(plan.event_type, self._columns):
             return None
-        start = self._time(raw, given)
+        start = self._time(raw, given, key)
         if start > end:
-            raise EventError.of("start", "an event starts after its end")
+            raise late_start()
         return start
 
     def _number(self, given: Record, name: str) -> int:
@@ -451,14 +453,3 @@ def _array(values: list[Value | None], kind: ValueType) -> pa.Array:
     if kind is ValueType.TIMESTAMP:
         return pa.array(values, pa.int64()).cast(pa.timestamp("us")).cast(kind.arrow)
     return text_column(values) if kind is ValueType.LIST else pa.array(values, kind.arrow)
-
-
-def _prefixed(error: EventError, prefix: str, hint: str | None = None) -> EventError:
-    finding = error.diagnostics[0]
-    return EventError([replace(finding, message=prefix + finding.message, hint=finding.hint or hint)])
-
-
-def from_datetime(moment: datetime) -> int:
-    """Convert a moment to microseconds since the epoch; without a zone it is in UTC."""
-    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return (moment - _EPOCH) // timedelta(microseconds=1)

@@ -16,13 +16,13 @@ import pyarrow as pa
 from cepheus.core.batch import python_values
 from cepheus.core.errors import EventError, OptionError
 from cepheus.core.lists import checked_list, list_of_text
-from cepheus.core.time import parse_time
+from cepheus.core.time import from_datetime, parse_time
 from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType, from_arrow
 from cepheus.formats.csv_text import split_line
-from cepheus.formats.frames import arrow_table
+from cepheus.formats.parquet_arrow import arrow_table
 from cepheus.formats.problems import shown
 from cepheus.rules.interval.model import Knowledge, Relation
-from cepheus.runtime.embedded.admission import ArrowTable, from_datetime
+from cepheus.runtime.embedded.admission import ArrowTable
 
 Rows = str | os.PathLike[str] | ArrowTable | Iterable[Sequence[Value | datetime | None] | Mapping[str, Value | None]]
 """A CSV file whose first line names the columns, an Arrow table, a pandas or Polars frame, tuples, or dicts."""

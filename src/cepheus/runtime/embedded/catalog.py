@@ -16,8 +16,7 @@ from cepheus.rules.json_form import from_json, to_json
 from cepheus.rules.model import AnyRule, Pattern, Rule, RuleSet
 from cepheus.rules.walk import walk
 from cepheus.runtime.embedded.subscriptions import refuse_beyond_content
-from cepheus.uncertainty.belief.belief import RuleBelief
-from cepheus.uncertainty.belief.beliefs import belief_of, beliefs_of
+from cepheus.uncertainty.belief.belief import RuleBelief, belief_of, beliefs_of
 
 _PROBE = "subscription"
 

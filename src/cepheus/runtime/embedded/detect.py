@@ -16,8 +16,7 @@ from cepheus.core.errors import Diagnostic, EventError, OptionError, Place, Seve
 from cepheus.core.event import Event
 from cepheus.core.options import OnBadEvent, RunOptions
 from cepheus.core.schema import ID_FIELD, Schema
-from cepheus.core.time import MAX_TIME, format_duration, format_time
-from cepheus.core.time_check import TimeCheck
+from cepheus.core.time import MAX_TIME, TimeCheck, format_duration, format_time
 from cepheus.core.values import ValueType
 from cepheus.engine.base.ties import TieCounts
 from cepheus.formats.intake import Chunk, IntakeOptions

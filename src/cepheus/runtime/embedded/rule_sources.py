@@ -7,8 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from cepheus.core.errors import CepheusError, OptionError, Place, RuleError
-from cepheus.core.similar_file import similar_file
+from cepheus.core.errors import CepheusError, OptionError, Place, RuleError, similar_file
 from cepheus.core.time import TimeUnit
 from cepheus.language import etalis, tesla
 from cepheus.rules.model import RuleSet

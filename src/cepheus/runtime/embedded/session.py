@@ -18,8 +18,7 @@ from cepheus.core.error_columns import error_sources_to_json
 from cepheus.core.errors import CepheusError, OptionError, did_you_mean
 from cepheus.core.event import Event
 from cepheus.core.options import ColumnNames, RunOptions
-from cepheus.core.time import MAX_TIME, TimeUnit
-from cepheus.core.time_check import TimeCheck
+from cepheus.core.time import MAX_TIME, TimeCheck, TimeUnit
 from cepheus.engine.assembly.registry import create, goals_of, threads_for, weighted
 from cepheus.engine.assembly.weighted import WeightedEngine
 from cepheus.engine.base import snapshot_form as form

@@ -9,23 +9,20 @@ from typing import TYPE_CHECKING, Literal, Protocol, Unpack
 
 from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.options import RunKeywords, RunOptions, require_whole
-from cepheus.core.time import TimeUnit
-from cepheus.core.time_check import TimeCheck
+from cepheus.core.time import TimeCheck, TimeUnit
 from cepheus.core.values import INT_MAX
 from cepheus.engine.base.ties import TieCounts
 from cepheus.plan.split import WayName
 from cepheus.rules.check import Checked
 from cepheus.rules.model import RuleSet
 from cepheus.runtime.embedded.rule_sources import RuleSource, read_rules
-from cepheus.runtime.spark.batch import batch
+from cepheus.runtime.spark.batch import batch, counts_in
 from cepheus.runtime.spark.explain import explain, skew
 from cepheus.runtime.spark.layout import NO_TYPE, CompositeLayout, quoted
 from cepheus.runtime.spark.metrics import take_name
-from cepheus.runtime.spark.options import on_spark
-from cepheus.runtime.spark.planning import Planned, SparkOptions, plan
+from cepheus.runtime.spark.planning import Planned, SparkOptions, on_spark, plan
 from cepheus.runtime.spark.sources import Naming, Source, checked_times, is_stream, sources_of, start_column
 from cepheus.runtime.spark.streaming import stream, watermarked
-from cepheus.runtime.spark.ties import counts_in
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation, SparkSession

@@ -29,11 +29,10 @@ from cepheus.rules.check import Checked
 from cepheus.rules.model import RuleSet
 from cepheus.runtime.embedded.detect import FileDetection, Files, FilesByType, Tally
 from cepheus.runtime.spark.detect import Detection, cores, find
-from cepheus.runtime.spark.failures import plain_failures
-from cepheus.runtime.spark.options import on_spark
-from cepheus.runtime.spark.planning import SparkOptions
+from cepheus.runtime.spark.planning import SparkOptions, on_spark
+from cepheus.runtime.spark.session import plain_failures
 from cepheus.runtime.spark.sources import Naming, sources_of, start_column
-from cepheus.uncertainty.belief.beliefs import beliefs_of
+from cepheus.uncertainty.belief.belief import beliefs_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,14 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from cepheus.core.batch import ColumnKey, EventBatch, Ids
+from cepheus.core.batch import ColumnKey, EventBatch, Ids, Provenance
 from cepheus.core.errors import EventError
 from cepheus.core.event import EventId
 from cepheus.core.lists import list_column, text_column
 from cepheus.core.schema import HOME_ATTRIBUTE, Attribute, EventType, Schema
 from cepheus.core.values import ValueType
 from cepheus.formats.cells import id_of_text
-from cepheus.plan.split.uncertain import AttributeKey
+from cepheus.plan.split.component import AttributeKey
 from cepheus.rules.expressions import AttributeRef
 from cepheus.rules.model import Assignment, Rule
 from cepheus.runtime.spark.error_layout import NO_ERRORS, ErrorLayout, probabilities
@@ -214,6 +214,11 @@ def _numbers(column: pa.Array) -> NDArray[np.float64]:
     return np.asarray((column.fill_null(0.0) if column.null_count else column).to_numpy(zero_copy_only=False))
 
 
+_NOTHING = EventBatch(
+    (), np.empty(0, np.int32), np.empty(0, np.int64), ids=[], provenance=Provenance((), np.empty(0, np.int32), [])
+)
+
+
 @dataclass(frozen=True, slots=True)
 class CompositeLayout:
     """The columns of composite events: type, time, of interval rules start, where rules are weighed probability, on
@@ -273,6 +278,11 @@ class CompositeLayout:
         own = [f"{quoted(name)} {_OWN[name]}" for name in ("type", *self.own)]
         kinds = (f"{quoted(name)} {SQL_TYPES[kind]}" for name, (_, kind) in zip(self.names, self.columns, strict=True))
         return ", ".join([*own, *kinds, *(f"{name} string" for name in self._error_names)])
+
+    @property
+    def fields(self) -> pa.Schema:
+        """The schema of ``rows``."""
+        return self.rows(_NOTHING).schema
 
     @property
     def _error_names(self) -> tuple[str, ...]:

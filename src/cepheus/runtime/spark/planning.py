@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from cepheus.core.errors import Diagnostic, RuleError
+from cepheus.core.errors import Diagnostic, OptionError, RuleError
 from cepheus.core.options import OnBadEvent, RunOptions
 from cepheus.core.schema import EventType, Schema
 from cepheus.core.values import ValueType
@@ -13,7 +13,7 @@ from cepheus.engine.assembly.registry import create
 from cepheus.engine.base.capabilities import SPARK
 from cepheus.plan.pattern.constructs import require_rules
 from cepheus.plan.split import ByBand, Split, WayName, Whole, split
-from cepheus.plan.split.uncertain import AttributeKey, uncertain_attributes
+from cepheus.plan.split.component import AttributeKey, uncertain_attributes
 from cepheus.rules.belief.model import Belief
 from cepheus.rules.check import Checked, check
 from cepheus.rules.model import AnyRule, RuleSet
@@ -22,11 +22,10 @@ from cepheus.runtime.spark.error_layout import ErrorLayout
 from cepheus.runtime.spark.event_filters import event_filters, interval_filters, settled_inputs
 from cepheus.runtime.spark.layout import CompositeLayout, EventLayout
 from cepheus.runtime.spark.pushdown import Condition, Pushdown
-from cepheus.runtime.spark.routing import Placement, Routed
+from cepheus.runtime.spark.routing import Placement, Routed, SourceRows, id_kind, source_rows
 from cepheus.runtime.spark.shard import GroupJob, Job
-from cepheus.runtime.spark.source_rows import SourceRows, id_kind, source_rows
 from cepheus.runtime.spark.sources import Naming, Source, kind_of, schema_of
-from cepheus.uncertainty.belief.beliefs import beliefs_of
+from cepheus.uncertainty.belief.belief import beliefs_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +43,17 @@ class SparkOptions:
     def skip_bad(self) -> bool:
         """Whether bad events are left out."""
         return self.run.on_bad_event is OnBadEvent.SKIP
+
+
+def on_spark(options: RunOptions) -> RunOptions:
+    """Refuse what Spark cannot honour."""
+    if options.threads > 1:
+        raise OptionError.of(
+            "threads",
+            "on Spark the work is spread over tasks, each of which has one thread",
+            hint="leave threads out; shards=8 cuts the work into so many parts",
+        )
+    return options
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,7 +26,7 @@ from cepheus.core.error_columns import ErrorSource, Parameter
 from cepheus.core.schema import TIME_ATTRIBUTE, EventType
 from cepheus.core.values import ValueType, as_int
 from cepheus.language.tesla.print import format_expression
-from cepheus.plan.split.uncertain import AttributeKey
+from cepheus.plan.split.component import AttributeKey
 from cepheus.rules.expressions import (
     Arithmetic,
     AttributeRef,

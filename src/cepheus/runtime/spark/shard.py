@@ -29,7 +29,7 @@ from cepheus.rules.resolve import Choose, Compute, ResolvedRule, resolve
 from cepheus.rules.walk import walk
 from cepheus.runtime.spark.layout import HOME_COLUMN, SHARD, TYPE, CompositeLayout, EventLayout, with_home, with_homes
 from cepheus.runtime.spark.order import settle_ties
-from cepheus.uncertainty.belief.beliefs import beliefs_of
+from cepheus.uncertainty.belief.belief import beliefs_of
 
 FEED = 1 << 16
 """How many rows are gathered before an engine is fed: enough to make its work per batch small."""

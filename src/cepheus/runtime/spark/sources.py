@@ -19,8 +19,7 @@ from cepheus.core.error_columns import ErrorSources
 from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.options import RunOptions
 from cepheus.core.schema import Attribute, EventType, Schema
-from cepheus.core.time import MAX_TIME, MIN_TIME, TimeUnit
-from cepheus.core.time_check import EARLY, FIRST, LAST, TimeCheck
+from cepheus.core.time import EARLY, FIRST, LAST, MAX_TIME, MIN_TIME, TimeCheck, TimeUnit
 from cepheus.core.values import ValueType
 from cepheus.formats.intervals import START, argument_name
 from cepheus.rules.expressions import EventPattern

@@ -20,7 +20,6 @@ from cepheus.engine.base.ties import TieCounts
 from cepheus.runtime.spark.checkpoint_rules import DESCRIBED, Described
 from cepheus.runtime.spark.layout import CompositeLayout
 from cepheus.runtime.spark.state_machine import Outcome
-from cepheus.runtime.spark.ties import fields_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -51,7 +50,7 @@ def answer_schema(layout: CompositeLayout, described: Described) -> StructType:
         pa.list_(pa.string()): ArrayType(StringType()),
     }
     schema = StructType()
-    for number, field in enumerate(fields_of(layout)):
+    for number, field in enumerate(layout.fields):
         schema.add(f"c{number}", types[field.type])
     schema.add("late_event", StringType())
     for name in (*_COUNTS, *_TIES):
@@ -97,7 +96,7 @@ def finished(answers: DataFrame, layout: CompositeLayout, metrics: str, *, late:
         (f.timestamp_micros(f.col(f"c{number}")) if pa.types.is_timestamp(field.type) else f.col(f"c{number}")).alias(
             field.name
         )
-        for number, field in enumerate(fields_of(layout))
+        for number, field in enumerate(layout.fields)
     ]
     events = answers.observe(metrics, *counts).where("c0 is not null")
     named = events.select(*columns, f.col("late_event").alias(_LATE))
@@ -122,13 +121,13 @@ def ties_of(query: StreamingQuery, metrics: str) -> dict[int, TieCounts]:
 
 def _row(layout: CompositeLayout) -> pa.RecordBatch:
     """A row without an event."""
-    fields = fields_of(layout)
+    fields = layout.fields
     return pa.RecordBatch.from_arrays([pa.nulls(1, field.type) for field in fields], fields.names)
 
 
 def _late_rows(layout: CompositeLayout, late: EventBatch) -> pa.RecordBatch:
     """Turn late events into rows among composite events, with their types and times alone."""
-    fields = fields_of(layout)
+    fields = layout.fields
     bare = CompositeLayout((), (), provenance=False).rows(late)
     rest = [pa.nulls(len(late), field.type) for field in list(fields)[bare.num_columns :]]
     return pa.RecordBatch.from_arrays([*bare.columns, *rest], fields.names)

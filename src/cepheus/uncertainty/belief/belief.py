@@ -1,22 +1,27 @@
-"""The network of one rule: what the rule says and what an expert adds, evaluated with the rule's parts observed."""
+"""The network of one rule: what the rule says and what an expert adds, evaluated with the rule's parts observed.
+
+Besides, what callers write in Python for the parts of a network, and the networks of a whole rule set.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import Any
 
+from cepheus.core.distribution import Distribution, as_distribution
 from cepheus.core.errors import OptionError, RuleError, did_you_mean
 from cepheus.core.time import format_time
 from cepheus.language.tesla import format_belief, parse
-from cepheus.rules.belief.model import NO, YES, Bands, Belief, Node, Observation, Row, Season
-from cepheus.rules.belief.periods import contains, next_change
+from cepheus.rules.belief.model import NO, YES, Bands, Belief, Chances, Node, Observation, Row, Season
+from cepheus.rules.belief.periods import Period, contains, next_change, read_period
 from cepheus.rules.belief.translate import CERTAIN, IMPOSSIBLE, enrich, translate
 from cepheus.rules.check.belief import check_belief, node_alone, states_of
 from cepheus.rules.check.findings import Findings
-from cepheus.rules.model import Rule
-from cepheus.uncertainty.belief.structure import Structure
-from cepheus.uncertainty.belief.written import Table, bands_of, period_of, rows_of
+from cepheus.rules.model import Rule, RuleSet
+from cepheus.uncertainty.belief.elimination import Structure
 
 
 @dataclass(frozen=True)
@@ -305,3 +310,131 @@ def _raise(findings: Findings) -> None:
     errors = findings.errors()
     if errors:
         raise RuleError(errors)
+
+
+Table = Mapping[Any, Any] | Distribution | str
+"""What is said of a node: how likely each state is, or how a number is distributed (``N(20, 4)``, or of SciPy).
+
+Where the node depends on others, a mapping of their states (``*`` for any), one alone or several in a tuple, to that.
+"""
+
+_NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_NAME = re.compile(r"[^\W\d]\w*")
+
+
+def rows_of(table: Table, parents: Iterable[str]) -> tuple[Row, ...]:
+    """The rows of a table.
+
+    >>> rows_of({("YES", "*"): {"YES": 1.0, "NO": 0.0}}, ["Fire", "Jam"])
+    (Row(value=(('YES', 1.0), ('NO', 0.0)), given=('YES', None)),)
+    """
+    if not tuple(parents):
+        return (Row(_value(table)),)
+    if not isinstance(table, Mapping):
+        raise _wrong("a node that depends on others needs a row for each case", "write {('YES', 'HIGH'): {..}, ..}")
+    rows = []
+    for key, value in table.items():
+        states = (key,) if isinstance(key, str) else key
+        if not isinstance(states, tuple) or not all(isinstance(state, str) for state in states):
+            raise _wrong(f"{key!r} does not name states", "write ('YES', 'HIGH'), or '*' for any state")
+        rows.append(Row(_value(value), tuple(None if state == "*" else state for state in states)))
+    return tuple(rows)
+
+
+def bands_of(bands: Bands | str) -> Bands:
+    """Read the bands of a number.
+
+    >>> bands_of("COLD < 5 < MILD < 25 < HOT")
+    Bands(states=('COLD', 'MILD', 'HOT'), cuts=(5.0, 25.0))
+    """
+    if isinstance(bands, Bands):
+        return bands
+    words = [word.strip() for word in bands.split("<")]
+    states, cuts = words[::2], words[1::2]
+    if len(words) % 2 == 0 or not all(map(_NAME.fullmatch, states)) or not all(map(_NUMBER.fullmatch, cuts)):
+        raise _wrong(f"'{bands}' does not name bands", "write them as in 'COLD < 5 < MILD < 25 < HOT'")
+    return Bands(tuple(states), tuple(map(float, cuts)))
+
+
+def period_of(start: str, end: str) -> Period:
+    """Read the two ends of a period; OptionError if they make none."""
+    try:
+        return read_period(start, end)
+    except ValueError as error:
+        hint = "write '07:00', 'Mon 07:00', '12-01' or '2026-12-01T00:00:00Z' on both sides; times are UTC"
+        raise OptionError.of("period", str(error), hint=hint) from None
+
+
+def _value(value: object) -> Chances | Distribution:
+    if not isinstance(value, Mapping):
+        return as_distribution(value)
+    chances = []
+    for state, chance in value.items():
+        if not isinstance(state, str) or not _is_name(state):
+            raise _wrong(f"{state!r} is not the name of a state", "write {'HIGH': 0.1, 'LOW': 0.9}")
+        if type(chance) is not float and (isinstance(chance, bool) or not isinstance(chance, int | float)):
+            raise _wrong(f"the probability of '{state}' is {chance!r}", "write a number from 0 to 1")
+        chances.append((state, float(chance)))
+    return tuple(chances)
+
+
+@lru_cache(maxsize=1024)
+def _is_name(text: str) -> bool:
+    return _NAME.fullmatch(text) is not None
+
+
+def _wrong(message: str, hint: str) -> OptionError:
+    return OptionError.of("table", message, hint=hint)
+
+
+_MOST_NAMED = 10
+
+
+def beliefs_of(rules: RuleSet) -> dict[str, RuleBelief]:
+    """The networks of checked rules that have one, by the name of the rule; each is evaluated once.
+
+    A rule without a network of its own says that its parts have no other cause: its probability is 1.
+
+    >>> from cepheus.language.tesla import parse
+    >>> from cepheus.rules.check.check import name_rules
+    >>> rules = parse("define Fire() from Smoke() network Fire {node Smoke given Fire {*: {YES: .5, NO: .5}}}")
+    >>> beliefs_of(name_rules(rules))["Fire"].probability()
+    0.5
+    """
+    by_name = {rule.name: rule for rule in rules.rules}
+    found = {each.rule: RuleBelief.of(by_name[each.rule], each) for each in rules.beliefs}
+    for belief in found.values():
+        verify(belief)
+    return found
+
+
+def belief_of(rules: RuleSet, name: str) -> RuleBelief:
+    """The network of a rule, given by its name, in checked rules."""
+    rule = next((rule for rule in rules.rules if rule.name == name), None)
+    if rule is None:
+        names = [str(rule.name) for rule in rules.rules]
+        hint = did_you_mean(name, names) or f"the rules are {', '.join(names[:_MOST_NAMED])}"
+        raise OptionError.of("network", f"there is no rule '{name}'", hint=hint if names else None)
+    return RuleBelief.of(rule, next((each for each in rules.beliefs if each.rule == name), None))
+
+
+def verify(belief: RuleBelief) -> None:
+    """Evaluate a network as it is at most times and in each of its seasons; RuleError if what is observed cannot be."""
+    belief.probability()
+    for node in belief.nodes.values():
+        for season in node.seasons:
+            begins = next_change(season.period, 0)
+            while begins is not None and not contains(season.period, begins):
+                begins = next_change(season.period, begins)
+            if begins is not None:
+                belief.probability(begins)
+
+
+def probabilities_at(beliefs: Iterable[RuleBelief], time: int) -> tuple[Mapping[str, float], int | None]:
+    """The probability of each rule at a time, and the time at which one of them may change next."""
+    found, change = {}, None
+    for belief in beliefs:
+        found[str(belief.rule.name)] = belief.probability(time)
+        changes = belief.next_change(time)
+        change = changes if change is None else change if changes is None else min(change, changes)
+    return found, change

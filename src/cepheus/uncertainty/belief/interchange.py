@@ -1,28 +1,31 @@
-"""Networks in files of other tools: BIF, read by pyAgrum, and XDSL.
+"""Networks in files of other tools: BIF, read by pyAgrum, and XDSL, the format of GeNIe and SMILE.
 
 A file holds nodes, states, edges and tables. Seasons and the distributions behind bands have no place in it: they are
 written as the tables that hold outside all periods and as the probabilities of bands. Where a file is read back and
 such a table has not changed, the node keeps them.
+
+In XDSL, tables are listed with the states of the node changing fastest, then those of its last parent, as SMILE defines
+it. (pyAgrum lets the first parent change fastest, so that tables of several parents come out mixed up there.)
 """
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 
 from cepheus.core.errors import OptionError, Place, did_you_mean
 from cepheus.core.extras import how_to_install
-from cepheus.rules.belief.model import Node
+from cepheus.rules.belief.model import Node, Row
 from cepheus.uncertainty.belief.belief import RuleBelief
-from cepheus.uncertainty.belief.file_nodes import SAME, bif_text, node_from_file
-from cepheus.uncertainty.belief.tables import tabulate
-from cepheus.uncertainty.belief.xdsl import read_xdsl, xdsl_text
+from cepheus.uncertainty.belief.tables import Table, tabulate
 
 FORMATS = (".bif", ".xdsl")
 """The endings of files that can be read and written."""
@@ -83,10 +86,10 @@ def _read_bif(path: Path) -> list[Node]:
         except gum.GumException as error:
             message = _PREFIX.sub("", str(error).strip().splitlines()[0]).replace(f"{path}:", "line ")
             raise OptionError.of("network-file", f"pyAgrum cannot read it: {message}", place=Place(str(path))) from None
-        return [_node(read, name, path) for name in sorted(read.names(), key=read.idFromName)]
+        return [_bif_node(read, name, path) for name in sorted(read.names(), key=read.idFromName)]
 
 
-def _node(read: Any, name: str, path: Path) -> Node:
+def _bif_node(read: Any, name: str, path: Path) -> Node:
     table = read.cpt(name)
     parents = tuple(table.names[1:])
     states = [tuple(read.variable(each).labels()) for each in (*parents, name)]
@@ -141,3 +144,124 @@ def quiet_pyagrum() -> Iterator[Any]:
                 "network-file", "network files are read by pyAgrum, which is not there", hint=hint
             ) from None
         yield pyagrum
+
+
+SAME = 1e-6
+"""What files of a few digits, or read as numbers of 32 bits, keep of a probability."""
+
+_NAME = re.compile(r"[^\W\d]\w*")
+
+
+def node_from_file(
+    name: str, parents: tuple[str, ...], states: Sequence[tuple[str, ...]], table: Table, path: Path
+) -> Node:
+    """Make a node of its table; ``states`` are those of each parent and then of the node, as are the table's axes."""
+    for word in (name, *(state for axis in states for state in axis)):
+        if not _NAME.fullmatch(word):
+            raise OptionError.of(
+                "network-file",
+                f"'{word}' cannot be a name in rules",
+                place=Place(str(path)),
+                hint="rename it in the file: letters, digits and underscores, beginning with a letter",
+            )
+    rows = [Row(_chances(states[-1], table[place]), case) for place, case in cases(states[:-1])]
+    return Node(name, tuple(rows), parents)
+
+
+def cases(axes: Sequence[tuple[str, ...]]) -> Iterator[tuple[tuple[int, ...], tuple[str, ...]]]:
+    """List every combination of states, the last changing fastest, with its place in a table."""
+    for place in np.ndindex(*map(len, axes)):
+        yield place, tuple(axis[index] for axis, index in zip(axes, place, strict=True))
+
+
+def _chances(states: tuple[str, ...], numbers: Table) -> tuple[tuple[str, float], ...]:
+    """Return a row that sums to 1, if it does but for rounding."""
+    values = numbers.tolist()
+    total = sum(values)
+    if 1e-9 < abs(total - 1.0) < len(values) * SAME:
+        values = [value / total for value in values]
+    return tuple(zip(states, values, strict=True))
+
+
+def bif_text(belief: RuleBelief) -> str:
+    """Return a network in the interchange format BIF."""
+    lines = [f"network {belief.rule.name} {{\n}}"]
+    for name, states in belief.states.items():
+        lines.append(f"variable {name} {{\n  type discrete [ {len(states)} ] {{ {', '.join(states)} }};\n}}")
+    for node in belief.nodes.values():
+        table = tabulate(node, node.rows, belief.states)
+        if not node.parents:
+            lines.append(f"probability ( {node.name} ) {{\n  table {numbers_text(table, ', ')};\n}}")
+            continue
+        rows = [
+            f"  ({', '.join(case)}) {numbers_text(table[place], ', ')};"
+            for place, case in cases([belief.states[parent] for parent in node.parents])
+        ]
+        head = f"probability ( {node.name} | {', '.join(node.parents)} ) {{"
+        lines.append("\n".join([head, *rows, "}"]))
+    return "\n".join([*lines, ""])
+
+
+def numbers_text(table: Table, separator: str) -> str:
+    """Write numbers so that reading gives them again."""
+    return separator.join(map(repr, table.tolist()))
+
+
+def xdsl_text(belief: RuleBelief) -> str:
+    """Return a network as XDSL, causes before effects."""
+    name = str(belief.rule.name)
+    root = ElementTree.Element("smile", version="1.0", id=name)
+    nodes = ElementTree.SubElement(root, "nodes")
+    genie = ElementTree.SubElement(
+        ElementTree.SubElement(root, "extensions"), "genie", version="1.0", app="Cepheus", name=name
+    )
+    for each in TopologicalSorter({name: node.parents for name, node in belief.nodes.items()}).static_order():
+        node = belief.nodes[each]
+        written = ElementTree.SubElement(nodes, "cpt", id=each)
+        for state in belief.states[each]:
+            ElementTree.SubElement(written, "state", id=state)
+        if node.parents:
+            ElementTree.SubElement(written, "parents").text = " ".join(node.parents)
+        table = tabulate(node, node.rows, belief.states)
+        ElementTree.SubElement(written, "probabilities").text = numbers_text(table.ravel(), " ")
+        ElementTree.SubElement(ElementTree.SubElement(genie, "node", id=each), "name").text = each
+    ElementTree.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
+
+
+def read_xdsl(path: Path) -> list[Node]:
+    """Read the nodes of a file, in its order; only nodes with tables can be read."""
+    try:
+        root = ElementTree.parse(path).getroot()
+    except ElementTree.ParseError as error:
+        raise OptionError.of("network-file", f"this is not XML: {error}", place=Place(str(path))) from None
+    listed = root.find("nodes")
+    if root.tag != "smile" or listed is None:
+        raise _wrong("this is not XDSL: there is no list of nodes", path)
+    states = {
+        element.get("id", ""): tuple(state.get("id", "") for state in element.findall("state")) for element in listed
+    }
+    return [_xdsl_node(element, states, path) for element in listed]
+
+
+def _xdsl_node(element: ElementTree.Element, states: dict[str, tuple[str, ...]], path: Path) -> Node:
+    name = element.get("id", "")
+    if element.tag != "cpt":
+        hint = "change it to a chance node with a table"
+        raise _wrong(f"'{name}' is a node of the kind '{element.tag}', which has no table", path, hint)
+    parents = tuple((element.findtext("parents") or "").split())
+    for parent in parents:
+        if parent not in states:
+            raise _wrong(f"'{name}' depends on '{parent}', which is not in the file", path)
+    axes = [states[each] for each in (*parents, name)]
+    try:
+        numbers = np.array((element.findtext("probabilities") or "").split(), np.float64)
+        table = numbers.reshape([len(axis) for axis in axes])
+    except ValueError:
+        message = f"the table of '{name}' does not have {' times '.join(str(len(axis)) for axis in axes)} numbers"
+        raise _wrong(message, path) from None
+    return node_from_file(name, parents, axes, table, path)
+
+
+def _wrong(message: str, path: Path, hint: str | None = None) -> OptionError:
+    return OptionError.of("network-file", message, place=Place(str(path)), hint=hint)

@@ -13,7 +13,7 @@ from servers import access, config, run, serving
 from cepheus.core.errors import CepheusError
 from cepheus.network import Access, AsyncClient, TlsConfig
 from cepheus.runtime.network.transport.access import status
-from cepheus.runtime.network.transport.certificates import check_certificates
+from cepheus.runtime.network.transport.security import check_certificates
 
 NEIGHBOUR = '[[neighbour]]\nname = "p2"\n'
 

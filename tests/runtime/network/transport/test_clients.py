@@ -14,8 +14,8 @@ from cepheus import Event
 from cepheus.core.errors import EventError, OptionError, RuleError, UnsupportedError
 from cepheus.network import Access, AsyncClient, Client, NetworkError
 from cepheus.runtime.network.transport.client import Session
-from cepheus.runtime.network.transport.metrics import serve_metrics
 from cepheus.runtime.network.transport.server import NodeServer
+from cepheus.runtime.network.transport.status import serve_metrics
 
 RULES = "define Fire(n: int) from Smoke(n=$n) and last Temp(n=$n) within 1 min from Smoke where n=Smoke.n"
 

@@ -13,8 +13,7 @@ from processes import Certificates, free_port
 from servers import config, run, serving
 
 from cepheus.network import Access, AsyncClient, NetworkError, TlsConfig
-from cepheus.runtime.network.transport.access import status
-from cepheus.runtime.network.transport.diagnosis import Finding, diagnose
+from cepheus.runtime.network.transport.access import Finding, diagnose, status
 
 MISTYPED = ("node..lan", ".lan", "x" * 64 + ".lan", "no\0de.lan", "nowhere.invalid")
 

@@ -36,8 +36,17 @@ from cepheus.runtime.network.protocol.messages import (
     Start,
     Tick,
 )
-from cepheus.runtime.network.transport.connection import PIECE, encode_frames, pieces
-from cepheus.runtime.network.transport.hello import CLIENT, GOODBYE, LINK, Hello, decode_hello, encode_hello
+from cepheus.runtime.network.transport.connection import (
+    CLIENT,
+    GOODBYE,
+    LINK,
+    PIECE,
+    Hello,
+    decode_hello,
+    encode_frames,
+    encode_hello,
+    pieces,
+)
 from cepheus.runtime.network.transport.server import NodeServer
 
 

@@ -10,10 +10,9 @@ from cepheus.core.time import MAX_TIME, MIN_TIME
 from cepheus.engine.matching.store import Record
 from cepheus.runtime.network.processor.common import Common, value_ago
 from cepheus.runtime.network.processor.filtering import Opening
-from cepheus.runtime.network.processor.retained import Retained
 from cepheus.runtime.network.processor.rulebook import Rulebook
 from cepheus.runtime.network.processor.sinks import Sinks
-from cepheus.runtime.network.processor.sources import Sources
+from cepheus.runtime.network.processor.sources import Retained, Sources
 from cepheus.runtime.network.processor.tree import Tree
 from cepheus.runtime.network.processor.trees import Trees
 from cepheus.runtime.network.protocol.messages import (

@@ -14,11 +14,10 @@ from cepheus.rules.expressions import EventPattern
 from cepheus.rules.model import Pattern, Rule
 from cepheus.runtime.network.processor.common import Common
 from cepheus.runtime.network.processor.flow import Flow
-from cepheus.runtime.network.processor.retained import Retained
 from cepheus.runtime.network.processor.rulebook import Rulebook, reach_of_all
 from cepheus.runtime.network.processor.sharing import RELAY, Origin, order_of, share_out
 from cepheus.runtime.network.processor.sinks import Sinks
-from cepheus.runtime.network.processor.sources import Sources
+from cepheus.runtime.network.processor.sources import Retained, Sources
 from cepheus.runtime.network.processor.tree import Tree, Wave
 from cepheus.runtime.network.processor.trees import Trees
 from cepheus.runtime.network.protocol.messages import (

@@ -13,10 +13,9 @@ from cepheus.runtime.network.processor.changes import Changes
 from cepheus.runtime.network.processor.common import Common
 from cepheus.runtime.network.processor.election import Election
 from cepheus.runtime.network.processor.flow import Flow
-from cepheus.runtime.network.processor.retained import Retained
 from cepheus.runtime.network.processor.rulebook import Rulebook
 from cepheus.runtime.network.processor.sinks import Sinks
-from cepheus.runtime.network.processor.sources import Sources
+from cepheus.runtime.network.processor.sources import Retained, Sources
 from cepheus.runtime.network.processor.trees import Trees
 from cepheus.runtime.network.protocol.messages import Elect, Elected, Found, Lost, Message, Renew, Start
 

@@ -24,10 +24,9 @@ from cepheus.runtime.network.processor.processor import Processor
 from cepheus.runtime.network.processor.programs import Programs
 from cepheus.runtime.network.processor.pulling import Pulling, Request
 from cepheus.runtime.network.processor.renewal import Renewal
-from cepheus.runtime.network.processor.retained import Retained
 from cepheus.runtime.network.processor.rulebook import Rulebook
 from cepheus.runtime.network.processor.sinks import Sinks
-from cepheus.runtime.network.processor.sources import Sources
+from cepheus.runtime.network.processor.sources import Retained, Sources
 from cepheus.runtime.network.processor.tree import Tree
 from cepheus.runtime.network.processor.trees import Trees
 from cepheus.runtime.network.protocol.codec import (

@@ -8,8 +8,7 @@ from typing import Protocol, assert_never
 from cepheus.core.time import MIN_TIME
 from cepheus.runtime.network.processor.common import Common
 from cepheus.runtime.network.processor.evaluation import Evaluation
-from cepheus.runtime.network.processor.retained import Retained
-from cepheus.runtime.network.processor.sources import Sources
+from cepheus.runtime.network.processor.sources import Retained, Sources
 from cepheus.runtime.network.processor.tree import Basis, Child, Tree
 from cepheus.runtime.network.protocol.messages import (
     Activate,

@@ -1,9 +1,13 @@
-"""How work is spread over the processors."""
+"""What a network of processors runs, and how its work is spread over them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+
+from cepheus.engine.base.capabilities import NETWORK
+from cepheus.plan.pattern.constructs import require_rules
+from cepheus.rules.model import RuleSet
 
 
 class Strategy(Enum):
@@ -79,3 +83,15 @@ class Options:
     masters: Masters = Masters.ADAPTIVE
     adapt_every: int = 30_000_000
     retain: int = 0
+
+
+def check_supported(rules: RuleSet) -> None:
+    """Refuse rules that a network cannot run.
+
+    >>> from cepheus.language.tesla import parse
+    >>> check_supported(parse("define Fire() from Smoke() min probability 0.5"))
+    Traceback (most recent call last):
+    ...
+    cepheus.core.errors.UnsupportedError: ...: a network of processors does not support min probability...
+    """
+    require_rules(NETWORK, rules)

@@ -27,11 +27,19 @@ from cepheus.core.toml_file import (
 from cepheus.core.values import Scalar
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
-from cepheus.runtime.network.protocol.strategy import Filter, Masters, Options, Order, Strategy
-from cepheus.runtime.network.protocol.supported import check_supported
+from cepheus.runtime.network.protocol.strategy import Filter, Masters, Options, Order, Strategy, check_supported
 from cepheus.runtime.network.simulation.faults import Faults
-from cepheus.runtime.network.simulation.scenario import Draw, Plan, Scenario, SourcePlan, draw, draw_links
-from cepheus.runtime.network.simulation.topology import Links, check_connected, read_links
+from cepheus.runtime.network.simulation.scenario import (
+    Draw,
+    Links,
+    Plan,
+    Scenario,
+    SourcePlan,
+    check_connected,
+    draw,
+    draw_links,
+    read_links,
+)
 
 _CHECKPOINT_EVERY = 1000
 

@@ -37,13 +37,14 @@ from cepheus.runtime.network.protocol.messages import (
     Refused,
     WithdrawRules,
 )
-from cepheus.runtime.network.protocol.supported import check_supported
+from cepheus.runtime.network.protocol.strategy import check_supported
 from cepheus.runtime.network.transport.access import FATAL, Access, refused, status, unreachable
 from cepheus.runtime.network.transport.attachments import AsyncSource, Subscription
-from cepheus.runtime.network.transport.connection import LONGEST, Connection
-from cepheus.runtime.network.transport.hello import (
+from cepheus.runtime.network.transport.connection import (
     CLIENT,
     GOODBYE,
+    LONGEST,
+    Connection,
     Hello,
     NetworkError,
     decode_hello,

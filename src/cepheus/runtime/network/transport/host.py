@@ -29,8 +29,7 @@ from cepheus.runtime.network.protocol.messages import (
 )
 from cepheus.runtime.network.transport.config import NodeConfig
 from cepheus.runtime.network.transport.congestion import Congestion, Note
-from cepheus.runtime.network.transport.connection import Connection
-from cepheus.runtime.network.transport.hello import GOODBYE
+from cepheus.runtime.network.transport.connection import GOODBYE, Connection
 from cepheus.runtime.network.transport.journal import DiskJournal, ForkedWork, JournalBrokenError
 from cepheus.runtime.network.transport.known_types import TypeBook
 from cepheus.runtime.network.transport.security import Principal, RefusedError

@@ -15,15 +15,17 @@ from typing import Any
 
 from cepheus.core.errors import CepheusError, OptionError
 from cepheus.core.extras import require
+from cepheus.runtime.network.transport.access import diagnose
 from cepheus.runtime.network.transport.config import NeighbourConfig, NodeConfig
 from cepheus.runtime.network.transport.congestion import Pace
-from cepheus.runtime.network.transport.connection import Connection, FrameReader, Stream
-from cepheus.runtime.network.transport.diagnosis import diagnose
-from cepheus.runtime.network.transport.hello import (
+from cepheus.runtime.network.transport.connection import (
     CLIENT,
     PROCESSOR,
     SERVICE,
+    Connection,
+    FrameReader,
     Hello,
+    Stream,
     decode_hello,
     encode_hello,
     resume,

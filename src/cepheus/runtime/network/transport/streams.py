@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from cepheus.runtime.network.transport.connection import LONGEST, PIECE
-from cepheus.runtime.network.transport.hello import LINK, STATUS
+from cepheus.runtime.network.transport.connection import LINK, LONGEST, PIECE, STATUS
 
 if TYPE_CHECKING:
     import grpc

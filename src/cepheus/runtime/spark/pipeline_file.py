@@ -1,8 +1,12 @@
-"""A pipeline file, read and checked: everything that is wrong with it, each with its line."""
+"""What a pipeline file says, read and checked: where events come from, which rules run, where composite events go.
+
+Everything that is wrong with a file is told at once, each finding with its line.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,8 +33,86 @@ from cepheus.core.toml_file import (
 from cepheus.rules.check import check
 from cepheus.rules.model import RuleSet
 from cepheus.runtime.embedded.rule_sources import read_rules
-from cepheus.runtime.spark.options import on_spark
-from cepheus.runtime.spark.pipeline.model import DetectSpec, Pipeline, SinkSpec, SourceSpec, SparkSpec
+from cepheus.runtime.spark.planning import on_spark
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSpec:
+    """Something that Spark reads: a format and its options; ``type`` is the event type if rows do not tell it."""
+
+    format: str
+    path: str | None = None
+    type: str | None = None
+    schema: str | None = None
+    stream: bool = False
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SinkSpec:
+    """Something that Spark writes; ``composite`` is the one type it takes, None for all.
+
+    ``mode`` is how a batch is written, ``trigger`` how often a stream is: an interval such as ``5 seconds``, or
+    ``available now`` to take what is there and end.
+    """
+
+    format: str
+    path: str | None = None
+    composite: str | None = None
+    mode: str = "error"
+    checkpoint: str | None = None
+    trigger: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DetectSpec:
+    """The options of ``cepheus.spark.detect``: those that every run takes, and Spark's own."""
+
+    engine: str | None = None
+    limit: int | None = None
+    threads: int | None = None
+    calculus: Calculus | None = None
+    lateness: str | int | None = None
+    time_unit: str | None = None
+    time: str | None = None
+    type: str | None = None
+    id: str | None = None
+    sequence: str | None = None
+    start: str | None = None
+    probability: str | None = None
+    uncertain: Mapping[str, ErrorSource] | None = None
+    on_bad_event: str | None = None
+    strict: bool | None = None
+    provenance: bool = False
+    shards: int | None = None
+    split: str = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class SparkSpec:
+    """Where Spark runs, and its settings."""
+
+    master: str = "local[*]"
+    name: str = "cepheus"
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A whole pipeline; paths are resolved."""
+
+    rules: tuple[str, ...]
+    sources: tuple[SourceSpec, ...]
+    sinks: tuple[SinkSpec, ...]
+    detect: DetectSpec = field(default_factory=DetectSpec)
+    spark: SparkSpec = field(default_factory=SparkSpec)
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether events come as a stream."""
+        return any(source.stream for source in self.sources)
+
 
 S = TypeVar("S", SourceSpec, SinkSpec)
 _UNCERTAIN = 'write uncertain.value = { sd = "value_sd" }, or { low = -1, high = "above" }'

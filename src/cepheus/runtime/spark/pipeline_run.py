@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from cepheus.core.errors import OptionError
 from cepheus.engine.base.ties import TieCounts
 from cepheus.runtime.spark.detect import Detection, detect
-from cepheus.runtime.spark.pipeline.model import Pipeline, SinkSpec, SourceSpec
+from cepheus.runtime.spark.pipeline_file import Pipeline, SinkSpec, SourceSpec
 from cepheus.runtime.spark.streaming_answer import ties_of
 
 if TYPE_CHECKING:

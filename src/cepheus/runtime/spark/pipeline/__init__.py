@@ -1,1 +1,0 @@
-"""Pipelines without code: sources, rules and sinks described in a file."""
