@@ -62,6 +62,10 @@ Lateness = Annotated[
     str | None,
     typer.Option(metavar="DURATION", help="How far events may be out of order, such as 10s.", show_default="0s"),
 ]
+Until = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="How far timers go on after the last event: a time, or 'end' for all of them."),
+]
 OnBadEvent = Annotated[
     OnBad | None,
     typer.Option(help="Stop at the first bad or late event, or skip and count them.", show_default="stop"),

@@ -77,6 +77,15 @@ MIXED = replace(
 )
 """Rules of both families feed one another event by event, and moments are no events."""
 
+PARALLEL = replace(
+    COMPILED,
+    name="threads",
+    subject="an engine on several threads does",
+    elsewhere="run with threads=1",
+    constructs=COMPILED.constructs - {Construct.TIMERS},
+)
+"""Events are dealt out to threads; time is one for all of them."""
+
 INTERVAL_REFERENCE = Support(
     "interval-reference",
     "the engine interval-reference does",

@@ -87,7 +87,7 @@ class _Gathered:
         self.batches.append(batch)
         return EventBatch.empty()
 
-    def advance(self, time: int) -> EventBatch:  # noqa: ARG002  # it is the end of time: files are finite
+    def finish(self, last: int | None) -> EventBatch:  # noqa: ARG002  # Spark finds out for itself
         """Find the composite events of all that was kept."""
         spark = self.spark() if callable(self.spark) else self.spark
         with plain_failures():
