@@ -47,11 +47,30 @@ def end_input(engine: Engine, rules: RuleSet, until: Until, last: int | None = N
     return EventBatch.concat(made)
 
 
+def begin_input(engine: Engine, first: int) -> None:
+    """Let time begin with the first event of all, which another engine may have got."""
+    begin = getattr(_at_work(engine), "begin", None)
+    if begin is not None:
+        begin(first)
+
+
+def next_deadline(engine: Engine) -> int | None:
+    """When time alone will next have something evaluated in an engine; None if nothing waits for that."""
+    find = getattr(_at_work(engine), "next_deadline", None)
+    found: int | None = None if find is None else find()
+    return found
+
+
 def last_deadline(engine: Engine) -> int | None:
     """The last moment that an event has set in an engine and that is still to come; None if there is none."""
-    if isinstance(engine, WeightedEngine):
-        return last_deadline(engine.engine)
-    at_work = getattr(engine, "at_work", engine)
-    find = getattr(at_work, "last_deadline", None)
+    find = getattr(_at_work(engine), "last_deadline", None)
     found: int | None = None if find is None else find()
+    return found
+
+
+def _at_work(engine: Engine) -> Engine:
+    """The engine that runs the rules of TESLA in what is made up of several."""
+    if isinstance(engine, WeightedEngine):
+        return _at_work(engine.engine)
+    found: Engine = getattr(engine, "at_work", engine)
     return found

@@ -58,14 +58,7 @@ NETWORK = replace(
 Partial rules know of these policies which events may be dropped on the way.
 """
 
-SPARK = replace(
-    REFERENCE,
-    name="spark",
-    subject="Spark does",
-    elsewhere="run it in one process",
-    constructs=_EVERYTHING - {Construct.TIMERS},
-    arrival=Arrival.WITHIN_WATERMARK,
-)
+SPARK = replace(REFERENCE, name="spark", subject="Spark does", arrival=Arrival.WITHIN_WATERMARK)
 """Each task takes the fastest engine that runs its rules, the reference at last."""
 
 MIXED = replace(

@@ -367,6 +367,16 @@ class LoweredEngine:
         self._context.use_output(self._output)
         return Found(self._outlet, self._lowering.strings, fields)
 
+    def begin(self, time: int) -> None:
+        """Let time begin, before the first event: with the first event of all, which may be another engine's."""
+        self._refresh()
+        self._timers.expect(time, time)
+
+    def next_deadline(self) -> int | None:
+        """The next moment at which a rule is evaluated, None if none is to come."""
+        self._refresh()
+        return self._timers.next_deadline()
+
     def last_deadline(self) -> int | None:
         """The last moment that an event has set, None if nothing waits for one."""
         return self._timers.last_deadline()

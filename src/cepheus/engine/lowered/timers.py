@@ -75,6 +75,20 @@ class Timers:
             row[TimerState.TIME] = self._tick(timer)
         self._look_again()
 
+    def next_deadline(self) -> int | None:
+        """The next moment of any timer, None if there is none."""
+        found = []
+        for row, timer in zip(self._state.timer_state, self._timers.values(), strict=True):
+            lane = self._lane(timer)
+            if timer.every is not None:
+                found.append(int(row[TimerState.TIME]))
+            elif lane is not None:
+                entry = max(int(row[TimerState.ENTRY]), int(lane[LaneState.FIRST]))
+                if entry < lane[LaneState.NEXT]:
+                    place = int(lane[LaneState.OFFSET]) + (entry & int(lane[LaneState.MASK]))
+                    found.append(int(self._state.entries[place, EntryField.TIME]) + timer.delay)
+        return min((time for time in found if time < MAX_TIME), default=None)
+
     def last_deadline(self) -> int | None:
         """The last moment that an event has set and that is still to come, None if there is none."""
         found = []

@@ -64,6 +64,7 @@ class ReferenceEngine:
         self._places, self._places_of = 0, dict[str, int]()
         self._history: dict[str, list[_Stored]] = {}
         self._fed = 0
+        self._begun = False
         self._ordinal = 0
         self._time = MIN_TIME
         self._ties = TieCounter()
@@ -81,7 +82,7 @@ class ReferenceEngine:
             raise OptionError.of("deploy", f"a rule named '{name}' is already deployed", hint="withdraw it first")
         for place, (name, each) in enumerate(deployed.items(), self._places):
             self._places_of[name] = place
-            if self._fed and isinstance(each.resolved.timer, Every):
+            if self._begun and isinstance(each.resolved.timer, Every):
                 self._deadlines.start(each, place, self._time + 1)
         self._places += len(deployed)
         self._rules |= deployed
@@ -124,15 +125,24 @@ class ReferenceEngine:
         self._forget()
         return batch_of_made(made, [deployed.rule.composite for deployed in self._rules.values()])
 
+    def begin(self, time: int) -> None:
+        """Let time begin, before the first event: with the first event of all, which may be another engine's."""
+        self._begun, self._time = True, max(self._time, time)
+        for name, deployed in self._rules.items():
+            if isinstance(deployed.resolved.timer, Every):
+                self._deadlines.start(deployed, self._places_of[name], time)
+
+    def next_deadline(self) -> int | None:
+        """The next moment at which a rule is evaluated, None if none is to come."""
+        return self._deadlines.next()
+
     def last_deadline(self) -> int | None:
         """The last moment that an event has set, None if nothing waits for one."""
         return self._deadlines.last_set()
 
     def _process(self, event: Event, position: int) -> list[Event]:
-        if position == 0:
-            for name, deployed in self._rules.items():
-                if isinstance(deployed.resolved.timer, Every):
-                    self._deadlines.start(deployed, self._places_of[name], event.time)
+        if not self._begun:
+            self.begin(event.time)
         made = self._moments(event.time)
         made += self._enter([self._with_errors(event if event.id is not None else replace(event, id=position))])[1:]
         if event.time > self._time:
@@ -473,8 +483,9 @@ class ReferenceEngine:
         """Find out which moments are still to come: what is remembered tells."""
         self._places_of = {name: place for place, name in enumerate(self._rules)}
         self._places = len(self._rules)
+        self._begun = self._fed > 0
         rules = [(self._places_of[name], deployed) for name, deployed in self._rules.items()]
-        self._deadlines.rebuild(rules, self._history, self._time, started=self._fed > 0)
+        self._deadlines.rebuild(rules, self._history, self._time, started=self._begun)
 
     def snapshot(self) -> bytes:
         """The rules and all that is remembered, as bytes."""
