@@ -4,14 +4,25 @@ import pytest
 from conformance_suite import Case, load_cases, outcome
 
 import cepheus
+from cepheus.core.errors import UnsupportedError
 from cepheus.engine.assembly.registry import names
 
 CASES = load_cases()
+WITHOUT_TIMERS = ("automata", "matching")
 
 
 @pytest.fixture(params=names())
 def engine(request: pytest.FixtureRequest) -> str:
     return str(request.param)
+
+
+@pytest.fixture(autouse=True)
+def _expect_refusals(request: pytest.FixtureRequest) -> None:
+    """What an engine refuses by the support matrix it must refuse in every case."""
+    parameters = getattr(request.node, "callspec", None)
+    case = None if parameters is None else parameters.params.get("case")
+    if case is not None and "timers" in case.name and parameters.params.get("engine") in WITHOUT_TIMERS:
+        request.node.add_marker(pytest.mark.xfail(raises=UnsupportedError, strict=True, reason="no timers"))
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

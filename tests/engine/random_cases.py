@@ -24,6 +24,9 @@ DECLARATIONS = "".join(
     f"event {name}(x: int, y: double, s: string, b: bool, at: timestamp, o: int?)\n" for name in "ABCD"
 )
 _COMPOSITE = "(x: int, y: double, s: string, b: bool, at: timestamp, o: int?)"
+_TIMED = 0.2
+"""The share of rules with timers."""
+_DELAYS = ("1 us", "2 us", "3 us", "4 us", "7 us", "5 days")
 _WINDOWS = ("0 us", "1 us", "2 us", "3 us", "5 us", "5 us", "8 us", "8 us", "20 us", "1 ms", "5 days")
 _OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
 _INTS = (0, 1, 1, 2, 2, 3, -1, -2, 2**63 - 1, -(2**63), 10**9)
@@ -231,11 +234,29 @@ class _Rule:
             pieces.append(f"{policy} {self._type()}({bindings}) as {name} {window}")
             self.names.append(name)
             selected.append(name)
-        body = " and\n  ".join(pieces)
+        body = " and\n  ".join(self._timed(pieces))
         consuming = [name for name in selected if random.random() < 0.25]
         clause = f"\nconsuming {', '.join(consuming)}" if consuming else ""
         where = ", ".join(f"{name}={value}" for name, value in self._values().items())
         return f"define P{self.number}{_COMPOSITE}\nfrom {body}\nwhere {where}{clause};\n"
+
+    def _timed(self, pieces: list[str]) -> list[str]:
+        """Have some rules evaluated at moments: after their first event, or at regular times, which then looks back."""
+        choice, kind = self.aside.choice, self.aside.random()
+        if kind > _TIMED:
+            return pieces
+        first, *others = pieces
+        for name in ("from e0", "between e0", "and e0"):
+            others = [other.replace(name, choice((name, name.replace("e0", "now")))) for other in others]
+        others = [other.replace("between now and now", "between e0 and now") for other in others]
+        if kind < _TIMED / 3 and not self.corners.values:
+            begin = choice(("every 2 us", "every 3 us", "every 5 us from 00:00:07"))
+            return [
+                begin,
+                f"{choice(('last', 'first', 'each'))} {first} within {choice(_WINDOWS[1:6])} from now",
+                *others,
+            ]
+        return [f"{choice(_DELAYS)} after {first}", *others]
 
     def _type(self) -> str:
         return str(self.random.choice([*"ABCD", *self.composites]))

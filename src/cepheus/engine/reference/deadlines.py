@@ -37,7 +37,7 @@ class Deadlines:
         timer = deployed.resolved.timer
         assert isinstance(timer, After)
         deadline = _Deadline(stored.event.time + timer.duration, place, stored.ordinal)
-        if deadline.time <= MAX_TIME:
+        if deadline.time < MAX_TIME:  # the end of time is never reached
             heappush(self._waiting, deadline)
             self._set[deadline] = deployed, stored
 
@@ -66,7 +66,7 @@ class Deadlines:
 
     def next(self) -> int | None:
         """The time of the next moment, None if nothing waits."""
-        times = [next_time for _, _, next_time in self._ticks.values()]
+        times = [next_time for _, _, next_time in self._ticks.values() if next_time < MAX_TIME]
         if self._waiting:
             times.append(self._waiting[0].time)
         return min(times, default=None)
