@@ -136,7 +136,9 @@ def compare(
 ) -> int:
     """Compare one case; give the number of composite events, or raise AssertionError with all there is to know."""
     try:
-        case = make_case(seed, while_running=while_running, undeclared=undeclared, coarse=coarse, share=share)
+        case = make_case(
+            seed, while_running=while_running, undeclared=undeclared, coarse=coarse, share=share, timed=seed % 2 == 0
+        )
     except RuleError:
         return -1
     try:

@@ -77,17 +77,18 @@ def make_case(
     events: int = 30,
     coarse: int = 1,
     share: float = SHARE,
+    timed: bool = False,
 ) -> Case:
     """Make the case of a seed; a ``share`` of the seeds have corners.
 
     With ``while_running``, rules come and go in mid-stream. With ``undeclared``, no event type is declared: what the
     rules do not tell of its attributes, the data does. Times are multiples of ``coarse``: the coarser they are, the
-    more events are simultaneous.
+    more events are simultaneous. With ``timed``, some rules have timers.
     """
     random, corners = Random(seed), corners_of(seed, share)
     count = random.choice((1, 1, 2, 3))
     text = ("" if undeclared else DECLARATIONS) + "\n".join(
-        _Rule(random, corners, number, count).text() for number in range(count)
+        _Rule(random, corners, number, count, timed=timed).text() for number in range(count)
     )
     stream = tuple(_stream(random, random.randint(0, events), told_by_data=undeclared))
     stream = tuple(_at_corners(stream, corners, told_by_data=undeclared))
@@ -175,7 +176,8 @@ def _at_corners(events: tuple[Event, ...], corners: Corners, *, told_by_data: bo
 class _Rule:
     """Writes one random rule."""
 
-    def __init__(self, random: Random, corners: Corners, number: int, count: int) -> None:
+    def __init__(self, random: Random, corners: Corners, number: int, count: int, *, timed: bool = False) -> None:
+        self.timed = timed
         self.random = random
         self.corners = corners
         self.number = number
@@ -243,7 +245,7 @@ class _Rule:
     def _timed(self, pieces: list[str]) -> list[str]:
         """Have some rules evaluated at moments: after their first event, or at regular times, which then looks back."""
         choice, kind = self.aside.choice, self.aside.random()
-        if kind > _TIMED:
+        if kind > _TIMED or not self.timed:
             return pieces
         first, *others = pieces
         for name in ("from e0", "between e0", "and e0"):
