@@ -12,9 +12,13 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation
 _KEYWORDS = (
     *("rule", "define", "from", "where", "consuming", "event", "and", "not", "each", "last", "first"),
     *("within", "between", "as", "min probability", "network", "node", "given", "observe"),
+    *("ties ordered", "ties apart"),
 )
 _TYPES = ("bool", "int", "long", "double", "float", "string", "timestamp")
-_AGGREGATES = ("Avg", "Sum", "Count", "Min", "Max", "Stddev", "Median", "CountDistinct", "First", "Last")
+_AGGREGATES = (
+    *("Avg", "Sum", "Count", "Min", "Max", "Stddev", "Median", "Percentile"),
+    *("Slope", "Mode", "CountDistinct", "First", "Last"),
+)
 
 
 class TeslaLexer(RegexLexer):

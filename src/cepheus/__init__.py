@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cepheus.core.values import ValueType
     from cepheus.engine.base.ties import TieCounts
     from cepheus.runtime.embedded.detect import Detected, FileDetection
+    from cepheus.runtime.embedded.row_tables import match_recognize
     from cepheus.runtime.embedded.session import Counts, Session
     from cepheus.runtime.embedded.subscriptions import Subscription
     from cepheus.uncertainty.belief.belief import RuleBelief
@@ -65,6 +66,7 @@ __all__ = [
     "ValueType",
     "__version__",
     "compile",
+    "match_recognize",
 ]
 
 _HOMES = {
@@ -88,6 +90,7 @@ _HOMES = {
     "cepheus.core.values": ("ValueType",),
     "cepheus.engine.base.ties": ("TieCounts",),
     "cepheus.runtime.embedded.detect": ("Detected", "FileDetection"),
+    "cepheus.runtime.embedded.row_tables": ("match_recognize",),
     "cepheus.runtime.embedded.session": ("Counts", "Session"),
     "cepheus.runtime.embedded.subscriptions": ("Subscription",),
     "cepheus.uncertainty.belief.belief": ("RuleBelief",),

@@ -17,6 +17,8 @@ from cepheus.core.time import TimeUnit
 from cepheus.engine.assembly.registry import create
 from cepheus.rules.check import Checked, check
 from cepheus.rules.model import RuleSet
+from cepheus.rules.provenance import with_provenance
+from cepheus.rules.ties import with_ties
 from cepheus.runtime.embedded.admission import ArrowTable, Record
 from cepheus.runtime.embedded.background import Rows, read_knowledge
 from cepheus.runtime.embedded.catalog import Catalog
@@ -106,9 +108,9 @@ class Program:
         ``events`` are Events, dicts, an EventBatch, an Arrow table, a pandas or Polars frame, a file, a list of files,
         or a dict of files by the type of their events. The keywords are those of ``cepheus.RunKeywords``: ``engine``,
         ``limit``, ``threads``, ``calculus``, ``lateness``, ``time_unit``, the names of columns (``time``, ``type``,
-        ``id``, ``sequence``, ``start``, ``probability``), ``uncertain``, ``on_bad_event`` and ``strict``. An Event or
-        EventBatch has its times in microseconds whatever the unit, and fields of its own for what other events have in
-        columns. An event that lags behind the latest by more than the lateness is a bad event.
+        ``id``, ``sequence``, ``start``, ``probability``), ``uncertain``, ``on_bad_event``, ``strict`` and ``ties``. An
+        Event or EventBatch has its times in microseconds whatever the unit, and fields of its own for what other events
+        have in columns. An event that lags behind the latest by more than the lateness is a bad event.
 
         >>> rule = "define Fire(temp: double) from Smoke() and last Temp(value > 45) within 5 min from Smoke"
         >>> program = compile(rule + " where temp = Temp.value")
@@ -166,7 +168,7 @@ class Program:
         if _is_by_type(events, options.columns):
             return self._detect_files((), events, options, observe).all()
         late: list[Event] = []
-        session = Session(self._catalog, options, on_late=late.append, observe=observe)
+        session = Session(self._catalog_for(options), options, on_late=late.append, observe=observe)
         if isinstance(events, Event | Mapping):
             events = [cast("Event | Record", events)]
         composites = session.feed(cast("EventBatch | ArrowTable | Iterable[Event | Record]", events))
@@ -179,14 +181,20 @@ class Program:
     def _detect_files(
         self, files: Files, of_type: FilesByType, options: RunOptions, observe: Observer | None = None
     ) -> FileDetection:
-        catalog = self._catalog
+        catalog = self._catalog_for(options)
         engine = create(options, catalog.rules, catalog.types, beliefs=catalog.beliefs(), observe=observe)
         fed = FedEngine(engine, catalog.checked.rules, options.until)
-        return FileDetection(files, of_type, self.checked, options, lambda _: fed)
+        return FileDetection(files, of_type, catalog.checked, options, lambda _: fed)
 
     @property
     def _catalog(self) -> Catalog:
         return Catalog.of(self.checked, self.schema)
+
+    def _catalog_for(self, options: RunOptions) -> Catalog:
+        checked = replace(
+            self.checked, rules=with_provenance(with_ties(self.checked.rules, options.ties), options.provenance)
+        )
+        return Catalog.of(checked, self.schema)
 
     def start(
         self, *, on_late: Callback | None = None, snapshot: bytes | None = None, **options: Unpack[RunKeywords]
@@ -203,7 +211,8 @@ class Program:
         >>> alarms[0].type, engine.counts.composite
         ('Alarm', {'Alarm': 1})
         """
-        session = Session(self._catalog, RunOptions.of(**options), on_late=on_late)
+        given = RunOptions.of(**options)
+        session = Session(self._catalog_for(given), given, on_late=on_late)
         if snapshot is not None:
             session.restore(snapshot)
         return session

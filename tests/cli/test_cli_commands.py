@@ -7,9 +7,15 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 from command import FIRE, Command, command
 
 import cepheus as package
+from cepheus.cli import app
+from cepheus.core.calculus import Calculus
+from cepheus.core.options import KEYWORDS
+from cepheus.error_columns import Normal
+from cepheus.runtime.spark.pipeline_file import Pipeline
 
 
 @pytest.fixture
@@ -230,6 +236,33 @@ def test_a_pipeline_is_checked_with_its_rules(cepheus: Command) -> None:
     assert outcome.code != 0
     assert "fire.tesla:1:" in outcome.err
     assert "error[syntax]" in outcome.err
+
+
+def test_options_of_a_pipeline_given_on_the_command_line(cepheus: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are those of every run, go before those of the file, and are refused in the same words as everywhere."""
+    Path("p.toml").write_text(PIPELINE + '[detect]\nlimit = 7\nlateness = "1 s"\ntime_unit = "s"\n')
+    seen: list[Pipeline] = []
+
+    def look(_: Path, pipeline: Pipeline) -> tuple[()]:
+        seen.append(pipeline)
+        return ()
+
+    monkeypatch.setattr("cepheus.runtime.spark.pipeline_file.check_pipeline", look)
+    given = ["--limit", "9", "--time-unit", "ms", "--calculus", "draws=7", "--uncertain", "x.sd=e", "--strict"]
+    assert cepheus("run", "--check", "p.toml", *given).code == 0
+    detect = seen[0].detect
+    assert (detect.limit, detect.lateness, detect.time_unit, detect.strict) == (9, "1 s", "ms", True)
+    assert detect.calculus == Calculus(draws=7)
+    assert detect.uncertain == {"x": Normal(sd="e")}
+    assert "spread over tasks" in cepheus("run", "--check", "p.toml", "--threads", "2").err
+    assert "'soon' is not a duration" in cepheus("run", "--check", "p.toml", "--lateness", "soon").err
+
+
+def test_every_run_has_the_same_options() -> None:
+    group = typer.main.get_command(app)
+    assert isinstance(group, typer.core.TyperGroup)
+    for name in ("detect", "run"):
+        assert {parameter.name for parameter in group.commands[name].params} >= {*KEYWORDS}, name
 
 
 def test_why_of_an_event_that_is_certain(cepheus: Command) -> None:

@@ -245,8 +245,12 @@ def test_simultaneous_events_that_are_passed_over_are_told(cepheus: Command) -> 
     assert without_speed(done.err).splitlines()[-2:] == [
         "12 events read, 0 skipped, 0 late; 0 composite events; N events/s",
         "simultaneous events: 66 were passed over, "
-        "at the very time of an event that they would have to precede or follow",
+        "at the very time of an event that they would have to precede or follow; "
+        "'ties ordered' in the rules takes simultaneous events one after the other",
     ]
+    done = cepheus("detect", "login.tesla", "--events", "e.jsonl", "--time-unit", "s", "--ties", "ordered")
+    assert "1 composite events (Attack 1)" in done.err
+    assert "passed over" not in done.err
 
 
 def test_choices_among_simultaneous_events_are_told_with_the_remedy(cepheus: Command) -> None:

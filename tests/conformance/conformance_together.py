@@ -18,6 +18,7 @@ from cepheus.rules.check import check
 from cepheus.rules.check.check import name_rules
 from cepheus.rules.expressions import EventPattern
 from cepheus.rules.model import Pattern, Rule, RuleSet, Selection
+from cepheus.rules.ties import has_ties_ordered
 from cepheus.rules.timers import is_moment
 from cepheus.rules.walk import transform
 from cepheus.runtime.embedded.catalog import Catalog
@@ -59,7 +60,9 @@ def together(cases: Iterable[Case]) -> list[Together]:
             apart.by_type |= {prefix + name: own for name, own in by_type.items()}
             _add(apart, case, prefix)
             continue
-        place = next((t for t in found if len(t.cases) < MOST and _agree(t.kinds, kinds)), None)
+        ordered = has_ties_ordered(parse(case.rules))
+        alike = (t for t in found if has_ties_ordered(t.rules) == ordered and _agree(t.kinds, kinds))
+        place = next((t for t in alike if len(t.cases) < MOST), None)
         if place is None:
             place = Together()
             found.append(place)
@@ -87,7 +90,7 @@ def _kinds(case: Case) -> Kinds:
     types = Catalog.of(check(rules)).types
     kinds: Kinds = {}
     for declared in rules.declarations:
-        kinds[declared.name] = {a.name: a.type for a in declared.attributes if a.type is not None}
+        kinds[declared.name] = {a.named_by_data: a.type for a in declared.attributes if a.type is not None}
     told = set(kinds)
     for event in case.events:
         known = types.get(event["type"])

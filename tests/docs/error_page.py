@@ -13,6 +13,7 @@ from blocks import ROOT
 
 import cepheus
 from cepheus.core.errors import CepheusError, CepheusWarning, Diagnostic, render
+from cepheus.language.sql import parse_query
 
 PAGE = ROOT / "docs" / "errors.md"
 CASES = Path(__file__).with_name("errors.toml")
@@ -39,6 +40,11 @@ def cases() -> list[Case]:
 def findings(case: Case, folder: Path) -> list[Diagnostic]:
     """Give what Cepheus says to the example of a case."""
     assert case.rules is not None
+    if case.language == "sql":
+        try:
+            parse_query(case.rules, "query.sql")
+        except CepheusError as error:
+            return list(error.diagnostics)
     rules = folder / f"rules.{case.language}"
     rules.write_text(case.rules, encoding="utf-8")
     try:
@@ -62,7 +68,7 @@ def shown(case: Case, folder: Path) -> str:
 
 def codes_in_source() -> set[str]:
     """Find the codes that the source uses: in kebab case, first arguments of what makes a finding, last of others."""
-    makers = {"of", "error", "warning", "Diagnostic", "_error", "LiteralError"}
+    makers = {"of", "error", "warning", "Diagnostic", "_error", "_fail", "LiteralError"}
     makers_by_last = {"TomlFile", "require_whole", "chosen"}
     found: set[str] = set()
     for path in (path for folder in ("src", "benchmarks") for path in (ROOT / folder).rglob("*.py")):
@@ -86,6 +92,7 @@ _SECTIONS = {
     "text": ("The text of rules", "Found while reading a rule file."),
     "rules": ("The meaning of rules", "Found by `cepheus check`; errors stop, warnings do not."),
     "intervals": ("Rules over intervals", "Of the ETALIS language for events; found by `cepheus check`."),
+    "rows": ("Row patterns", "Of MATCH_RECOGNIZE; found when a query is read, or when its rows are known."),
     "networks": ("The networks of rules", "Found by `cepheus check`, and when a network is edited or read."),
     "events": ("Events", "A bad event stops the run, or is skipped and counted under `--on-bad-event skip`."),
     "running": ("Options, sessions, snapshots", "Wrong use of a command or of the API, and limits."),

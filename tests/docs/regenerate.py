@@ -12,6 +12,8 @@ from pathlib import Path
 import event_picture
 import package_picture
 from blocks import PAGES, ROOT, blocks, prepare, run, steps
+from cookbook_page import PAGE as COOKBOOK
+from cookbook_page import cookbook_page
 from error_page import PAGE, error_page
 from record_tables import tables
 
@@ -61,6 +63,7 @@ def main() -> None:
     package_picture.write()
     event_picture.write()
     PAGE.write_text(error_page(), encoding="utf-8")
+    COOKBOOK.write_text(cookbook_page(), encoding="utf-8")
     for file, text in tables().items():
         file.write_text(text, encoding="utf-8")
     wanted = [Path(name).resolve() for name in sys.argv[1:]]

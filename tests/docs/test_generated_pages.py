@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from cookbook_page import PAGE as COOKBOOK
+from cookbook_page import cookbook_page
 from error_page import PAGE, Case, cases, codes_in_source, error_page, findings
 from record_tables import tables
 
@@ -22,6 +24,10 @@ NOT_FOR_USERS = {"option"}  # stands in an example of a docstring only
 @pytest.mark.parametrize("case", [case for case in ALL if case.rules is not None], ids=lambda case: case.code)
 def test_the_example_brings_about_its_code(case: Case, tmp_path: Path) -> None:
     assert [finding.code for finding in findings(case, tmp_path)][:1] == [case.code]
+
+
+def test_the_cookbook_is_up_to_date() -> None:
+    assert COOKBOOK.read_text(encoding="utf-8") == cookbook_page()
 
 
 def test_the_page_is_up_to_date() -> None:

@@ -40,8 +40,12 @@ _KINDS = {
     "at": ValueType.TIMESTAMP,
     "o": ValueType.INT,
 }
-_AGGREGATES = ("Avg", "Sum", "Count", "Min", "Max", "Stddev", "First", "Last", "Median", "CountDistinct")
-_COPYING = ("First", "Last", "Min", "Max")
+_AGGREGATES = (
+    *("Avg", "Sum", "Count", "Min", "Max", "Stddev", "First", "Last"),
+    *("Median", "CountDistinct", "Percentile", "Slope", "Mode"),
+)
+_PERCENTS = (0, 12.5, 50, 95, 99.9, 100)
+_COPYING = ("First", "Last", "Min", "Max", "Mode")
 _CALLED = (
     "exp(y) > 1",
     "exp(x) < 1000",
@@ -78,16 +82,18 @@ def make_case(
     coarse: int = 1,
     share: float = SHARE,
     timed: bool = False,
+    ordered: bool = False,
 ) -> Case:
     """Make the case of a seed; a ``share`` of the seeds have corners.
 
     With ``while_running``, rules come and go in mid-stream. With ``undeclared``, no event type is declared: what the
     rules do not tell of its attributes, the data does. Times are multiples of ``coarse``: the coarser they are, the
-    more events are simultaneous. With ``timed``, some rules have timers.
+    more events are simultaneous. ``ordered`` rules take these one after the other. With ``timed``, some have timers.
     """
     random, corners = Random(seed), corners_of(seed, share)
     count = random.choice((1, 1, 2, 3))
-    text = ("" if undeclared else DECLARATIONS) + "\n".join(
+    text = "ties ordered;\n" if ordered else ""
+    text += ("" if undeclared else DECLARATIONS) + "\n".join(
         _Rule(random, corners, number, count, timed=timed).text() for number in range(count)
     )
     stream = tuple(_stream(random, random.randint(0, events), told_by_data=undeclared))
@@ -205,7 +211,8 @@ class _Rule:
             function = choice(_AGGREGATES)
             value = self._corner_of_aggregates(function, ".y")
             event_type = choice([*"ABCD", *self.composites])
-            pieces.append(f"$t{number} = {function}({event_type}({members}){value} {scope})")
+            argument = f", {choice(_PERCENTS)}" if function == "Percentile" else ""
+            pieces.append(f"$t{number} = {function}({event_type}({members}){value} {scope}{argument})")
             copied = function in _COPYING and value in (".s", ".b", ".at")
             values[value[1:] if copied else choice("yo") if function.startswith("Count") else "y"] = f"$t{number}"
         consuming = choice(("", "", "", "\nconsuming e1")) if "e1" in scope else ""
@@ -218,12 +225,16 @@ class _Rule:
         terminator = random.choice([*"AABC", *self.composites[: self.number]])
         pieces = [self._event(terminator, "e0", binds=True)]
         selected = []
+        collections: list[str] = []
         for index in range(1, random.choice((1, 2, 2, 3, 3, 4, 5))):
             kind = random.random()
             if kind < 0.6:
                 name = f"e{index}"
                 pieces.append(self._selection(name))
                 selected.append(name)
+            elif kind < 0.8 and self.aside.random() < 0.25:
+                pieces.append(self._collection(index))
+                collections.append(f"m{index}")
             elif kind < 0.8:
                 pieces.append(f"not {self._event(self._type(), None)} {self._scope()}")
             else:
@@ -236,11 +247,67 @@ class _Rule:
             pieces.append(f"{policy} {self._type()}({bindings}) as {name} {window}")
             self.names.append(name)
             selected.append(name)
+        while self.aside.random() < 0.25:
+            pieces.insert(self.aside.randint(1, len(pieces)), "")
+        self._conditions(pieces)
         body = " and\n  ".join(self._timed(pieces))
         consuming = [name for name in selected if random.random() < 0.25]
+        consuming += [name for name in collections if self.aside.random() < 0.25]
         clause = f"\nconsuming {', '.join(consuming)}" if consuming else ""
         where = ", ".join(f"{name}={value}" for name, value in self._values().items())
         return f"define P{self.number}{_COMPOSITE}\nfrom {body}\nwhere {where}{clause};\n"
+
+    def _conditions(self, pieces: list[str]) -> None:
+        """Write free conditions into the empty places among the parts, over events that stand before them."""
+        for place, piece in enumerate(pieces):
+            if not piece:
+                before = " ".join(pieces[:place])
+                pieces[place] = self._free_condition([name for name in self.names if f" as {name}" in before])
+
+    def _free_condition(self, names: list[str]) -> str:
+        choice = self.aside.choice
+        one, other = choice(names), choice(names)
+        operator = choice(_OPERATORS)
+        member = choice(("", "x > 0", f"s = {one}.s", f"x = {one}.x or o is null"))
+        window = choice(("2 us", "5 us", "1 ms"))
+        computed = [f"{choice(('Avg', 'Max', 'Count'))}({choice('ABC')}({member}).y within {window} from {one})"]
+        computed.append(f"Sum({choice('AB')}().x between {one} and {other})" if one != other else f"{one}.y")
+        return str(
+            choice(
+                (
+                    f"{one}.x {operator} {other}.x + {choice((0, 1))}",
+                    f"({one}.y > {other}.y or {one}.o is null)",
+                    f"not ({one}.s = {other}.s and {one}.b)",
+                    f"{one}.o not in (0, 1, {other}.x)",
+                    f"{one}.time - {other}.time <= {window}",
+                    f"if({one}.b, {one}.x, {other}.o) {operator} 1",
+                    f"{computed[0]} {operator} 2 * {computed[1]}",
+                    f"({computed[0]} is null or {computed[1]} > {one}.x)",
+                    f"({one}.s = {other}.s and {one}.x > 0 or {one}.s = {other}.s and {computed[0]} > 0)",
+                    f"not (coalesce({computed[0]}, -1) < 0)",
+                )
+            )
+        )
+
+    def _joined(self, constraint: str) -> str:
+        """Give a constraint as part of a larger one."""
+        choice = self.aside.choice
+        other = choice(("o is null", "x > 1", "s in ('a', 'ab')", "b", "not (o > 0)", "y not in (0, 0.5)", "o != 1"))
+        return str(
+            choice(
+                (
+                    f"({constraint} or {other})",
+                    f"({other} or {constraint})",
+                    f"not ({constraint})",
+                    f"not ({constraint} and {other})",
+                    f"({constraint} and {other} or x in (0, 1, 2))",
+                    f"if({constraint}, b, {other})",
+                    "o is not null",
+                    "(x = 1 and o > 0 or x = 1 and s = 'a')",
+                    "x not in (1, 2, o)",
+                )
+            )
+        )
 
     def _timed(self, pieces: list[str]) -> list[str]:
         """Have some rules evaluated at moments: after their first event, or at regular times, which then looks back."""
@@ -270,13 +337,54 @@ class _Rule:
         event_type = self._type()
         windows = _WINDOWS[1:6] if event_type in self.composites else _WINDOWS  # recursion must not explode
         event = self._event(event_type, name, binds=True)
-        return f"{policy} {event} within {random.choice(windows)} from {reference}"
+        window = f"within {random.choice(windows)} from {reference}"
+        if self.aside.random() < 0.1:
+            return self._ranking(event, window)
+        return f"{policy} {event}{self._groups(policy)} {window}"
+
+    def _ranking(self, event: str, window: str) -> str:
+        """Give a choice of the greatest."""
+        name = self.names[-1]
+        other = self.aside.choice("ABCD")
+        reference = self.aside.choice(self.names)
+        values = (
+            "x",
+            "y",
+            "o",
+            f"x + {self.names[0]}.x",
+            f"Count({other}(x = {name}.x) within 8 us from {reference})",
+            f"Sum({other}(s = {name}.s).y within 5 us from {reference}) - y",
+            f"Max({other}(b = {name}.b).x within 20 us from {self.names[0]})",
+        )
+        groups = self.aside.choice(("", "", " per s", " per b", " per o, x"))
+        return f"{self.aside.choice((1, 2, 3))} top {event} by {self.aside.choice(values)}{groups} {window}"
+
+    def _collection(self, index: int) -> str:
+        """Give a collection, and a value of it."""
+        bounds = self.aside.choice(("", "", "0.. ", "2.. ", "1..2 ", "0..3 "))
+        event_type = self.aside.choice([*"ABCD", *self.composites])
+        members = f"all {bounds}{self._event(event_type, None)} as m{index} {self._scope()}"
+        functions = ("Sum({}.y)", "first({}).x", "Max({}.x)", "count({})", "Avg({}.(x + y))", "Last({}.o)")
+        value = self.aside.choice(functions).format(f"m{index}")
+        self.results.append(f"t{index}")
+        return f"{members} and\n  $t{index} = {value}"
+
+    def _groups(self, policy: str) -> str:
+        """Give attributes by whose values a choice is made, now and then."""
+        if policy == "each" or self.aside.random() < 0.7:
+            return ""
+        groups = self.aside.choice(("x", "y", "s", "b", "at", "o", "s, b", "b, o", "o, y, x"))
+        return f" per {groups}"
 
     def _event(self, event_type: str, name: str | None, *, binds: bool = False) -> str:
         constraints = [
             self._constraint(binds and name is not None) for _ in range(self.random.choice((0, 0, 0, 1, 1, 2)))
         ]
-        constraints = [constraint for constraint in constraints if constraint]
+        constraints = [
+            constraint if self.aside.random() > 0.2 or "$later" in constraint else self._joined(constraint)
+            for constraint in constraints
+            if constraint
+        ]
         if binds and name is not None and self.random.random() < 0.3:
             parameter = f"p{len(self.parameters)}"
             self.parameters.append(parameter)
@@ -301,7 +409,8 @@ class _Rule:
             value = random.choice(("", ".x", ".o"))
         if self.corners.comes(0.5):
             value = self._corner_of_aggregates(function, value)
-        inner = f"{function}({self._event(self._type(), None)}{value} {self._scope()})"
+        argument = f", {random.choice(_PERCENTS)}" if function == "Percentile" else ""
+        inner = f"{function}({self._event(self._type(), None)}{value} {self._scope()}{argument})"
         kind = random.random()
         if function in _COPYING and value in (".s", ".b", ".at"):
             self.copies.setdefault(value[1:], []).append(f"$t{index}")
@@ -321,7 +430,7 @@ class _Rule:
                 return choice((".y", ".y", ".s", ".b", ".at", ".(y * y)", ".(o + x)", ".(y / o)", ".(sqrt(y))"))
             case "CountDistinct":
                 return choice((".y", ".s", ".s", ".b", ".at", ".o", ".(y * 0)", ".(o + x)"))
-            case "First" | "Last":
+            case "First" | "Last" | "Mode":
                 return choice((".s", ".b", ".at", ".(y * y)", ".(x * x)", ".(o - x)"))
             case "Min" | "Max":
                 return choice((usual, ".at", ".(-y)", ".(y - x)", ".(x * 3)"))

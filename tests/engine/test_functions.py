@@ -12,7 +12,8 @@ import pytest
 import cepheus
 from cepheus import Event, UnsupportedError
 from cepheus.core.values import Value, ValueType
-from cepheus.rules.functions import FUNCTIONS, Function, Kind, OnlyPython, TextTable
+from cepheus.rules.function_record import Function, Kind, OnlyPython, TextTable
+from cepheus.rules.functions import FUNCTIONS
 
 INTS = (0, 1, -1, 2, 3, -7, 309, 2**53 + 1, 2**63 - 1, -(2**63))
 FLOATS = (0.0, -0.0, 0.5, -0.5, 1.0, 1.5, 2.5, -3.0, 0.1, 709.9, 1e19, -(2.0**63), 1e300, -1e300, 5e-324)

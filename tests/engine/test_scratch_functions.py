@@ -13,7 +13,7 @@ from cepheus import Event, UnsupportedError
 from cepheus.core.distribution import Normal
 from cepheus.core.values import ValueType
 from cepheus.kernel.instructions import DatePart
-from cepheus.rules.functions import CalendarPart, Compiled, Function, Kind, TextTable
+from cepheus.rules.function_record import CalendarPart, Compiled, Function, Kind, TextTable
 from strategies.scratch_functions import DECLARED, EVENTS, EXPECTED, RULES, register
 
 
@@ -155,7 +155,8 @@ CRASH = """
 import sys
 import cepheus
 from cepheus.core.values import ValueType
-from cepheus.rules.functions import FUNCTIONS, Function, Kind
+from cepheus.rules.function_record import Function, Kind
+from cepheus.rules.functions import FUNCTIONS
 FUNCTIONS["cube"] = Function("cube", (Kind.NUMBER,), ValueType.FLOAT, lambda number: number**3, "the third power")
 rules = "event A(x: double) define R(y: double) from A(cube(x) > 8) where y = cube(A.x)"
 events = [{"type": "A", "time": n, "x": 1e300 * n if n % 2 else float(n)} for n in range(5)]

@@ -31,10 +31,14 @@ class TiedCase:
         return Schema([*self.checked.inputs.values(), *self.checked.composites.values()])
 
 
-def make_tied_case(seed: int, *, events: int = 40, uncertain: bool = False) -> TiedCase:
-    """Make the case of a seed; if ``uncertain``, some values have errors and some events may not have occurred."""
+def make_tied_case(seed: int, *, events: int = 40, uncertain: bool = False, ordered: bool = False) -> TiedCase:
+    """Make the case of a seed; if ``uncertain``, some values have errors and some events may not have occurred.
+
+    If ``ordered``, rules take simultaneous events one after the other.
+    """
     random = Random(seed)
-    text = DECLARATIONS + "\n".join(_rule(random, number) for number in range(random.choice((1, 1, 2))))
+    text = "ties ordered;\n" if ordered else ""
+    text += DECLARATIONS + "\n".join(_rule(random, number) for number in range(random.choice((1, 1, 2))))
     stream = []
     time = 0
     for _ in range(random.randint(events // 2, events)):

@@ -131,7 +131,10 @@ def _rule(random: Random, number: int, *, closed: bool) -> str:
         name = f"E{place}"
         inside = " and ".join([*own, *joined])
         kind = random.choice(types[:4])
-        parts.append(f"{policy} {kind}({inside}) as {name} within {random.choice(_WINDOWS)} from {chosen}")
+        window = f"within {random.choice(_WINDOWS)} from {chosen}"
+        aside = Random(f"{number} {place} {window} {inside}")  # takes nothing from what others draw
+        per = f" per {aside.choice(('k', 'n', 'k, n'))}" if policy != "each" and aside.random() < 0.3 else ""
+        parts.append(f"{policy} {kind}({inside}) as {name}{per} {window}")
         chosen = name if random.random() < 0.5 else "T"
     last = f"{chosen}.y"
     if random.random() < 0.35:
@@ -139,10 +142,13 @@ def _rule(random: Random, number: int, *, closed: bool) -> str:
         parts.append(f"not {random.choice('CD')}({inside}) within {random.choice(_WINDOWS)} from T")
     if random.random() < 0.35:
         functions = ("Avg", "Sum", "Count", "First", "Last", "Min", "Max")
-        function = random.choice(functions if closed else (*functions, "Stddev", "Median", "CountDistinct"))
+        function = random.choice(
+            functions if closed else (*functions, "Stddev", "Median", "CountDistinct", "Percentile", "Slope", "Mode")
+        )
         value = "" if function == "Count" else ".x"
         inside = random.choice(("", "k = $k", "x > 1", "k = $k and y < 2", "y > $n"))
-        aggregate = f"{function}(C({inside}){value} within {random.choice(_WINDOWS)} from T)"
+        argument = ", 75" if function == "Percentile" else ""
+        aggregate = f"{function}(C({inside}){value} within {random.choice(_WINDOWS)} from T{argument})"
         if random.random() < 0.7:
             parts.append(f"{_number(random)} < $agg = {aggregate}")
         else:

@@ -268,7 +268,7 @@ class Listen(event.Listener):
     def on_start(self, told): compiled.append(told)
     def on_end(self, told): pass
 event.register("numba:compile", Listen())
-from cepheus.formats.arrays import encode_short
+from cepheus.formats.short_texts import encode_short
 import pyarrow as pa
 try:
     assert encode_short(pa.array(["Temp", "Smoke", "Temp"])).indices.to_pylist() == [0, 1, 0]

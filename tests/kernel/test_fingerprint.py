@@ -53,7 +53,7 @@ def key(folder: Path, module: str) -> str:
         pytest.param("engine.automata.kernel", "kernel/lanes.py", "return ", "return  ", id="helper"),
         pytest.param("engine.goals.kernel", "kernel/sums.py", "LIMBS = ", "LIMBS = 1 * ", id="borrowed"),
         pytest.param("engine.uncertain.kernel", "uncertainty/closed_forms.py", "0.5", "0.25", id="plain function"),
-        pytest.param("formats.short_texts", "kernel/compiled.py", "nogil=True", "nogil=False", id="compiling"),
+        pytest.param("formats.short_texts", "kernel/compiled.py", '"nogil": True', '"nogil": False', id="compiling"),
     ],
 )
 def test_a_change_to_what_a_kernel_sees_is_another_key(

@@ -11,7 +11,7 @@ from cepheus.kernel.instructions import OPERATOR_CODES
 from cepheus.kernel.program import ConstraintKind
 from cepheus.plan.pattern.code import LoweredConstraint, float_bits
 from cepheus.plan.pattern.content_index import WORTH_AN_INDEX, Indexes, Listener, index_listeners
-from cepheus.rules.evaluate import compare
+from cepheus.rules.comparisons import compare
 
 SLOT = 5
 OPERATORS = {code: operator for operator, code in OPERATOR_CODES.items()}
@@ -62,10 +62,19 @@ def found_for(value: int, given_listeners: list[Listener]) -> set[int]:
 
 
 def holds(value: int, constraint: LoweredConstraint) -> bool:
+    if constraint.choices:
+        return value in constraint.choices
     return bool(compare(OPERATORS[constraint.operator], value, constraint.constant))
 
 
-CONSTRAINTS = st.builds(constraint, st.sampled_from(sorted(OPERATOR_CODES)), st.integers(-4, 4))
+def choices(values: frozenset[int]) -> LoweredConstraint:
+    return LoweredConstraint(ConstraintKind.CODE, slot=SLOT, choices=tuple(values))
+
+
+CONSTRAINTS = st.one_of(
+    st.builds(constraint, st.sampled_from(sorted(OPERATOR_CODES)), st.integers(-4, 4)),
+    st.builds(choices, st.frozensets(st.integers(-4, 4), min_size=1, max_size=4)),
+)
 
 
 @given(st.lists(st.lists(CONSTRAINTS, min_size=1, max_size=3).map(tuple), max_size=30), st.integers(-6, 6))

@@ -107,7 +107,7 @@ def _changed(path: str, value: object) -> dict[str, Any]:
         ("rules", {}, "$.rules: expected a list, found an object"),
         ("more", 1, "$: there is no field 'more' here"),
         ("rules.0", "R", "$.rules[0]: expected an object, found 'R'"),
-        ("rules.0.name", "a b", "$.rules[0].name: expected a name, found 'a b'"),
+        ("rules.0.name", "a`b", "$.rules[0].name: expected a name, found 'a`b'"),
         ("rules.0.min_probability", 1.5, "$.rules[0].min_probability: 1.5 is not a probability"),
         ("rules.0.min_probability", "1", "$.rules[0].min_probability: expected a number, found '1'"),
         ("rules.0.consuming.0", None, "$.rules[0].consuming[0]: expected a name, found null"),
@@ -125,7 +125,8 @@ def _changed(path: str, value: object) -> dict[str, Any]:
         (
             "rules.0.pattern.items.0.kind",
             "choice",
-            "$.rules[0].pattern.items[0].kind: expected one of selection, negation, aggregation, found 'choice'",
+            "$.rules[0].pattern.items[0].kind: "
+            "expected one of selection, negation, aggregation, condition, found 'choice'",
         ),
         ("rules.0.pattern.items.0.count", 0, f"$.rules[0].pattern.items[0].count: 0 is not between 1 and {2**63 - 1}"),
         (
@@ -182,7 +183,7 @@ def test_deep_nesting_is_an_error() -> None:
     value: dict[str, Any] = {"kind": "parameter", "name": "p"}
     for _ in range(5000):
         value = {"kind": "negative", "operand": value}
-    with pytest.raises(RuleError, match="nested more than 220 deep"):
+    with pytest.raises(RuleError, match="nested more than 260 deep"):
         from_json(_changed("rules.0.assignments.0.value", value))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
@@ -27,10 +27,11 @@ from cepheus.rules.expressions import (
     Scope,
     Within,
 )
-from cepheus.rules.functions import FUNCTIONS
+from cepheus.rules.functions import AND, FUNCTIONS, IN, IS_NULL, NOT, OR
 from cepheus.rules.model import (
     Aggregation,
     Assignment,
+    FreeCondition,
     Negation,
     Pattern,
     PatternItem,
@@ -42,7 +43,7 @@ from cepheus.rules.policies import Policy
 
 _KEYWORD_LIST = """
     rule define from where consuming min probability event timestamp
-    each last first not and as within between true false
+    each last first not and or as within between true false
 """
 KEYWORDS = frozenset(_KEYWORD_LIST.split())
 COMPARATORS = ("=", "!=", "<", "<=", ">", ">=")
@@ -53,8 +54,11 @@ _identifiers = st.one_of(
     st.sampled_from(["Temp", "Smoke", "A", "b_1", "value", "area", "Count", "max", "day", "Länge", "or"]),
     st.from_regex(r"[^\W\d]\w{0,6}", fullmatch=True).filter(lambda name: name.lower() not in KEYWORDS),
 )
-names = _identifiers | st.sampled_from(["probability", "Timestamp"])
-words = names | st.sampled_from(["min", "last", "First", "each", "event", "rule"])
+_plain_names = _identifiers | st.sampled_from(["probability", "Timestamp"])
+_plain_words = _plain_names | st.sampled_from(["min", "last", "First", "each", "event", "rule", "in", "is", "Null"])
+_quoted = st.sampled_from(["host.id", "between", "a b", "1st", "or"])
+names = _plain_names | _quoted
+words = _plain_words | _quoted
 durations = st.integers(0, 2**63 - 1) | st.integers(0, 10_000).map(lambda seconds: seconds * SECOND)
 scopes: SearchStrategy[Scope] = st.builds(Within, durations, names) | st.builds(Between, names, names)
 
@@ -69,19 +73,8 @@ leaves: SearchStrategy[Expression] = st.one_of(
     constants,
     st.builds(AttributeRef, st.none(), words),
     st.builds(AttributeRef, names.filter(lambda name: name.lower() not in {"min"}), words),
-    st.builds(Parameter, words),
+    st.builds(Parameter, _plain_words),
 )
-
-
-def _grow(inner: SearchStrategy[Expression]) -> SearchStrategy[Expression]:
-    return st.one_of(
-        st.builds(Arithmetic, st.sampled_from("+-*/"), inner, inner),
-        st.builds(Negative, inner),
-        st.builds(Call, st.sampled_from(sorted(FUNCTIONS)), st.lists(inner, max_size=3).map(tuple)),
-    )
-
-
-plain_expressions: SearchStrategy[Expression] = st.recursive(leaves, _grow, max_leaves=6)
 
 
 def _comparisons(operands: SearchStrategy[Expression]) -> SearchStrategy[Comparison]:
@@ -92,8 +85,38 @@ def _comparisons(operands: SearchStrategy[Expression]) -> SearchStrategy[Compari
     return st.builds(build, pairs, operands)
 
 
+def _grow(inner: SearchStrategy[Expression]) -> SearchStrategy[Expression]:
+    return st.one_of(
+        st.builds(Arithmetic, st.sampled_from("+-*/"), inner, inner),
+        st.builds(Negative, inner),
+        st.builds(Call, st.sampled_from(sorted(FUNCTIONS)), st.lists(inner, max_size=3).map(tuple)),
+        _comparisons(inner),
+        _joined(inner),
+    )
+
+
+def _joined(inner: SearchStrategy[Expression]) -> SearchStrategy[Expression]:
+    """Draw conditions that are joined: nothing is joined by the same word twice, as that is one longer list."""
+
+    def apart(word: str) -> SearchStrategy[Expression]:
+        parts = inner.filter(lambda part: not isinstance(part, Call) or part.function != word)
+        return st.builds(Call, st.just(word), st.lists(parts, min_size=2, max_size=3).map(tuple))
+
+    return st.one_of(
+        apart(AND),
+        apart(OR),
+        st.builds(Call, st.sampled_from((NOT, IS_NULL)), st.tuples(inner)),
+        st.builds(Call, st.just(IN), st.lists(inner, min_size=2, max_size=3).map(tuple)),
+    )
+
+
+plain_expressions: SearchStrategy[Expression] = st.recursive(leaves, _grow, max_leaves=6)
+
+
 def _events(operands: SearchStrategy[Expression]) -> SearchStrategy[EventPattern]:
-    constraints: SearchStrategy[Constraint] = _comparisons(operands) | operands
+    constraints = (_comparisons(operands) | operands).filter(
+        lambda constraint: not isinstance(constraint, Call) or constraint.function != AND
+    )
     return st.builds(EventPattern, names, st.lists(constraints, max_size=3).map(tuple), st.none() | names)
 
 
@@ -103,7 +126,9 @@ def aggregates(draw: DrawFn) -> Aggregate:
     record = draw(st.sampled_from(list(AGGREGATES.values())))
     function = record.name
     value = draw(plain_expressions if record.needs_value else st.none() | plain_expressions)
-    return Aggregate(function, draw(_events(plain_expressions)), value, draw(scopes))
+    event, scope = draw(_events(plain_expressions)), draw(scopes)
+    argument = None if value is None else draw(st.sampled_from([None, 0.0, 95.0, 99.9]))
+    return Aggregate(function, event, value, scope, argument)
 
 
 expressions: SearchStrategy[Expression] = st.recursive(leaves | aggregates(), _grow, max_leaves=5)
@@ -114,7 +139,7 @@ event_patterns = _events(expressions)
 def aggregations(draw: DrawFn) -> Aggregation:
     """Draw an aggregate in a pattern: bound, compared, or both."""
     aggregate = draw(aggregates())
-    parameter = draw(st.none() | words)
+    parameter = draw(st.none() | _plain_words)
     sides = st.lists(st.tuples(plain_expressions, st.sampled_from(COMPARATORS)), max_size=2)
     before = draw(sides)
     after = draw(sides.filter(lambda side: bool(before or parameter or side)))
@@ -132,8 +157,12 @@ selections = st.builds(
     event_patterns,
     st.builds(Within, durations, names),
     st.none() | st.integers(1, 50),
+    st.lists(st.builds(AttributeRef, st.none(), words), max_size=2).map(tuple),
 ) | st.builds(Selection, st.just(Policy.EACH), event_patterns, st.builds(Within, durations, names))
-items: SearchStrategy[PatternItem] = st.one_of(selections, st.builds(Negation, event_patterns, scopes), aggregations())
+free_conditions = st.builds(FreeCondition, _comparisons(plain_expressions) | _joined(plain_expressions))
+items: SearchStrategy[PatternItem] = st.one_of(
+    selections, st.builds(Negation, event_patterns, scopes), aggregations(), free_conditions
+)
 patterns = st.builds(Pattern, event_patterns, st.lists(items, max_size=3).map(tuple))
 event_types = st.builds(
     EventType,
@@ -153,9 +182,11 @@ rules = st.builds(
 
 def rule_sets() -> SearchStrategy[RuleSet]:
     """Draw any rules that the language can express, sensible or not."""
-    return st.builds(
-        RuleSet, st.lists(event_types, max_size=2).map(tuple), st.lists(rules, min_size=1, max_size=2).map(tuple)
-    )
+
+    def build(types: list[EventType], made: list[Rule], ordered: bool) -> RuleSet:
+        return RuleSet(tuple(types), tuple(replace(rule, ordered=ordered) for rule in made))
+
+    return st.builds(build, st.lists(event_types, max_size=2), st.lists(rules, min_size=1, max_size=2), st.booleans())
 
 
 # ---- Rules that make sense ---------------------------------------------------------------------------------------
@@ -190,7 +221,7 @@ def _valid_constraint(draw: DrawFn, scope: _Scope, name: str, binding: bool) -> 
     own = AttributeRef(None, name)
     known = sorted(parameter for parameter, source in scope.parameters.items() if source == name)
     operator = draw(st.sampled_from(COMPARATORS if name != "s" else ("=", "!=")))
-    choice = draw(st.sampled_from(["constant", "chain", "parameter", "parameter", "function"]))
+    choice = draw(st.sampled_from(["constant", "chain", "parameter", "parameter", "function", "joined"]))
     if choice == "parameter" and (known or binding):
         fresh = [f"{name}{len(known)}"] if binding else []
         parameter = draw(st.sampled_from(known + fresh))
@@ -201,6 +232,15 @@ def _valid_constraint(draw: DrawFn, scope: _Scope, name: str, binding: bool) -> 
             shift = Arithmetic(draw(st.sampled_from("+-")), Parameter(parameter), draw(_small_values[name]))
             return Comparison((own, shift), (operator,))
         return Comparison((own, Parameter(parameter)), (operator,))
+    if choice == "joined":
+        one, other = draw(_small_values[name]), draw(_small_values[name])
+        options: list[Constraint] = [
+            Call(IN, (own, one, other)),
+            Call(NOT, (Call(IN, (own, one)),)),
+            Call(OR, (Comparison((own, one), ("=",)), Call(IS_NULL, (own,)))),
+            Call(NOT, (Call(AND, (Comparison((own, one), ("=",)), Comparison((own, other), ("!=",)))),)),
+        ]
+        return draw(st.sampled_from(options))
     if choice == "chain" and name != "s":
         low, high = sorted((draw(_small_values[name]), draw(_small_values[name])), key=lambda bound: bound.value)
         return Comparison((low, own, high), ("<=", "<="))
@@ -250,6 +290,16 @@ def _valid_aggregation(draw: DrawFn, scope: _Scope, name: str) -> Aggregation:
 
 
 @st.composite
+def _valid_condition(draw: DrawFn, scope: _Scope) -> FreeCondition:
+    """Draw a condition over the events so far; one alternative always may hold, so that nothing is contradicted."""
+    known = st.sampled_from(sorted(scope.events))
+    one, other = AttributeRef(draw(known), "y"), AttributeRef(draw(known), "y")
+    shift = Arithmetic("+", other, draw(_small_values["y"]))
+    compared = Comparison((one, shift), (draw(st.sampled_from(COMPARATORS[2:])),))
+    return FreeCondition(Call(OR, (compared, Call(IS_NULL, (AttributeRef(draw(known), "x"),)))))
+
+
+@st.composite
 def valid_patterns(draw: DrawFn, max_items: int = 3) -> tuple[Pattern, _Scope]:
     """Draw a pattern over A to D in which every reference is to an event before, and what it introduces."""
     scope = _Scope()
@@ -257,14 +307,18 @@ def valid_patterns(draw: DrawFn, max_items: int = 3) -> tuple[Pattern, _Scope]:
     scope.events[terminator.name] = terminator.type
     drawn: list[PatternItem] = []
     for place in range(draw(st.integers(0, max_items))):
-        kind = draw(st.sampled_from(["selection", "selection", "negation", "aggregation"]))
+        kind = draw(st.sampled_from(["selection", "selection", "negation", "aggregation", "condition"]))
         if kind == "selection":
             window = Within(draw(_windows), draw(st.sampled_from(sorted(scope.events))))
             event = draw(_valid_event(scope, binding=True))
             policy = draw(st.sampled_from(Policy))
             count = None if policy is Policy.EACH else draw(st.none() | st.integers(1, 3))
-            drawn.append(Selection(policy, event, window, count))
+            groups = [] if policy is Policy.EACH else draw(st.lists(st.sampled_from(sorted(ATTRIBUTES)), max_size=2))
+            per = tuple(AttributeRef(None, name) for name in dict.fromkeys(groups)) if draw(st.booleans()) else ()
+            drawn.append(Selection(policy, event, window, count, per))
             scope.events[event.name] = event.type
+        elif kind == "condition":
+            drawn.append(draw(_valid_condition(scope)))
         elif kind == "negation":
             drawn.append(Negation(draw(_valid_event(scope, binding=False)), draw(_valid_scope(scope))))
         else:

@@ -10,7 +10,8 @@ import pytest
 from cepheus.core.event import Event
 from cepheus.core.values import ValueType, representable
 from cepheus.rules.aggregates import AGGREGATES, AggregateFunction, Form, Takes
-from cepheus.rules.functions import FUNCTIONS, Compiled, Function, Kind, TextTable
+from cepheus.rules.function_record import Compiled, Function, Kind, TextTable
+from cepheus.rules.functions import FUNCTIONS
 
 NUMBER, STRING, SAME = (Kind.NUMBER,), (Kind.STRING,), (Kind.SAME, Kind.SAME)
 SCRATCH = (

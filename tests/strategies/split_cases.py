@@ -84,7 +84,9 @@ def tesla_rule(random: Random, number: int, style: str) -> str:
             source = random.choice(sources)
             if source == f"P{number}" and policy == "each":
                 policy = "last"  # what feeds itself must not explode
-            pieces.append(f"{policy} {source}({tie}) as {name} {scope}")
+            aside = Random(f"{number} {place} {tie} {scope}")  # takes nothing from what others draw
+            per = f" per {aside.choice('knv')}" if policy != "each" and aside.random() < 0.3 else ""
+            pieces.append(f"{policy} {source}({tie}) as {name}{per} {scope}")
             names.append(name)
             selected.append(name)
         elif kind < 0.8:

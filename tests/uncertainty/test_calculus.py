@@ -122,6 +122,43 @@ def test_constraints_that_share_a_quantity_are_one_joint_event(
     assert agrees(float(held.mean()), probability("x > 0 and y < x", scene))
 
 
+@settings(max_examples=15, deadline=None)
+@given(ANY, NUMBERS, NUMBERS, NUMBERS)
+def test_joined_conditions_on_one_quantity_are_stretches_of_it(
+    error: Distribution, x: float, low: float, high: float
+) -> None:
+    scene = Scene({"x": x, "k": 1.0}, {"x": error})
+    drawn = scene.simulate(DRAWS)["x"]
+    held = (drawn < low) | (drawn > high)
+    assert agrees(float(held.mean()), probability(f"x < {low} or x > {high}", scene))
+    outside = probability(f"not ({low} <= x <= {high})", scene)
+    assert outside == pytest.approx(probability(f"x < {low} or {high} < x", scene), abs=1e-12)
+    assert probability(f"x in ({low}, {high})", scene) == pytest.approx(
+        1.0 - probability(f"x not in ({low}, {high})", scene), abs=1e-9
+    )
+    assert probability(f"x < {low} or x >= {low}", scene) == pytest.approx(1.0, abs=1e-12)
+    assert probability(f"x < {low} and k = 1 or k = 2", scene) == pytest.approx(
+        probability(f"x < {low}", scene), abs=1e-12
+    )
+    assert probability(f"x < {low} or missing > 1 or not (k = 1)", scene) == pytest.approx(
+        probability(f"x < {low}", scene), abs=1e-12
+    )
+
+
+@settings(max_examples=8, deadline=None)
+@given(SIMPLE, SIMPLE, NUMBERS, NUMBERS)
+def test_sides_that_share_nothing_are_independent(
+    first: Distribution, second: Distribution, x: float, y: float
+) -> None:
+    scene = Scene({"x": x, "y": y}, {"x": first, "y": second})
+    one, other = probability("x > 1", scene), probability("y < 2", scene)
+    assert probability("x > 1 or y < 2", scene) == pytest.approx(one + other - one * other, abs=1e-9)
+    drawn = scene.simulate(DRAWS)
+    held = (drawn["x"] > 1) & (drawn["y"] < 2) | (drawn["x"] + drawn["y"] > 4)
+    judged = judge([(constraints("x > 1 and y < 2 or x + y > 4")[0], scene)], Calculus(draws=2000))[0].estimate
+    assert abs(float(held.mean()) - judged.probability) <= 4 * math.sqrt(0.25 / 2000)
+
+
 @settings(max_examples=8, deadline=None)
 @given(SIMPLE, SIMPLE, NUMBERS, NUMBERS)
 def test_what_is_not_linear_is_simulated_with_a_standard_error(

@@ -25,7 +25,7 @@ from cepheus.core.schema import Schema
 from cepheus.core.time import SECOND, TimeUnit
 from cepheus.core.values import ValueType
 from cepheus.engine.assembly.mixed import MixedEngine
-from cepheus.engine.assembly.registry import create
+from cepheus.engine.assembly.registry import create, take_for_instants
 from cepheus.engine.base.interface import Engine
 from cepheus.engine.goals.engine import GoalsEngine
 from cepheus.language.etalis import parse
@@ -151,10 +151,12 @@ def ticks(count: int, seed: int = 7, start: int = 0) -> EventBatch:
 
 
 def stock_engine(policy: str, name: str, window: str = "") -> Engine:
-    """Give an engine with the rules deployed under a policy."""
+    """Give an engine with the rules deployed under a policy; as in a session, ticks count as instants."""
     checked = check(parse(f"policy {policy}.\n{RULES.format(window=window)}", unit=TimeUnit.S))
     rules: tuple[IntervalRule, ...] = checked.rules.interval_rules
-    return create(name, rules, Schema([*checked.inputs.values(), *checked.composites.values()]))
+    engine = create(name, rules, Schema([*checked.inputs.values(), *checked.composites.values()]))
+    take_for_instants(engine, ())
+    return engine
 
 
 def require_agreement(policy: str, count: int = _CHECKED) -> None:

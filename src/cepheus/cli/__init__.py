@@ -25,6 +25,7 @@ from cepheus.cli.detect import detect
 from cepheus.cli.doctor import doctor
 from cepheus.cli.explain import explain
 from cepheus.cli.fmt import fmt
+from cepheus.cli.import_rules import import_rules
 from cepheus.cli.node import node
 from cepheus.cli.publish import publish
 from cepheus.cli.run import run
@@ -58,6 +59,7 @@ for command in (
 app.command(cls=HandedOver, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(bench)
 app.command()(doctor)
 app.add_typer(bayes)
+app.add_typer(import_rules)
 
 
 def _version(wanted: bool) -> None:

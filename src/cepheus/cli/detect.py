@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
-from cepheus.cli import run_options as flags
 from cepheus.cli.check import Facts, Rules, read_all
 from cepheus.cli.console import note, report, warnings_reported
+from cepheus.cli.run_options import with_run_options
 from cepheus.core.errors import EventError, OptionError, RuleError, Severity
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class Sink(Protocol):
         """Take some composite events."""
 
 
+@with_run_options
 def detect(
     rules: Rules,
     events: Annotated[
@@ -54,25 +55,11 @@ def detect(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write the composite events here, in the extension's format.")
     ] = None,
-    engine: flags.Engine = None,
-    time_unit: flags.TimeUnit = None,
-    time: flags.Time = None,
-    type: flags.Type = None,
-    id: flags.Id = None,
-    sequence: flags.Sequence = None,
-    start: flags.Start = None,
-    probability: flags.Probability = None,
-    uncertain: flags.Uncertain = None,
-    lateness: flags.Lateness = None,
-    until: flags.Until = None,
-    on_bad_event: flags.OnBadEvent = None,
-    limit: flags.Limit = None,
-    threads: flags.Threads = None,
-    calculus: flags.CalculusSettings = None,
     on: Annotated[Host, typer.Option(help="Run in this process, or on Spark.")] = Host.EMBEDDED,
     master: Annotated[str, typer.Option(metavar="URL", help="For --on spark: where Spark runs.")] = "local[*]",
     facts: Facts = None,
-    strict: flags.Strict = False,
+    *,
+    options: dict[str, Any],
 ) -> None:
     """Find the composite events that rules define, in files of events.
 
@@ -81,25 +68,8 @@ def detect(
     """
     from cepheus.core.time import TimeUnit
 
-    options = flags.keywords(
-        engine=engine,
-        time_unit=time_unit,
-        time=time,
-        type=type,
-        id=id,
-        sequence=sequence,
-        start=start,
-        probability=probability,
-        uncertain=uncertain,
-        lateness=lateness,
-        until=until,
-        on_bad_event=on_bad_event,
-        limit=limit,
-        threads=threads,
-        calculus=calculus,
-        strict=strict,
-    )
-    unit = TimeUnit(time_unit.value if time_unit is not None else "us")
+    unit = TimeUnit(options.get("time_unit", "us"))
+    strict = options.get("strict", False)
     program = _compiled(rules, facts, unit, strict=strict)
     files, of_type = _inputs(events or [])
     intervals = frozenset(rule.head.name for rule in program.rules.interval_rules)
@@ -115,7 +85,7 @@ def detect(
         seconds = clock.perf_counter() - started
     report(unseen)
     _summary(found, seconds)
-    _tell_ties(found.tally, sequence)
+    _tell_ties(found.tally, options.get("sequence"))
 
 
 @contextmanager

@@ -40,10 +40,10 @@ class TerminalTable:
 
     def write(self, batch: EventBatch) -> None:
         """Take composite events; those that will not be shown are only counted."""
-        room = self._limit - len(self._records)
+        left = self._limit - len(self._records)
         self._taken += len(batch)
-        if room > 0 and len(batch):
-            shown = with_intervals(batch.slice(0, min(room, len(batch))), self._intervals)
+        if left > 0 and len(batch):
+            shown = with_intervals(batch.slice(0, min(left, len(batch))), self._intervals)
             self._records += flatten(shown, self._unit)
 
     def show(self) -> None:

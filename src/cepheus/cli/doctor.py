@@ -18,7 +18,7 @@ from cepheus.cli.console import is_coloured
 from cepheus.core.errors import OptionError
 from cepheus.core.extras import how_to_install
 
-_REQUIRED = ("google-re2", "lark", "matplotlib", "numba", "numpy", "pyarrow", "rich", "typer")
+_REQUIRED = ("google-re2", "lark", "matplotlib", "numba", "numpy", "pyarrow", "rich", "sqlglot", "typer")
 _OPTIONAL = {"pandas": "feeding pandas frames", "polars": "feeding Polars frames"}
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from cepheus.cli.console import note, report, warnings_reported
+from cepheus.cli.run_options import with_run_options
 
 
+@with_run_options
 def run(
     pipeline: Annotated[Path, typer.Argument(help="The pipeline file: sources, rules and sinks, in TOML.")],
     master: Annotated[
@@ -21,14 +23,19 @@ def run(
     check: Annotated[
         bool, typer.Option("--check", help="Only check the file and its rules, without starting Spark.")
     ] = False,
+    *,
+    options: dict[str, Any],
 ) -> None:
-    """Run rules on Spark: read sources, find composite events, write them to sinks, without a line of code."""
+    """Run rules on Spark: read sources, find composite events, write them to sinks, without a line of code.
+
+    An option that is given here goes before what the file says of it.
+    """
     from cepheus.engine.base.ties import told
-    from cepheus.runtime.spark.pipeline_file import check_pipeline, read_pipeline
+    from cepheus.runtime.spark.pipeline_file import check_pipeline, overridden, read_pipeline
     from cepheus.runtime.spark.pipeline_run import detection_of, run_pipeline
     from cepheus.runtime.spark.session import plain_failures, spark_session
 
-    described = read_pipeline(pipeline)
+    described = overridden(read_pipeline(pipeline), options)
     if check:
         report(check_pipeline(pipeline, described))
         note(f"{pipeline}: no errors")

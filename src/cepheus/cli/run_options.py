@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+import inspect
+from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,6 +32,20 @@ class OnBad(Enum):
     SKIP = "skip"
 
 
+class TieChoice(Enum):
+    """What simultaneous events are to rules."""
+
+    APART = "apart"
+    ORDERED = "ordered"
+
+
+class ProvenanceChoice(Enum):
+    """Which events composite events name among what they were made of."""
+
+    PARTS = "parts"
+    FULL = "full"
+
+
 Engine = Annotated[str | None, typer.Option(help="The engine that runs the rules.", show_default="auto")]
 TimeUnit = Annotated[
     Unit | None, typer.Option(help="The unit of integer times, in input and output.", show_default="us")
@@ -40,6 +56,17 @@ Type = Annotated[
 ]
 Id = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="The column of ids.", show_default="id")]
 Sequence = Annotated[str | None, typer.Option(metavar="COLUMN", help="The column that orders events of equal time.")]
+Ties = Annotated[
+    TieChoice | None,
+    typer.Option(
+        help="Whether simultaneous events come one after the other, whatever the rules say of it.",
+        show_default="as the rules say, or apart",
+    ),
+]
+Provenance = Annotated[
+    ProvenanceChoice | None,
+    typer.Option(help="Name the events that aggregates counted, too: full.", show_default="parts"),
+]
 Start = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="The column in which events over intervals start.", show_default="start"),
@@ -92,10 +119,67 @@ CalculusSettings = Annotated[
 Strict = Annotated[bool, typer.Option("--strict", help="Stop at what is otherwise only warned of.")]
 
 
-def keywords(uncertain: list[str] | None = None, calculus: list[str] | None = None, **given: object) -> dict[str, Any]:
-    """Make of options what ``Program.detect`` and its like take."""
-    made = {name: value.value if isinstance(value, Enum) else value for name, value in given.items()}
-    return {**made, "uncertain": _errors(uncertain or ()), "calculus": _calculus(calculus or ())}
+def with_run_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of every run to a command; it takes those that were given as ``options``, as keywords of runs.
+
+    Whatever runs rules has the same options, so they are written once and added to the command's own.
+    """
+    own = [each for each in inspect.signature(command, eval_str=True).parameters.values() if each.name != "options"]
+    added = list(inspect.signature(_keywords, eval_str=True).parameters.values())
+
+    @functools.wraps(command)
+    def with_options(**given: Any) -> None:
+        options = _keywords(**{each.name: given.pop(each.name) for each in added})
+        command(**given, options=options)
+
+    everything = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*own, *added)]
+    with_options.__signature__ = inspect.Signature(everything)  # type: ignore[attr-defined]  # where Typer looks
+    with_options.__annotations__ = {each.name: each.annotation for each in everything}
+    return with_options
+
+
+def _keywords(
+    engine: Engine = None,
+    time_unit: TimeUnit = None,
+    time: Time = None,
+    type: Type = None,
+    id: Id = None,
+    sequence: Sequence = None,
+    ties: Ties = None,
+    provenance: Provenance = None,
+    start: Start = None,
+    probability: Probability = None,
+    uncertain: Uncertain = None,
+    lateness: Lateness = None,
+    until: Until = None,
+    on_bad_event: OnBadEvent = None,
+    limit: Limit = None,
+    threads: Threads = None,
+    calculus: CalculusSettings = None,
+    strict: Strict = False,
+) -> dict[str, Any]:
+    """The options that were given, as ``Program.detect`` and its like take them."""
+    given = {
+        "engine": engine,
+        "time_unit": None if time_unit is None else time_unit.value,
+        "time": time,
+        "type": type,
+        "id": id,
+        "sequence": sequence,
+        "ties": None if ties is None else ties.value,
+        "provenance": None if provenance is None else provenance.value,
+        "start": start,
+        "probability": probability,
+        "uncertain": _errors(uncertain or ()),
+        "lateness": lateness,
+        "until": until,
+        "on_bad_event": None if on_bad_event is None else on_bad_event.value,
+        "limit": limit,
+        "threads": threads,
+        "calculus": _calculus(calculus or ()),
+        "strict": strict or None,
+    }
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _errors(given: list[str] | tuple[()]) -> Mapping[str, ErrorSource] | None:

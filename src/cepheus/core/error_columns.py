@@ -119,8 +119,11 @@ def error_sources_to_json(sources: ErrorSources) -> dict[str, dict[str, Paramete
 
 def error_of_record(
     source: ErrorSource, record: Mapping[str, object], number: Callable[[object, str], float]
-) -> Distribution | None:
-    """The error that a single event has in fields of its own, None if it has none; ``number`` reads such a field."""
+) -> tuple[Distribution | None, EventError | None]:
+    """The error that a single event has in fields of its own, if any, or what is wrong with it.
+
+    ``number`` reads such a field, given what it holds and its name.
+    """
 
     def read(parameter: Parameter) -> Floats:
         if not isinstance(parameter, str):
@@ -129,6 +132,4 @@ def error_of_record(
         return np.array([NO_PARAMETERS if value is None else number(value, parameter)])
 
     column, faults = source.errors(read)
-    if faults:
-        raise faults[0]
-    return column[0]
+    return column[0], faults.get(0)

@@ -63,6 +63,15 @@ class Event:
         return data
 
 
+def with_counted(made_of: tuple[EventId, ...], counted: Iterable[EventId]) -> tuple[EventId, ...]:
+    """What a composite event was made of, and behind that what aggregates counted, each event once.
+
+    >>> with_counted((1, 2), (3, 2, 3))
+    (1, 2, 3)
+    """
+    return (*made_of, *dict.fromkeys(part for part in counted if part not in made_of))
+
+
 def composite_event(
     event_type: str,
     time: int,

@@ -10,7 +10,9 @@ _PACKAGES = {
     "grpc": ("grpcio", "network"),
     "networkx": ("networkx", "network"),
     "prometheus_client": ("prometheus-client", "network"),
+    "eql": ("eql", "import"),
     "scipy": ("scipy", "uncertainty"),
+    "sigma": ("pysigma", "import"),
 }
 
 

@@ -49,6 +49,20 @@ class OnBadEvent(Enum):
     SKIP = "skip"
 
 
+class TieOrder(Enum):
+    """What simultaneous events are to rules: none precedes another, or they come one after the other."""
+
+    APART = "apart"
+    ORDERED = "ordered"
+
+
+class ProvenanceDepth(Enum):
+    """Which events a composite event names among what it was made of."""
+
+    PARTS = "parts"
+    FULL = "full"
+
+
 class RunKeywords(TypedDict, total=False):
     """The keywords with which a run is asked for; None, like leaving it out, asks for what is usual.
 
@@ -67,6 +81,12 @@ class RunKeywords(TypedDict, total=False):
     ``time``, ``type``, ``id``, ``sequence``, ``start`` and ``probability`` name the columns (of files, tables and
     frames) or keys (of dicts and JSON lines) that are not attributes. ``uncertain`` names, by attribute, the columns
     that have its error. A bad event stops the run or, with ``on_bad_event="skip"``, is left out and counted.
+
+    With ``ties="ordered"`` simultaneous events come one after the other, by their ``sequence`` or as they arrive; with
+    ``"apart"`` none precedes another. It goes before what the file of rules says.
+
+    Composite events name the events they were made of, on Spark with ``provenance=True`` or ``"parts"``; with
+    ``provenance="full"`` also the events that their rules' aggregates counted.
     """
 
     engine: str | None
@@ -85,6 +105,8 @@ class RunKeywords(TypedDict, total=False):
     uncertain: ErrorSources | None
     on_bad_event: Literal["stop", "skip"] | None
     strict: bool | None
+    ties: Literal["apart", "ordered"] | None
+    provenance: bool | Literal["parts", "full"] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +173,8 @@ class RunOptions:
     uncertain: ErrorSources = field(default_factory=dict)
     on_bad_event: OnBadEvent = OnBadEvent.STOP
     strict: bool = False
+    ties: TieOrder | None = None
+    provenance: ProvenanceDepth = ProvenanceDepth.PARTS
 
     def __post_init__(self) -> None:
         require_whole(self.limit, "number of composite events", INT_MAX, "limit")
@@ -183,6 +207,11 @@ class RunOptions:
             given["until"] = until_of(given["until"], cast("TimeUnit", given.get("time_unit", TimeUnit.US)))
         if "on_bad_event" in given:
             given["on_bad_event"] = chosen("on_bad_event", given["on_bad_event"], OnBadEvent)
+        if "ties" in given:
+            given["ties"] = chosen("ties", given["ties"], TieOrder, "ties")
+        if "provenance" in given:
+            depth = "parts" if isinstance(given["provenance"], bool) else given["provenance"]
+            given["provenance"] = chosen("provenance", depth, ProvenanceDepth)
         return cls(**given, columns=ColumnNames(**columns))  # type: ignore[arg-type]  # each is checked as it is made
 
     @property

@@ -12,7 +12,7 @@ from cepheus.core.values import ValueType
 TIME_ATTRIBUTE = "time"
 """Every event has its own time as an attribute of type timestamp."""
 
-HOME_ATTRIBUTE = "#home"
+OWNED_ATTRIBUTE = "#home"
 """A hidden attribute, which no rule can name: false for an event that is here only for others, and what it completes
 belongs to an engine elsewhere that has it, too."""
 
@@ -33,7 +33,8 @@ class Attribute:
     ``type`` is None while only the data can tell it. An event that lacks a required attribute is a bad event;
     one that lacks an optional attribute has an undefined value there. ``error`` is what the values of sources that
     send no error of their own are off by, as far as a domain expert has said. ``by_use`` says that nobody has declared
-    the type: rules use the attribute so, and data that shows another type is a mistake on one side.
+    the type: rules use the attribute so, and data that shows another type is a mistake on one side. ``column`` is what
+    the data calls the attribute, None if it calls it by its name.
     """
 
     name: str
@@ -42,11 +43,17 @@ class Attribute:
     error: Distribution | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
     by_use: bool = field(default=False, compare=False, repr=False)
+    column: str | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         if self.type is None:
             return self.name
         return f"{self.name}: {self.type.value}{'?' if self.optional else ''}"
+
+    @property
+    def named_by_data(self) -> str:
+        """The name under which the data has the attribute."""
+        return self.name if self.column is None else self.column
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +78,13 @@ class EventType:
     @property
     def id_field(self) -> str:
         """The name under which files have the own id of an event of this type."""
-        return ID_FIELD if self.attribute(ID_FIELD) is None else SPARE_ID_FIELD
+        taken = any(attribute.named_by_data == ID_FIELD for attribute in self.attributes)
+        return SPARE_ID_FIELD if taken else ID_FIELD
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """By attribute, what the data calls it, for those that it calls otherwise."""
+        return {attribute.name: attribute.column for attribute in self.attributes if attribute.column is not None}
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(map(str, self.attributes))})"

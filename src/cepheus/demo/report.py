@@ -103,6 +103,8 @@ def _add_reasons(branch: Tree, event: Event, known: Mapping[EventId, Event], rul
         where = f"{condition.type}({constraints}) {scope_text(condition.scope)}"
         if condition.role is Role.NEGATED:
             branch.add(Text(f"and no {where}", "dim"))
+        elif condition.role is Role.COLLECTED:
+            branch.add(Text(f"and {condition.policy} {where}", "dim"))
         else:
             held = f", and {condition.condition}" if condition.condition else ""
             named = f"{condition.name} = " if condition.name.startswith("$") else ""

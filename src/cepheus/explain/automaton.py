@@ -32,7 +32,7 @@ def automaton(rule: RuleParts) -> Canvas:
         how = "with a computed value" if any(other.startswith("$") for other in link.others) else "joins sequences"
         canvas.text(42, y + 14, f"{part.name}: {link.text}   {how}", "parameter-text")
         y += LINE_HEIGHT + 6
-    if rule.conditions:
+    if rule.conditions or rule.requirements:
         conditions = _conditions(rule)
         canvas.place(conditions, 0, y)
     return canvas
@@ -86,7 +86,8 @@ def _sequence(rule: RuleParts, path: list[Part]) -> Canvas:
 
 def _label(part: Part, previous: Part | None) -> list[tuple[str, str]]:
     """Write what an event must satisfy to take a transition: type, content, time since the previous event."""
-    lines = [(f"{part.policy} {part.type}".strip() + (f" as {part.name}" if part.name != part.type else ""), "type")]
+    alias = f" as {part.name}" if part.name != part.type else ""
+    lines = [(f"{part.policy} {part.type}{alias}{part.per}".strip(), "type")]
     lines += [(text, "") for text in part.content]
     lines += [(f"{name} := {attribute}", "parameter-text") for name, attribute in part.binds]
     if previous is not None and isinstance(previous.scope, Within):
@@ -145,6 +146,8 @@ def _conditions(rule: RuleParts) -> Canvas:
         for index, (words, css) in enumerate(lines):
             canvas.text(x + 12, top + 19 + LINE_HEIGHT * index, words, css)
         x += width + 16
+    for requirement in rule.requirements:
+        canvas.text(0, canvas.height + LINE_HEIGHT, f"must hold: {requirement}", "aggregate-text")
     return canvas
 
 

@@ -77,12 +77,14 @@ _BOX = {
     Role.SELECTED: "label-box",
     Role.NEGATED: "not",
     Role.AGGREGATED: "aggregate",
+    Role.COLLECTED: "label-box",
 }
 _HEAD = {
     Role.TERMINATOR: "type",
     Role.SELECTED: "type",
     Role.NEGATED: "type not-text",
     Role.AGGREGATED: "type aggregate-text",
+    Role.COLLECTED: "type",
 }
 
 
@@ -126,8 +128,8 @@ def _slots(part: Part) -> int:
 
 
 def _label(part: Part) -> list[tuple[str, str]]:
-    words = f"{part.policy} {part.type}".strip() if part.role is not Role.AGGREGATED else part.type
-    if part.role in (Role.TERMINATOR, Role.SELECTED) and part.name != part.type:
+    words = f"{part.policy} {part.type}{part.per}".strip() if part.role is not Role.AGGREGATED else part.type
+    if part.role in (Role.TERMINATOR, Role.SELECTED, Role.COLLECTED) and part.name != part.type:
         words += f" as {part.name}"
     lines = [(words, _HEAD[part.role])]
     if part.role is Role.AGGREGATED:

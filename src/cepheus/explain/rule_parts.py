@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import assert_never
 
-from cepheus.language.tesla.print import format_expression
+from cepheus.language.tesla.print import bounds_text, format_condition, format_expression
 from cepheus.rules.expressions import (
     Aggregate,
     AttributeRef,
@@ -18,10 +18,10 @@ from cepheus.rules.expressions import (
     Parameter,
     Scope,
 )
-from cepheus.rules.model import Aggregation, Negation, PatternItem, Rule, Selection
+from cepheus.rules.model import Aggregation, Collection, FreeCondition, Negation, PatternItem, Rule, Selection
 from cepheus.rules.reach import reach
 from cepheus.rules.resolve import bindings, resolve, scope_events
-from cepheus.rules.walk import walk
+from cepheus.rules.walk import transform, walk
 
 
 def constraint_text(constraint: Constraint, names: Mapping[Expression, str] | None = None) -> str:
@@ -34,11 +34,25 @@ def constraint_text(constraint: Constraint, names: Mapping[Expression, str] | No
     """
     names = names or {}
     if not isinstance(constraint, Comparison):
-        return names.get(constraint) or format_expression(constraint)
+        return names.get(constraint) or format_condition(constraint)
     words = [names.get(constraint.operands[0]) or format_expression(constraint.operands[0])]
     for symbol, operand in zip(constraint.operators, constraint.operands[1:], strict=True):
         words += [symbol, names.get(operand) or format_expression(operand)]
     return " ".join(words)
+
+
+EventItem = Selection | Negation | Aggregation | Collection
+"""An item of a pattern that is about events of its own."""
+
+
+def condition_text(condition: Constraint, names: Mapping[Aggregate, str] | None = None) -> str:
+    """Write a condition among the parts of a pattern; aggregates in it are called by their names."""
+    named: Mapping[Aggregate, str] = names or {}
+
+    def change(node: object) -> object:
+        return AttributeRef(None, named[node]) if isinstance(node, Aggregate) and node in named else node
+
+    return constraint_text(transform(condition, change))
 
 
 class Role(Enum):
@@ -48,6 +62,7 @@ class Role(Enum):
     SELECTED = "selected"
     NEGATED = "negated"
     AGGREGATED = "aggregated"
+    COLLECTED = "collected"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +85,8 @@ class Part:
     ``policy`` is the words in front of it (``each``, ``3 last``, ``not``, ``Avg of value``). ``binds`` pairs each
     parameter that is bound here with the attribute that gives its value. ``condition`` is the comparison around an
     aggregate; ``purpose`` is the attribute of the composite event that an aggregate in ``where`` is computed for.
+    ``groups`` are the attributes for each value of which there is a choice of its own, ``ranked`` is the value by which
+    the greatest are taken.
     """
 
     name: str
@@ -83,11 +100,19 @@ class Part:
     condition: str | None = None
     consumed: bool = False
     purpose: str | None = None
+    groups: tuple[str, ...] = ()
+    ranked: str | None = None
 
     @property
     def references(self) -> tuple[str, ...]:
         """The events this part hangs from; none for the terminator."""
         return () if self.scope is None else scope_events(self.scope)
+
+    @property
+    def per(self) -> str:
+        """What it is ranked by and chosen for each value of, in words behind its name."""
+        by = f" by {self.ranked}" if self.ranked is not None else ""
+        return by + (f" per {', '.join(self.groups)}" if self.groups else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +128,8 @@ class Use:
 class RuleParts:
     """A rule taken apart: the parts in text order, the terminator first.
 
-    ``reach`` is the longest time, in microseconds, between a terminator and an event that the rule looks at for it.
+    ``requirements`` are the conditions that stand among the parts. ``reach`` is the longest time, in microseconds,
+    between a terminator and an event that the rule looks at for it.
     """
 
     name: str
@@ -114,6 +140,7 @@ class RuleParts:
     consuming: tuple[str, ...]
     min_probability: float | None
     reach: int
+    requirements: tuple[str, ...] = ()
 
     @property
     def terminator(self) -> Part:
@@ -127,8 +154,8 @@ class RuleParts:
 
     @property
     def conditions(self) -> tuple[Part, ...]:
-        """The negated and aggregated events: looked at, but not part of what is made."""
-        return tuple(part for part in self.parts if part.role in (Role.NEGATED, Role.AGGREGATED))
+        """The negated and aggregated events, looked at but not part of what is made, and the collections."""
+        return tuple(part for part in self.parts if part.role not in (Role.TERMINATOR, Role.SELECTED))
 
     def part(self, name: str) -> Part:
         """The part of that name."""
@@ -139,12 +166,15 @@ def rule_parts(rule: Rule) -> RuleParts:
     """Take apart a rule that has passed the checks and has a name."""
     assert rule.name is not None
     builder = _Builder(rule)
-    items = [builder.item(item, index) for index, item in enumerate(rule.pattern.items, 1)]
-    parts = (builder.terminator(), *items, *builder.computed_for_where())
+    items = [builder.item(item, index) for item, index in builder.items]
+    requirements = tuple(builder.requirements())
+    computed = [part for _, found in requirements for part in found]
+    parts = (builder.terminator(), *items, *computed, *builder.computed_for_where())
     return RuleParts(
         name=rule.name,
         composite=str(rule.composite),
         parts=parts,
+        requirements=tuple(text for text, _ in requirements),
         parameters=tuple(builder.uses(parts)),
         assignments=tuple(
             (assignment.attribute, format_expression(assignment.value)) for assignment in rule.assignments
@@ -161,20 +191,29 @@ class _Builder:
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
         self.binders = bindings(rule.pattern)
-        self._order = [
-            part_name(item, index) for index, item in enumerate((rule.pattern.terminator, *rule.pattern.items))
+        self.items = [
+            (item, index) for index, item in enumerate(rule.pattern.items, 1) if not isinstance(item, FreeCondition)
         ]
+        self._order = [rule.pattern.terminator.name, *(part_name(item, index) for item, index in self.items)]
 
     def terminator(self) -> Part:
         event = self.rule.pattern.terminator
         return self._part(event, event.name, Role.TERMINATOR)
 
-    def item(self, item: PatternItem, index: int) -> Part:
+    def item(self, item: EventItem, index: int) -> Part:
         name = part_name(item, index)
         match item:
-            case Selection(event=event, policy=policy, count=count, window=window):
+            case Selection(event=event, policy=policy, count=count, window=window, per=per, ranking=ranking):
                 words = policy.value if count is None else f"{count} {policy.value}"
-                return self._part(event, name, Role.SELECTED, policy=words, scope=window)
+                words = words if ranking is None else f"{ranking.count} top"
+                groups = tuple(attribute.name for attribute in per)
+                by = None if ranking is None else format_expression(ranking.by)
+                return replace(
+                    self._part(event, name, Role.SELECTED, policy=words, scope=window), groups=groups, ranked=by
+                )
+            case Collection(event=event, scope=scope):
+                words = f"all {bounds_text(item)}".strip()
+                return self._part(event, name, Role.COLLECTED, policy=words, scope=scope)
             case Negation(event=event, scope=scope):
                 return self._part(event, name, Role.NEGATED, policy="not", scope=scope)
             case Aggregation(aggregate=aggregate, comparison=comparison):
@@ -182,6 +221,16 @@ class _Builder:
                 return self._aggregated(aggregate, name, condition)
             case _:
                 assert_never(item)
+
+    def requirements(self) -> Iterator[tuple[str, list[Part]]]:
+        """Each condition among the parts, and the aggregates that are computed for it."""
+        for index, item in enumerate(self.rule.pattern.items, 1):
+            if isinstance(item, FreeCondition):
+                found = list(dict.fromkeys(node for node in walk(item.constraint) if isinstance(node, Aggregate)))
+                names = {node: f"{node.function}{index}_{place}" for place, node in enumerate(found, 1)}
+                self._order += names.values()
+                text = condition_text(item.constraint, names)
+                yield text, [self._aggregated(node, name, None) for node, name in names.items()]
 
     def computed_for_where(self) -> Iterator[Part]:
         """The aggregates that assignments compute."""
@@ -194,7 +243,8 @@ class _Builder:
 
     def uses(self, parts: tuple[Part, ...]) -> Iterator[Use]:
         """Say of each parameter what binds it and what it is used for."""
-        items = (self.rule.pattern.terminator, *self.rule.pattern.items)
+        items = (self.rule.pattern.terminator, *(item for item, _ in self.items))
+        free = [item for item in self.rule.pattern.items if isinstance(item, FreeCondition)]
         for name, binder in self.binders.items():
             used = [shown(part) for part, item in zip(parts, items, strict=False) if name in self._mentioned(item)]
             source = None if binder is None else f"{binder.event}.{binder.name}"
@@ -202,6 +252,7 @@ class _Builder:
                 computed = next(part for part in parts if part.name == f"${name}")
                 source = shown(computed)
                 used += [computed.condition] if computed.condition is not None else []
+            used += [condition_text(item.constraint) for item in free if name in self._mentioned(item)]
             for assignment in self.rule.assignments:
                 if any(isinstance(node, Parameter) and node.name == name for node in walk(assignment.value)):
                     used.append(f"where {assignment.attribute}")
@@ -257,7 +308,7 @@ class _Builder:
             tuple(links),
             tuple(binds),
             condition,
-            role is Role.SELECTED and name in self.rule.consuming,
+            role in (Role.SELECTED, Role.COLLECTED) and name in self.rule.consuming,
         )
 
     def _binding(self, constraint: Constraint, own: str | None) -> tuple[str, str] | None:
@@ -289,12 +340,10 @@ class _Builder:
         return Link(constraint_text(constraint), tuple(parameters), others, decided_at)
 
 
-def part_name(item: EventPattern | PatternItem, index: int) -> str:
+def part_name(item: EventItem, index: int) -> str:
     """Name an item of a pattern: events by alias or type, aggregates by parameter, what has no name by position."""
     match item:
-        case EventPattern():
-            return item.name
-        case Selection(event=event):
+        case Selection(event=event) | Collection(event=event):
             return event.name
         case Aggregation(parameter=str(parameter)):
             return f"${parameter}"
@@ -313,6 +362,8 @@ def shown(part: Part) -> str:
             return part.name
         case Role.NEGATED:
             return f"not {part.type}"
+        case Role.COLLECTED:
+            return f"all {part.name}"
         case Role.AGGREGATED:
             return f"{part.policy} over {part.type}"
         case _:

@@ -23,6 +23,8 @@ def tree(rule: RuleParts) -> Tree:
     root = Tree(Text.assemble("rule ", (rule.name, "bold"), " makes ", (rule.composite, _NAME)), guide_style=_QUIET)
     for part in rule.parts:
         _add_part(root, rule, part)
+    for requirement in rule.requirements:
+        root.add(Text.assemble("go on only if ", (requirement, _RULE)))
     _add_production(root, rule)
     if rule.parameters:
         _add_parameters(root, rule)
@@ -69,7 +71,11 @@ def _headline(part: Part) -> Text:
             head = Text.assemble("when ", (part.type, _NAME), *known_as, " arrives")
             return head.append("   the terminator: it decides the rule, at its time", _QUIET)
         case Role.SELECTED:
-            head = Text.assemble(f"take {_taking(part.policy)} ", (part.type, _NAME), *known_as, " ")
+            head = Text.assemble(f"take {_taking(part.policy)} ", (part.type, _NAME), *known_as, f"{part.per} ")
+        case Role.COLLECTED:
+            bounds = part.policy.removeprefix("all").strip()
+            words = f"take all (there must be {bounds}) " if bounds else "take all "
+            head = Text.assemble(words, (part.type, _NAME), *known_as, ", together as one choice, ")
         case Role.NEGATED:
             head = Text.assemble(("no ", _BAD), (part.type, _NAME), " ")
         case Role.AGGREGATED:
@@ -84,6 +90,8 @@ def _headline(part: Part) -> Text:
 
 def _taking(policy: str) -> str:
     count, _, word = policy.rpartition(" ")
+    if word == "top":
+        return f"the greatest {count}"
     return f"up to {count} of the {word}" if count else Policy(word).record.phrase
 
 
@@ -104,7 +112,7 @@ def _when(scope: Scope) -> str:
 
 
 def _add_production(root: Tree, rule: RuleParts) -> None:
-    combined = [part.name for part in rule.selected if _takes_several(part.policy)]
+    combined = [part.name for part in rule.selected if part.groups or _takes_several(part.policy)]
     for_each = f", one for each choice of {' and '.join(combined)}" if combined else ""
     branch = root.add(
         Text.assemble("make ", (rule.composite, _NAME), f" at the time of {rule.terminator.name}{for_each}")

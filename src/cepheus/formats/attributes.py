@@ -79,45 +79,50 @@ class AttributeReader:
         """The columns and error distributions of some rows; note what is wrong in ``faults``."""
         columns: dict[ColumnKey, pa.Array] = {}
         errors: dict[str, list[Distribution | None]] = {}
-        for name in self._wanted(events):
-            column = events.rows.column(name)
-            self._note_missing(name, column, events, faults)
+        for name, source in self._wanted(events):
+            column = events.rows.column(source)
+            if column is None and source != name:
+                column = events.rows.column(name)  # events that went through here before have it by its own name
+            self._note_missing(name, source, column, events, faults)
             if column is None:
                 continue
-            for kind, codes in self._groups(name, column, events).items():
+            for kind, codes in self._groups(name, source, column, events).items():
                 if kind is ValueType.STRING and isinstance(column, TextColumn):
                     self._refuse_numbers(name, column, events, codes, faults)
                 rows = events.of_types(codes)
                 coerced = coerce(column, kind, self.unit, faults, rows=rows, prefix=self._prefix(name, events))
-                columns[name, kind] = coerced.array
+                known = columns.get((name, kind))
+                columns[name, kind] = coerced.array if known is None else pc.coalesce(known, coerced.array)
                 if coerced.errors is not None:
                     errors[name] = _merge(errors.get(name), coerced.errors)
         return columns, errors
 
-    def _wanted(self, events: TypedRows) -> list[str]:
-        """The names of the attributes that are read for events of some types."""
+    def _wanted(self, events: TypedRows) -> list[tuple[str, str]]:
+        """The attributes that are read for events of some types, each with the name that the data has for it."""
         wanted = {
-            attribute.name: None
+            (attribute.name, attribute.named_by_data): None
             for event_type in events.types
             if event_type in self.schema
             for attribute in self.schema[event_type].attributes
             if attribute.name != TIME_ATTRIBUTE  # every event has it already
         }
         if self.keep_all:
-            wanted |= {name: None for name in events.rows.names() if name not in RESERVED}
+            wanted |= {(name, name): None for name in events.rows.names() if name not in RESERVED}
         return list(wanted)
 
-    def _attribute(self, event_type: str, name: str) -> Attribute | None:
+    def _attribute(self, event_type: str, name: str, source: str) -> Attribute | None:
         declared = self.schema[event_type].attribute(name) if event_type in self.schema else None
-        return declared or (Attribute(name, None, optional=True) if self.keep_all else None)
+        if declared is not None:
+            return declared if declared.named_by_data == source else None
+        return Attribute(name, None, optional=True) if self.keep_all else None
 
-    def _note_missing(self, name: str, column: Column | None, events: TypedRows, faults: Faults) -> None:
+    def _note_missing(self, name: str, source: str, column: Column | None, events: TypedRows, faults: Faults) -> None:
         present = np.zeros(len(events.rows), np.bool_) if column is None else column.present()
         if present.all():
             return
         absent = ~present
         for code, event_type in enumerate(events.types):
-            attribute = self._attribute(event_type, name)
+            attribute = self._attribute(event_type, name, source)
             if attribute is not None and not attribute.optional:
                 rows = events.of_type(code)
                 missing = np.flatnonzero(absent if rows is None else absent & rows).tolist()
@@ -126,11 +131,11 @@ class AttributeReader:
                     for row in missing:
                         faults.setdefault(row, error)
 
-    def _groups(self, name: str, column: Column, events: TypedRows) -> dict[ValueType, list[int]]:
+    def _groups(self, name: str, source: str, column: Column, events: TypedRows) -> dict[ValueType, list[int]]:
         """The types (by code) that take the attribute, by the value type they take it as."""
         groups: dict[ValueType, list[int]] = {}
         for code, event_type in enumerate(events.types):
-            attribute = self._attribute(event_type, name)
+            attribute = self._attribute(event_type, name, source)
             if attribute is None:
                 continue
             kind = attribute.type or self.inferred.get((event_type, name)) or column.kind
@@ -152,7 +157,7 @@ class AttributeReader:
         """
         for code in codes:
             event_type = events.types[code]
-            attribute = self._attribute(event_type, name)
+            attribute = self._attribute(event_type, name, name)
             rows = events.of_type(code)
             if attribute is None or not attribute.by_use:
                 continue

@@ -151,7 +151,7 @@ class EventFile:
         types = self.options.schema.values()
         if self.options.keep_all or (self.options.intervals and any(map(is_unnamed, types))):
             return names
-        wanted = {attribute.name for event_type in types for attribute in event_type.attributes}
+        wanted = {attribute.named_by_data for event_type in types for attribute in event_type.attributes}
         wanted |= RESERVED | self.options.columns.given | {SPARE_ID_FIELD, START}
         wanted |= {name for error in self.options.uncertain.values() for name in error.columns}
         return [name for name in names if name in wanted]

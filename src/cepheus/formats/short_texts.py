@@ -50,8 +50,8 @@ def encode_short(array: pa.Array) -> pa.DictionaryArray | None:
         return None
     offsets = np.frombuffer(places, np.int32)[array.offset : array.offset + len(array) + 1]
     data = np.frombuffer(texts, np.uint8)
-    room = pa.allocate_buffer(4 * len(array))
-    codes = np.frombuffer(room, np.int32)
+    buffer = pa.allocate_buffer(4 * len(array))
+    codes = np.frombuffer(buffer, np.int32)
     table, firsts = np.zeros((_TABLE, len(_Slot)), np.uint64), np.empty(_MOST, np.int64)
     distinct, done = _code(offsets, data.ctypes.data, len(data), codes, _MASKS, table, firsts, 0)
     if distinct < 0:
@@ -65,7 +65,7 @@ def encode_short(array: pa.Array) -> pa.DictionaryArray | None:
         return None
     firsts[known:distinct] += done
     texts = array.take(pa.array(firsts[:distinct]))
-    return pa.DictionaryArray.from_arrays(pa.Array.from_buffers(pa.int32(), len(array), [None, room]), texts)
+    return pa.DictionaryArray.from_arrays(pa.Array.from_buffers(pa.int32(), len(array), [None, buffer]), texts)
 
 
 def _reader(_context: Any, _address: Any) -> Any:

@@ -201,7 +201,7 @@ class Spool:
         self._writer.write_table(cast_table(table, self.schema))
 
     def tables(self) -> Iterator[pa.Table]:
-        """Give all tables, in the schema that holds them all."""
+        """Yield all tables, in the schema that holds them all."""
         self._end_file()
         for path in self._files:
             with pa.memory_map(str(path)) as source, pa.ipc.open_stream(source) as stream:
@@ -225,12 +225,12 @@ _BREAKS = "[\r\n]"
 
 
 def csv_header(names: Sequence[str]) -> bytes:
-    """Give the line that names the columns."""
+    """The line that names the columns."""
     return ",".join(_quoted(pa.array(names, pa.string())).to_pylist()).encode() + b"\n"
 
 
 def csv_lines(table: pa.Table, unit: TimeUnit) -> bytes:
-    """Give the lines of a table of events; a table without rows has none."""
+    """The lines of a table of events; a table without rows has none."""
     if not table.num_rows:
         return b""
     columns = [_cells(name, table.column(name).combine_chunks(), unit) for name in table.column_names]

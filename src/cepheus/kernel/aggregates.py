@@ -1,7 +1,8 @@
 """Aggregates over a range of a lane, compiled: running sums where the window slides, scans elsewhere.
 
-An aggregate that is neither a sum nor one of its members is a function of them all: a member of ``OverNumbers`` or
-``OverWords``, called as its record is in ``rules/aggregates.py``, and a branch of ``over_numbers`` or ``over_words``.
+An aggregate that is neither a sum nor one of its members is a function of them all: a member of ``OverNumbers``,
+``OverSeries`` or ``OverWords``, called as its record is in ``rules/aggregates.py``, and a branch of ``over_numbers``,
+``over_series`` or ``over_words``.
 """
 
 from __future__ import annotations
@@ -14,16 +15,14 @@ import numpy as np
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.lanes import (
     before,
-    end_before,
     entry_row,
     entry_time,
-    first_not_before,
     lane_at,
     row_offset,
     slide_sum,
 )
 from cepheus.kernel.machine import all_hold, compute
-from cepheus.kernel.memory import At, fixed, number, peek, poke, put, put_number, word
+from cepheus.kernel.memory import At, fixed, fixed_float, number, peek, poke, put, put_number, word
 from cepheus.kernel.program import Floats, FunctionCode, StepField, StepFlag, ValueKind, Words
 from cepheus.kernel.state import LaneState
 from cepheus.kernel.sums import LIMBS, add_float, add_integer, clear, read_float, read_integer, sum_floats
@@ -38,12 +37,20 @@ class OverNumbers(IntEnum):
 
     Stddev = 0
     Median = 1
+    Percentile = 2
+
+
+class OverSeries(IntEnum):
+    """Aggregates computed from all members as doubles and from their times; what they come to is a double."""
+
+    Slope = 0
 
 
 class OverWords(IntEnum):
-    """Aggregates computed from all members as words, equal where values are equal; what they come to is an int."""
+    """Aggregates computed from all members as words, equal where values are equal; what they come to is a word."""
 
     CountDistinct = 0
+    Mode = 1
 
 
 @inlined
@@ -53,13 +60,27 @@ def is_zero_of_nothing(function: int) -> bool:
 
 
 @compiled
-def over_numbers(code: int, values: Floats, total: float) -> float:
-    """An aggregate of at least one member, not finite if undefined; it may overwrite them. ``total`` is their sum."""
+def over_numbers(code: int, values: Floats, total: float, argument: float) -> float:
+    """An aggregate of at least one member, not finite if undefined; it may overwrite them. ``total`` is their sum.
+
+    ``argument`` is what a rule says besides, for the functions that ask for it.
+    """
     function = (code - FunctionCode.OVER_NUMBERS) >> 1
     if function == OverNumbers.Stddev:
         return _deviation(values, total / len(values))
     if function == OverNumbers.Median:
         return _median(values)
+    if function == OverNumbers.Percentile:
+        return _percentile(values, argument)
+    return math.nan
+
+
+@compiled
+def over_series(code: int, times: Words, values: Floats, total: float) -> float:
+    """An aggregate of at least one member, not finite if undefined; it may overwrite them. ``total`` is their sum."""
+    function = (code - FunctionCode.OVER_SERIES) >> 1
+    if function == OverSeries.Slope:
+        return _slope(times, values, total / len(values))
     return math.nan
 
 
@@ -69,6 +90,8 @@ def over_words(code: int, values: Words) -> tuple[int, bool]:
     function = (code - FunctionCode.OVER_WORDS) >> 1
     if function == OverWords.CountDistinct:
         return _distinct(values), True
+    if function == OverWords.Mode:
+        return _mode(values), True
     return 0, False
 
 
@@ -94,6 +117,53 @@ def _median(values: Floats) -> float:
     if len(values) % 2 == 0:
         middle = (values[upper - 1] + middle) / 2.0
     return middle + 0.0
+
+
+@compiled
+def _percentile(values: Floats, percent: float) -> float:
+    """The value below which so many percent lie, linear between the two next to it; zero has no sign."""
+    values.sort()
+    place = (len(values) - 1) * (percent / 100.0)
+    below = int(place)
+    lower, upper, share = values[below], values[min(below + 1, len(values) - 1)], place - below
+    gap = upper - lower
+    found: float = lower + gap * share if share < 0.5 else upper - gap * (1.0 - share)
+    return found + 0.0
+
+
+@compiled
+def _slope(times: Words, values: Floats, mean: float) -> float:
+    """The slope, per second, of the line nearest to the values by least squares; not finite unless times differ."""
+    count = len(values)
+    across, partials = np.empty(count, np.float64), np.empty(_PARTIALS, np.float64)
+    for k in range(count):
+        across[k] = (float(times[k]) - float(times[0])) / 1e6
+    mean_time = sum_floats(across, count, partials) / count
+    squares = np.empty(count, np.float64)
+    for k in range(count):
+        distance = across[k] - mean_time
+        squares[k] = distance * distance
+        values[k] = distance * (values[k] - mean)
+        if not (math.isfinite(squares[k]) and math.isfinite(values[k])):
+            return math.nan
+    square = sum_floats(squares, count, partials)
+    return math.nan if square == 0.0 else sum_floats(values, count, partials) / square + 0.0
+
+
+@compiled
+def _mode(values: Words) -> int:
+    """The most frequent word, of several the one that came latest."""
+    ordered = values.copy()
+    ordered.sort()
+    most, run = 1, 1
+    for k in range(1, len(ordered)):
+        run = run + 1 if ordered[k] == ordered[k - 1] else 1
+        most = max(most, run)
+    for k in range(len(values) - 1, -1, -1):
+        first = np.searchsorted(ordered, values[k])
+        if first + most <= len(ordered) and ordered[first + most - 1] == values[k]:
+            return int(values[k])
+    return int(values[-1])
 
 
 @compiled
@@ -123,14 +193,14 @@ def candidate(context: int, step: int, row_number: int) -> bool:
 
 
 @compiled
-def running_aggregate(context: int, step: int, lane: int, now: int) -> None:
-    """Slide the sum of a lane to the window that ends now and read it."""
+def running_aggregate(context: int, step: int, lane: int, now: int, until: int) -> None:
+    """Slide the sum of a lane to the window that refers to now, of events before ``until``, and read it."""
     row = lane_at(context, lane)
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
     start = before(now, fixed(step, StepField.WINDOW))
     begin, end = peek(row, LaneState.SUM_NEXT), peek(row, LaneState.NEXT)
     entry = begin
-    while entry < end and entry_time(context, offset + (entry & mask)) < now:
+    while entry < end and entry_time(context, offset + (entry & mask)) < until:
         entry += 1
     slide_sum(context, lane, begin, entry, False)
     poke(row, LaneState.SUM_NEXT, entry)
@@ -205,12 +275,11 @@ def _value(context: int, step: int) -> bool:
 
 
 @compiled
-def scanned_aggregate(context: int, step: int, lane: int, start: int, end: int) -> None:
-    """Aggregate the members of a lane whose time lies in ``[start, end)``, one by one."""
+def scanned_aggregate(context: int, step: int, lane: int, first: int, last: int) -> None:
+    """Aggregate the members of a lane among its entries from ``first`` on, up to and without ``last``, one by one."""
     row = lane_at(context, lane)
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
     function, kind = fixed(step, StepField.FUNCTION), fixed(step, StepField.VALUE_KIND)
-    first, last = first_not_before(context, lane, start), end_before(context, lane, end)
     limbs = fixed(context, At.SCAN_SUM)
     clear(limbs)
     count = 0
@@ -263,6 +332,21 @@ def _collect(context: int, step: int, lane: int, first: int, last: int, count: i
 
 
 @compiled
+def _collect_times(context: int, step: int, lane: int, first: int, last: int, count: int) -> Words:
+    """The members' times."""
+    row = lane_at(context, lane)
+    offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
+    times = np.empty(count, np.int64)
+    at = 0
+    for entry in range(first, last):
+        place = offset + (entry & mask)
+        if candidate(context, step, entry_row(context, place)) and _value(context, step):
+            times[at] = entry_time(context, place)
+            at += 1
+    return times
+
+
+@compiled
 def _collect_words(context: int, step: int, lane: int, first: int, last: int, count: int) -> Words:
     """The members' values as words that are equal where the values are."""
     row = lane_at(context, lane)
@@ -294,4 +378,8 @@ def _over_members(context: int, step: int, lane: int, first: int, last: int, cou
             total = read_float(fixed(context, At.SCAN_SUM))
         else:
             total = sum_floats(values, count, np.empty(_PARTIALS, np.float64))
-        _give_float(context, at, over_numbers(function, values, total))
+        if function >= FunctionCode.OVER_SERIES:
+            times = _collect_times(context, step, lane, first, last, count)
+            _give_float(context, at, over_series(function, times, values, total))
+        else:
+            _give_float(context, at, over_numbers(function, values, total, fixed_float(step, StepField.ARGUMENT)))

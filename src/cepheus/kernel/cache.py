@@ -3,7 +3,7 @@
 A kernel is machine code in a pickle: whoever can write it can run code as this user. So it is read only from a private
 folder, where nobody else can write, or if it is signed with a key that nobody else has. One file is one compiled
 function for one signature and processor; it is written under another name and then put in place at once, so processes
-that compile at the same time do each other no harm.
+that compile at the same time do each other no harm; those that need the same kernel wait for the first of them.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import os
 import stat
 import warnings
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from time import monotonic, sleep
 from uuid import uuid4
 
 from cepheus.core.errors import OptionError, Place
@@ -36,12 +37,23 @@ from cepheus.core.private_folder import (
     why_not_private,
 )
 
+try:
+    import fcntl
+except ImportError:  # not a Unix
+    fcntl = None  # type: ignore[assignment]
+
 _MAGIC = b"CEPHKRN1"
 _SUFFIX = ".kernel"
 _SEAL = 32
 _SHORTEST_KEY = 32
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _NO_WAITING = getattr(os, "O_NONBLOCK", 0)  # a pipe that somebody put there would keep us waiting
+
+
+_LONGEST_WAIT = 120.0
+"""Seconds after which a process makes a kernel itself that another one has begun and not finished."""
+
+_PAUSE = 0.05
 
 
 class CacheWarning(UserWarning):
@@ -98,6 +110,41 @@ class KernelStore:
         except OSError:
             with suppress(OSError):
                 part.unlink(missing_ok=True)
+
+    @contextmanager
+    def turn(self, name: str) -> Iterator[None]:
+        """Wait while another process makes the same kernel, which is then found; at most for some time."""
+        lock = None if self.read(name) is not None else self._lock(self.folder / f"{name}.making")
+        try:
+            yield
+        finally:
+            if lock is not None:
+                with suppress(OSError):
+                    (self.folder / f"{name}.making").unlink(missing_ok=True)
+                os.close(lock)
+
+    def _lock(self, path: Path) -> int | None:
+        """Open a file that one process at a time may hold; None if it cannot be had, or is held for too long."""
+        if fcntl is None:
+            return None
+        try:
+            handle = os.open(
+                path, os.O_RDWR | os.O_CREAT | _NO_LINKS | _NO_WAITING, 0o600 if self.key is None else 0o666
+            )
+        except OSError:
+            return None
+        until = monotonic() + _LONGEST_WAIT
+        while monotonic() < until:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                sleep(_PAUSE)
+            except OSError:  # a file system without locks
+                break
+            else:
+                return handle
+        os.close(handle)
+        return None
 
     def has(self, stem: str) -> bool:
         """Whether there is any kernel whose name begins so."""

@@ -10,8 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from cepheus.kernel.lanes import before, end_before, entry_row, entry_time, first_not_before, lane_at
-from cepheus.kernel.memory import fixed, peek, poke
+from cepheus.kernel.lanes import (
+    before,
+    end_preceding,
+    entry_row,
+    entry_time,
+    first_not_before,
+    is_ordered,
+    lane_at,
+)
+from cepheus.kernel.memory import At, fixed, peek, poke, word
 from cepheus.kernel.parts import with_parts
 from cepheus.kernel.program import PolicyCode, StepField
 from cepheus.kernel.state import Cursor, LaneState
@@ -73,8 +81,8 @@ def _bind_last(context: int, step: int) -> Any:
     if peek(row, LaneState.LAST_TIME) < since:
         return NOTHING
     offset, mask, first = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK), peek(row, LaneState.FIRST)
-    entry = end_before(context, lane, until)
-    if is_at(context, row, entry, until):
+    entry = end_preceding(context, lane, word(context, At.BOUND, fixed(step, StepField.REFERENCE)))
+    if is_at(context, row, entry, until) and not is_ordered(context):
         pass_over(context, step, lane, entry, until)
     while entry > first and entry_time(context, offset + ((entry - 1) & mask)) >= since:
         entry -= 1
@@ -96,10 +104,10 @@ def _open_window(context: int, step: int, cursor: int) -> None:
         return
     until = reference_time(context, step)
     since = before(until, fixed(step, StepField.WINDOW))
-    end = end_before(context, lane, until)
+    end = end_preceding(context, lane, word(context, At.BOUND, fixed(step, StepField.REFERENCE)))
     wanted = fixed(step, StepField.COUNT)
     row = lane_at(context, lane)
-    if is_at(context, row, end, until):
+    if is_at(context, row, end, until) and not is_ordered(context):
         pass_over(context, step, lane, end, until)
     if fixed(step, StepField.POLICY) == PolicyCode.LAST:
         offset, mask, first = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK), peek(row, LaneState.FIRST)

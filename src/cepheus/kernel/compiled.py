@@ -12,6 +12,7 @@ import pickle
 import re
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from inspect import signature
 from typing import Any, TypeVar, cast
@@ -76,7 +77,7 @@ def entry_point(function: Callable[..., int], *, keep: bool = True) -> Any:
 def announce_compilation(kernel: Callable[..., object]) -> None:
     """Say on a terminal what takes so long, if a kernel has never been compiled here."""
     if sys.stderr.isatty() and not cast(KernelCache, cast(Any, kernel)._cache).is_kept():
-        print("Compiling the engine (once; this takes up to a minute)", file=sys.stderr, flush=True)
+        print("Compiling the engine (once for this version; it takes some seconds)", file=sys.stderr, flush=True)
 
 
 def seen_by(function: object) -> tuple[frozenset[str], tuple[str, ...]]:
@@ -128,6 +129,11 @@ class KernelCache(NumbaCache):
         """Whether the function has been compiled before, whatever for."""
         store = self._store()
         return store is not None and store.has(self._stem)
+
+    def turn(self, sig: Any, target_context: Any) -> AbstractContextManager[None]:
+        """Have one process at a time compile the function for a signature; the others find it afterwards."""
+        store = self._store()
+        return nullcontext() if store is None else store.turn(self._name(sig, target_context.codegen()))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Load the function compiled for a signature; None if that has not been done."""

@@ -13,7 +13,17 @@ from cepheus.kernel.instructions import MAX_STACK
 from cepheus.kernel.memory import At, address
 from cepheus.kernel.output import Output
 from cepheus.kernel.program import MAX_POSITIONS, Program, Words
-from cepheus.kernel.state import FREE_LISTS, Cursor, EntryField, LaneState, MarkField, TimerState, TypeState
+from cepheus.kernel.state import (
+    FREE_LISTS,
+    Cursor,
+    EntryField,
+    GatheredField,
+    GroupState,
+    LaneState,
+    MarkField,
+    TimerState,
+    TypeState,
+)
 from cepheus.kernel.strings import StringTable
 from cepheus.kernel.sums import LIMBS
 
@@ -50,6 +60,9 @@ class Scratch:
     accepted_lanes: Words
     marks: Words
     scan_sum: Words
+    chosen: Words
+    groups: Words
+    gathered: Words
 
     @classmethod
     def for_rules(cls, steps: int, members: int) -> Scratch:
@@ -66,6 +79,9 @@ class Scratch:
             accepted_lanes=np.zeros(members + 1, np.int64),
             marks=MarkField.zeros(256),
             scan_sum=np.zeros(LIMBS, np.int64),
+            chosen=np.zeros(256, np.int64),
+            groups=GroupState.zeros(256),
+            gathered=GatheredField.zeros(256),
         )
 
 
@@ -105,6 +121,12 @@ class Context(Addresses[At]):
         count: int = self._cells[_OUTPUT_EVENTS]
         self._cells[_OUTPUT_EVENTS] = 0
         return count
+
+    def take_gathered(self, gathered: Words) -> Words | None:
+        """Hand out a copy of what was gathered, None for nothing; it counts as empty from now on."""
+        count = self[At.GATHERED_COUNT]
+        self[At.GATHERED_COUNT] = 0
+        return gathered[:count].copy() if count else None
 
     def use_program(self, program: Program) -> None:
         """Point at the tables of a program."""

@@ -11,9 +11,11 @@ import numpy as np
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.lanes import (
     before,
-    end_before,
+    end_preceding,
     entry_at,
+    entry_row,
     first_not_before,
+    is_ordered,
     lane_at,
     mix,
     type_at,
@@ -29,30 +31,36 @@ from cepheus.kernel.program import (
     RuleField,
     RuleFlag,
     StepField,
+    StepFlag,
     TypeField,
 )
 from cepheus.kernel.state import (
     COMPOSITE_ID_BASE,
     DONE,
     ENTRY_WORDS,
+    GATHERING,
     LIMIT,
+    LISTS_FULL,
     MARKS_FULL,
     OUTPUT_FULL,
     OUTPUT_HEADER,
     QUEUE_FULL,
     STRING_ID_FLOOR,
     EntryField,
+    GatheredField,
+    GatheringField,
     LaneState,
     OutputHeader,
     TypeState,
 )
 from cepheus.kernel.ties import is_at, pass_over_plainly
-from cepheus.kernel.windows import lane_of, occurred, reference_time
+from cepheus.kernel.windows import counts_as_member, entries_in, lane_of, occurred, reference_time
 
 _DIGEST_MASK = np.uint64(2**62 - 1)
 _RULE_BYTES = RuleField.row_bytes()
 _STEP_BYTES = StepField.row_bytes()
 _OUTPUT_BYTES = OutputField.row_bytes()
+_GATHERED_BYTES = GatheredField.row_bytes()
 
 
 @inlined
@@ -90,6 +98,9 @@ def emit(context: int, rule: int, rule_number: int, events_before: int) -> int:
         poke(fixed(fields, at), event, peek(store, base + SLOT_ID))
         start = min(start, peek(store, base + SLOT_START))
         at += 1
+    flags = fixed_half(rule, RuleField.FLAGS)
+    if flags & RuleFlag.GATHERS:
+        at += GATHERING
     for k in range(fixed_half(rule, RuleField.OUTPUTS), fixed_half(rule, RuleField.OUTPUTS_END)):
         value = fixed(context, At.OUTPUTS) + _OUTPUT_BYTES * k
         code = fixed(value, OutputField.CODE)
@@ -106,13 +117,72 @@ def emit(context: int, rule: int, rule_number: int, events_before: int) -> int:
                 at += 1
                 poke(fixed(fields, at), event, defined)
         at += 1
-    if fixed_half(rule, RuleField.FLAGS) & RuleFlag.CONSUMES and not _mark(context, rule):
+    if flags & RuleFlag.CONSUMES and not _mark(context, rule):
         return MARKS_FULL
+    if flags & RuleFlag.GATHERS:
+        status, start = _gather_members(context, rule, event, start)
+        if status != DONE:
+            return status
     poke(fixed(fields, OutputHeader.RULE), event, rule_number)
     poke(fixed(fields, OutputHeader.TIME), event, peek(store, terminator + SLOT_TIME))
     poke(fixed(fields, OutputHeader.START), event, start)
     poke(context, At.FOUND_EVENTS, event + 1)
     return DONE
+
+
+@compiled
+def _gather_members(context: int, rule: int, event: int, start: int) -> tuple[int, int]:
+    """Note whom a composite event names among what it is made of; return a status and where the event starts then."""
+    fields, parts = fixed(context, At.OUTPUT), fixed_half(rule, RuleField.POSITIONS)
+    texts = fixed(context, At.ID_DIGESTS)
+    begin = middle = end = peek(context, At.GATHERED_NEXT)
+    digest = _digest_of_parts(fields, event, parts, fixed_pair(rule, RuleField.SEED), texts)
+    for at in range(fixed_half(rule, RuleField.GATHERS), fixed_half(rule, RuleField.GATHERS_END)):
+        step = fixed(context, At.STEPS) + _STEP_BYTES * at
+        flags = fixed(step, StepField.FLAGS)
+        lane = lane_of(context, step)
+        if lane >= 0:
+            first, last = entries_in(context, step, lane)
+            row = lane_at(context, lane)
+            offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
+            for entry in range(first, last):
+                place = offset + (entry & mask)
+                if not counts_as_member(context, step, place, entry_row(context, place)):
+                    continue
+                if end >= fixed(context, At.GATHERED_SIZE):
+                    return LISTS_FULL, start
+                base = word(context, At.BOUND, fixed(step, StepField.POSITION))
+                member = word(context, At.STORE, base + SLOT_ID)
+                gathered = fixed(context, At.GATHERED) + _GATHERED_BYTES * end
+                poke(gathered, GatheredField.ID, member)
+                poke(gathered, GatheredField.TYPE, fixed(step, StepField.TYPE))
+                end += 1
+                if not flags & StepFlag.COUNTED:
+                    digest = mix(digest, _digested(member, texts))
+                    start = min(start, word(context, At.STORE, base + SLOT_START))
+                if flags & StepFlag.CONSUMES and not _mark_member(context, step, base):
+                    return MARKS_FULL, start
+        if not flags & StepFlag.COUNTED:
+            middle = end
+    behind = OUTPUT_HEADER + parts
+    poke(fixed(fields, behind + GatheringField.BEGIN), event, begin)
+    poke(fixed(fields, behind + GatheringField.MIDDLE), event, middle)
+    poke(fixed(fields, behind + GatheringField.END), event, end)
+    poke(fixed(fields, behind + GatheringField.DIGEST), event, signed(digest & _DIGEST_MASK))
+    poke(context, At.GATHERED_NEXT, end)
+    return DONE, start
+
+
+@inlined
+def _mark_member(context: int, step: int, base: int) -> bool:
+    """Note that a firing consumes the event at ``base``. False if out of room."""
+    marks = peek(context, At.MARK_COUNT)
+    if marks >= fixed(context, At.MARKS_SIZE):
+        return False
+    put(context, At.MARKS, 2 * marks, base + fixed(step, StepField.CONSUMED_SLOT))
+    put(context, At.MARKS, 2 * marks + 1, 1 << fixed(step, StepField.CONSUMED_BIT))
+    poke(context, At.MARK_COUNT, marks + 1)
+    return True
 
 
 @compiled
@@ -125,8 +195,8 @@ def emit_window(context: int, step: int, rule_number: int, events_before: int) -
     if lane < 0:
         return DONE
     until = reference_time(context, step)
-    end = end_before(context, lane, until)
-    if is_at(context, lane_at(context, lane), end, until):
+    end = end_preceding(context, lane, word(context, At.BOUND, fixed(step, StepField.REFERENCE)))
+    if is_at(context, lane_at(context, lane), end, until) and not is_ordered(context):
         pass_over_plainly(context, lane, fixed(step, StepField.TYPE), fixed(step, StepField.REFERENCE), end, until)
     begin = first_not_before(context, lane, before(until, fixed(step, StepField.WINDOW)))
     count = end - begin
@@ -210,6 +280,7 @@ def _mark(context: int, rule: int) -> bool:
 def commit_output(context: int) -> None:
     """Make what was found part of the output and mark what was consumed."""
     poke(context, At.OUTPUT_EVENTS, peek(context, At.FOUND_EVENTS))
+    poke(context, At.GATHERED_COUNT, peek(context, At.GATHERED_NEXT))
     for k in range(peek(context, At.MARK_COUNT)):
         place = word(context, At.MARKS, 2 * k)
         put(context, At.STORE, place, word(context, At.STORE, place) | word(context, At.MARKS, 2 * k + 1))
@@ -243,15 +314,24 @@ def enqueue(context: int) -> int:
 @inlined
 def _digest(fields: int, event: int, parts: int, seed: int, texts: int) -> int:
     """The digest that names a composite event of the output; ``texts`` is the address of the texts' digests."""
+    return signed(_digest_of_parts(fields, event, parts, seed, texts) & _DIGEST_MASK)
+
+
+@inlined
+def _digest_of_parts(fields: int, event: int, parts: int, seed: int, texts: int) -> np.uint64:
+    """The digest of the parts of a composite event, as far as it has come."""
     digest = np.uint64(seed)
     for k in range(parts):
-        part = peek(fixed(fields, OUTPUT_HEADER + k), event)
-        if part < STRING_ID_FLOOR:
-            part -= COMPOSITE_ID_BASE
-        elif part < 0:
-            part = peek(texts, ~part)
-        digest = mix(digest, part)
-    return signed(digest & _DIGEST_MASK)
+        digest = mix(digest, _digested(peek(fixed(fields, OUTPUT_HEADER + k), event), texts))
+    return digest
+
+
+@inlined
+def _digested(part: int, texts: int) -> int:
+    """The word that an id goes into a digest with."""
+    if part < STRING_ID_FLOOR:
+        return part - COMPOSITE_ID_BASE
+    return peek(texts, ~part) if part < 0 else part
 
 
 @compiled
@@ -270,14 +350,18 @@ def _write_record(context: int, rule: int, event: int, record: int) -> None:
         poke(record, k, 0)
     fields = fixed(context, At.OUTPUT)
     parts = fixed_half(rule, RuleField.POSITIONS)
-    digest = _digest(fields, event, parts, fixed_pair(rule, RuleField.SEED), fixed(context, At.ID_DIGESTS))
+    at = OUTPUT_HEADER + parts
+    if fixed_half(rule, RuleField.FLAGS) & RuleFlag.GATHERS:
+        digest = peek(fixed(fields, at + GatheringField.DIGEST), event)
+        at += GATHERING
+    else:
+        digest = _digest(fields, event, parts, fixed_pair(rule, RuleField.SEED), fixed(context, At.ID_DIGESTS))
     poke(record, 0, fixed_half(rule, RuleField.TYPE))
     poke(record, fixed(context, At.RECORD_WIDTH) - 1, event)
     row = record + 8
     poke(row, SLOT_ID, digest + COMPOSITE_ID_BASE)
     poke(row, SLOT_TIME, peek(fixed(fields, OutputHeader.TIME), event))
     poke(row, SLOT_START, peek(fixed(fields, OutputHeader.START), event))
-    at = OUTPUT_HEADER + parts
     for k in range(fixed_half(rule, RuleField.OUTPUTS), fixed_half(rule, RuleField.OUTPUTS_END)):
         value = fixed(context, At.OUTPUTS) + _OUTPUT_BYTES * k
         slot, flag = fixed(value, OutputField.TYPE_SLOT), fixed(value, OutputField.FLAG_SLOT)

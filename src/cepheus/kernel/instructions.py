@@ -66,6 +66,11 @@ class Op(IntEnum):
     EITHER = 39
     NOT = 40
     TRUTH = 41
+    # conditions of values whose types are known; BOTH, EITHER and NOT are three-valued there
+    JUMP_IF = 42  # over so many instructions if the topmost truth is the second operand; it stays on the stack
+    JUMP_UNLESS = 43  # if the topmost truth, which is taken off, is not true
+    JUMP = 44
+    IS_NULL = 45
 
 
 OPERATOR_CODES = {"=": 0, "!=": 1, "<": 2, "<=": 3, ">": 4, ">=": 5}

@@ -11,7 +11,7 @@ import numpy as np
 
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.memory import At, fixed, peek, poke, put, signed, word
-from cepheus.kernel.program import SLOT_TIME, ColumnField, TypeField, ValueKind
+from cepheus.kernel.program import SLOT_ORDER, SLOT_TIME, ColumnField, TypeField, ValueKind
 from cepheus.kernel.state import (
     ENTRIES_FULL,
     ENTRY_WORDS,
@@ -391,6 +391,42 @@ def end_before(context: int, lane: int, time: int) -> int:
         high -= step
         step *= 2
     return _search(context, row, time, max(low, high - step), high)
+
+
+@inlined
+def end_preceding(context: int, lane: int, base: int) -> int:
+    """Find the first entry of a lane that does not precede the event at ``base``: by time, or by place if ordered."""
+    end = end_before(context, lane, word(context, At.STORE, base + SLOT_TIME))
+    return _end_in_order(context, lane, end, word(context, At.STORE, base + SLOT_ORDER)) if is_ordered(context) else end
+
+
+@inlined
+def is_ordered(context: int) -> bool:
+    """Whether rules take simultaneous events as coming one after the other."""
+    return fixed(context, At.IS_ORDERED) != 0
+
+
+@compiled
+def first_following(context: int, lane: int, base: int) -> int:
+    """Find the first entry of a lane that follows the event at ``base`` in the stream, where rules go by its order."""
+    begin = first_not_before(context, lane, word(context, At.STORE, base + SLOT_TIME))
+    return _end_in_order(context, lane, begin, word(context, At.STORE, base + SLOT_ORDER) + 1)
+
+
+@compiled
+def _end_in_order(context: int, lane: int, low: int, order: int) -> int:
+    """Find the first entry from ``low`` on whose place in the stream is not before ``order``."""
+    row = lane_at(context, lane)
+    offset, mask, high = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK), peek(row, LaneState.NEXT)
+    kind = fixed(column_at(context, peek(row, LaneState.COLUMN)), ColumnField.TYPE)
+    while low < high:
+        middle = (low + high) >> 1
+        place = row_offset(context, kind, entry_row(context, offset + (middle & mask)))
+        if word(context, At.STORE, place + SLOT_ORDER) < order:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @inlined

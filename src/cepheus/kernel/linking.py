@@ -179,6 +179,13 @@ class Kernel(_Dispatcher):  # type: ignore[misc]
             for parameter in signature(function).parameters.values()
         )
 
+    def compile(self, sig: Any) -> Any:
+        """Compile the function for types of arguments, unless this or another process has."""
+        if tuple(getattr(sig, "args", sig)) in self.overloads:
+            return super().compile(sig)
+        with self._cache.turn(sig, self.targetctx):
+            return super().compile(sig)
+
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """The type of a call, for a caller that is being compiled."""
         _, given = self._lowered.fold_argument_types(args, kws)

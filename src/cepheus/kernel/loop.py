@@ -17,7 +17,7 @@ from cepheus.kernel.emit import trace
 from cepheus.kernel.lanes import place_row, type_at
 from cepheus.kernel.memory import At, fixed, peek, peek_half, poke, put, table
 from cepheus.kernel.parts import with_parts
-from cepheus.kernel.program import HEADER, SLOT_ID, SLOT_START, SLOT_TIME, TypeField
+from cepheus.kernel.program import HEADER, SLOT_ID, SLOT_ORDER, SLOT_START, SLOT_TIME, TypeField
 from cepheus.kernel.state import DONE, STORE_FULL
 from cepheus.kernel.timers import reach_with
 
@@ -122,7 +122,17 @@ def _load_input(context: int, kind: int, at: int) -> int:
     for slot in range(HEADER, fixed(layout, TypeField.WIDTH)):
         column = table(context, At.SLOTS, inputs + slot)
         poke(row, slot, 0 if column < 0 else peek(table(context, At.ADDRESSES, column), at))
+    _take_place(context, row)
     return base
+
+
+@inlined
+def _take_place(context: int, row: int) -> None:
+    """Give the event at an address the next place in the stream, where rules go by it."""
+    if fixed(context, At.IS_ORDERED):
+        order = peek(context, At.ORDER) + 1
+        poke(context, At.ORDER, order)
+        poke(row, SLOT_ORDER, order)
 
 
 @inlined
@@ -133,4 +143,5 @@ def _load_queued(context: int, record: int) -> int:
     if base >= 0:
         for k in range(fixed(type_at(context, kind), TypeField.WIDTH)):
             put(context, At.STORE, base + k, peek(record, 1 + k))
+        _take_place(context, fixed(context, At.STORE) + 8 * base)
     return base

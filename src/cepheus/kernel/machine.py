@@ -154,6 +154,24 @@ def compute(context: int, start: int) -> bool:
         elif op == Op.ABS_INT or op == Op.ABS_FLOAT or (op >= Op.FLOOR and op <= Op.SQRT):
             if peek(defined, top):
                 _unary(op, stack, defined, top)
+        elif op >= Op.BOTH:
+            if op == Op.JUMP_IF:
+                if peek(defined, top) and peek(stack, top) == b:
+                    at += a - 1
+            elif op == Op.JUMP_UNLESS:
+                if peek(defined, top) == 0 or peek(stack, top) == 0:
+                    at += a - 1
+                top -= 1
+            elif op == Op.JUMP:
+                at += a - 1
+            elif op == Op.NOT:
+                poke(stack, top, peek(stack, top) == 0)
+            elif op == Op.IS_NULL:
+                poke(stack, top, peek(defined, top) == 0)
+                poke(defined, top, 1)
+            else:
+                top -= 1
+                _join(1 if op == Op.EITHER else 0, stack, defined, top)
         else:
             top -= 1
             _binary(op, a, stack, defined, top)
@@ -191,10 +209,10 @@ def _binary(op: int, operator: int, stack: int, defined: int, top: int) -> None:
     both = peek(defined, top) != 0 and peek(defined, top + 1) != 0
     if op == Op.COMPARE_INT:
         poke(stack, top, both and compare_ints(operator, peek(stack, top), peek(stack, top + 1)))
-        poke(defined, top, 1)
+        poke(defined, top, both)
     elif op == Op.COMPARE_FLOAT:
         poke(stack, top, both and compare_floats(operator, peek_float(stack, top), peek_float(stack, top + 1)))
-        poke(defined, top, 1)
+        poke(defined, top, both)
     elif not both:
         poke(defined, top, 0)
     elif op <= Op.MUL_INT or op == Op.MIN_INT or op == Op.MAX_INT or op == Op.MOD_INT:
@@ -205,6 +223,16 @@ def _binary(op: int, operator: int, stack: int, defined: int, top: int) -> None:
         x = _floats(op, peek_float(stack, top), peek_float(stack, top + 1))
         poke_float(stack, top, x)
         poke(defined, top, math.isfinite(x))
+
+
+@compiled
+def _join(decisive: int, stack: int, defined: int, top: int) -> None:
+    """Join two truths: the decisive one, true for ``or`` and false for ``and``, settles it even beside an unknown."""
+    settled = (peek(defined, top) != 0 and peek(stack, top) == decisive) or (
+        peek(defined, top + 1) != 0 and peek(stack, top + 1) == decisive
+    )
+    poke(defined, top, settled or (peek(defined, top) != 0 and peek(defined, top + 1) != 0))
+    poke(stack, top, decisive if settled else 1 - decisive)
 
 
 @compiled

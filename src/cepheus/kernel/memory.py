@@ -24,10 +24,12 @@ from cepheus.kernel.program import (
     ColumnField,
     ConstraintField,
     ConsumedField,
+    GroupKeyField,
     IndexField,
     InstructionField,
     KeyField,
     ListenerField,
+    ListingField,
     OutputField,
     RuleField,
     SpanField,
@@ -35,7 +37,17 @@ from cepheus.kernel.program import (
     TimerField,
     TypeField,
 )
-from cepheus.kernel.state import Cursor, EntryField, LaneState, MarkField, OutputHeader, TimerState, TypeState
+from cepheus.kernel.state import (
+    Cursor,
+    EntryField,
+    GatheredField,
+    GroupState,
+    LaneState,
+    MarkField,
+    OutputHeader,
+    TimerState,
+    TypeState,
+)
 from cepheus.kernel.tables import Fields, cell, rows_of, size_of, words_at
 
 _WORD = ir.IntType(64)
@@ -177,6 +189,8 @@ class At(Fields):
     RULES = rows_of(RuleField)
     STEPS = rows_of(StepField)
     KEYS = rows_of(KeyField)
+    LISTINGS = rows_of(ListingField)
+    GROUP_KEYS = rows_of(GroupKeyField)
     OUTPUTS = rows_of(OutputField)
     CONSUMING = rows_of(ConsumedField)
     TIMERS = rows_of(TimerField)
@@ -230,6 +244,17 @@ class At(Fields):
     MARKS_SIZE = size_of(MARKS)
     MARK_COUNT = cell(0)
     SCAN_SUM = words_at()
+    CHOSEN = words_at()
+    CHOSEN_SIZE = size_of(CHOSEN)
+    CHOSEN_COUNT = cell(0)
+    GROUPS = rows_of(GroupState)
+    GROUPS_SIZE = size_of(GROUPS)
+    GROUP_COUNT = cell(0)
+    GROUP_STAMP = cell(0)
+    GATHERED = rows_of(GatheredField)
+    GATHERED_SIZE = size_of(GATHERED)
+    GATHERED_COUNT = cell(0)
+    GATHERED_NEXT = cell(0)  # as far as the current event has come
     NEEDED_TABLE = cell(-1)
     NEEDED_CODE = cell(0)
     # input
@@ -261,6 +286,8 @@ class At(Fields):
     NEW_DECIDED = cell(0)
     NEW_PASSED = cell(0)
     NEW_BOUNDED = cell(0)
+    IS_ORDERED = cell(0)  # 1 if rules take simultaneous events as ordered; rows have a slot for that then
+    ORDER = cell(0)  # the place in the stream of the latest event, counted only then
     HOMES = words_at()  # of types: the slot that tells whether an event is at home, -1 for always; 0 if there are none
 
 

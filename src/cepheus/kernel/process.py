@@ -30,6 +30,7 @@ from cepheus.kernel.loop import Process
 from cepheus.kernel.memory import At, fixed, fixed_half, fixed_pair, peek, poke, prefetch, put, word
 from cepheus.kernel.parts import with_parts
 from cepheus.kernel.program import (
+    SLOT_ORDER,
     SLOT_TIME,
     BriefField,
     ColumnField,
@@ -261,6 +262,8 @@ def _replay(context: int, kind: int, rows: int, count: int, born: int) -> int:
             return STORE_FULL
         for k in range(width):
             put(context, At.STORE, base + k, peek(row, k))
+        if fixed(context, At.IS_ORDERED):
+            poke(context, At.ORDER, max(peek(context, At.ORDER), peek(row, SLOT_ORDER)))
         put(context, At.BOUND, 0, base)
         _, columns = accept(context, kind)
         if peek(context, At.NEEDED_TABLE) >= 0:

@@ -31,6 +31,9 @@ Words = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 SLOT_ID, SLOT_TIME, SLOT_START, HEADER = 0, 1, 2, 3
+SLOT_ORDER = HEADER
+"""Of rows where rules take simultaneous events as ordered: the place of the event in the stream."""
+
 MAX_POSITIONS = 60
 MAX_KEYS = 4
 MOST_COMPARED = 1000
@@ -145,6 +148,8 @@ class RuleField(HalfFields):
     SEED = whole_word()
     CONSUMING = cell()
     CONSUMING_END = cell()
+    GATHERS = cell()
+    GATHERS_END = cell()
     PADDING = padding(2 * 2 * LINE_WORDS)  # two lines of half words
 
 
@@ -157,12 +162,14 @@ class RuleFlag(IntEnum):
     """Each consumes events that it is made of."""
     BRIEF = 4
     """All steps are told in brief; there are no absences."""
+    GATHERS = 8
+    """Each names members of collections, or what aggregates counted, among what it is made of."""
 
 
 class StepField(Fields):
     """Of a step: what it does and what it looks at.
 
-    A step is three lines of the cache. The first line is all that a plain selection from an unkeyed column reads.
+    A step is four lines of the cache. The first line is all that a plain selection from an unkeyed column reads.
     """
 
     KIND = cell()
@@ -188,6 +195,8 @@ class StepField(Fields):
     VALUE_CODE = cell()
     RESULT = cell()
     INCREMENTAL = cell()
+    LISTING = cell()
+    ARGUMENT = cell()  # the bits of a double
     PADDING = padding()
 
 
@@ -200,6 +209,34 @@ class StepFlag(IntEnum):
     """Each event that it takes completes a composite event."""
     PLAIN = 4
     """Every event of its column is visible to the rule and satisfies its constraints."""
+    LISTED = 8
+    """What it takes is listed before any of it is bound."""
+    CONSUMES = 16
+    """The members that it gathers are consumed."""
+    COUNTED = 32
+    """The members that it gathers are those that an aggregate counted."""
+
+
+class ListingField(Fields):
+    """Of a selection that is listed: the attributes of its groups, how many of the greatest it takes (0 for all).
+
+    The value to rank by is computed by code, after so many aggregates, which are the steps behind the selection.
+    """
+
+    GROUPS = cell()
+    GROUPS_END = cell()
+    RANKED = cell(0)
+    COMPUTED = cell(0)
+    VALUE_KIND = cell(0)
+    VALUE_CODE = cell(-1)
+
+
+class GroupKeyField(Fields):
+    """Of an attribute by whose values events are grouped: its slot, and that of the flag that says it is there."""
+
+    SLOT = cell()
+    FLAG_SLOT = cell(-1)
+    IS_FLOAT = cell(0)
 
 
 class StepKind(IntEnum):
@@ -209,6 +246,7 @@ class StepKind(IntEnum):
     COMPUTE = 1
     REQUIRE = 2
     ABSENT = 3
+    GATHER = 4
 
 
 class PolicyCode(IntEnum):
@@ -220,7 +258,7 @@ class PolicyCode(IntEnum):
 
 
 class FunctionCode(IntEnum):
-    """The forms of aggregates; added to the last two: twice the number of a function, and 1 if it is 0 of nothing."""
+    """The forms of aggregates; added to the last three: twice the number of a function, and 1 if it is 0 of nothing."""
 
     COUNT = 0
     SUM = 1
@@ -230,6 +268,7 @@ class FunctionCode(IntEnum):
     FIRST = 5
     LAST = 6
     OVER_NUMBERS = 64
+    OVER_SERIES = 96
     OVER_WORDS = 128
 
 
@@ -323,6 +362,8 @@ class Program(NamedTuple):
     rules: Words
     steps: Words
     keys: Words
+    listings: Words
+    group_keys: Words
     outputs: Words
     consuming: Words
     timers: Words

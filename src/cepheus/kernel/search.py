@@ -155,6 +155,8 @@ def _search_all(context: int, rules: int) -> int:
     events = peek(context, At.OUTPUT_EVENTS)
     poke(context, At.FOUND_EVENTS, events)
     poke(context, At.MARK_COUNT, 0)
+    poke(context, At.CHOSEN_COUNT, 0)
+    poke(context, At.GATHERED_NEXT, peek(context, At.GATHERED_COUNT))
     begin_ties(context)
     for k in range(rules):
         status = search(context, word(context, At.ACCEPTED_RULES, k), events)

@@ -76,9 +76,12 @@ class Status(IntEnum):
     MARKS_FULL = 6
     LIMIT = 7
     STRING_NEEDED = 8
+    LISTS_FULL = 9
 
 
-DONE, OUTPUT_FULL, STORE_FULL, ENTRIES_FULL, LANES_FULL, QUEUE_FULL, MARKS_FULL, LIMIT, STRING_NEEDED = map(int, Status)
+DONE, OUTPUT_FULL, STORE_FULL, ENTRIES_FULL, LANES_FULL, QUEUE_FULL, MARKS_FULL, LIMIT, STRING_NEEDED, LISTS_FULL = map(
+    int, Status
+)
 
 
 class Cursor(Fields):
@@ -95,6 +98,37 @@ class TimerState(Fields):
 
     ENTRY = cell()
     TIME = cell()
+
+
+class GroupState(Fields):
+    """Of a group that a selection has met: when (the stamp of the selection), one of its events, how many are taken."""
+
+    STAMP = cell()
+    BASE = cell()
+    COUNT = cell()
+    TIME = cell()
+
+
+class GatheredField(Fields):
+    """Of an event that a composite event names among what it is made of: its id and its type."""
+
+    ID = cell()
+    TYPE = cell()
+
+
+class GatheringField(Fields):
+    """Of a composite event in the output, behind the ids of its parts: where its members are in what was gathered.
+
+    Those of collections come first, up to ``MIDDLE``, then what aggregates counted. The id is made of the former alone.
+    """
+
+    BEGIN = cell()
+    MIDDLE = cell()
+    END = cell()
+    DIGEST = cell()
+
+
+GATHERING = GatheringField.row_words()
 
 
 class MarkField(Fields):

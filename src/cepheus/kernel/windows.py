@@ -8,17 +8,20 @@ from cepheus.kernel.lanes import (
     before,
     column_at,
     end_before,
+    end_preceding,
     entry_row,
     entry_time,
     find_keyed_lane,
+    first_following,
     first_not_before,
+    is_ordered,
     lane_at,
     last_place,
     row_offset,
 )
 from cepheus.kernel.machine import compute
 from cepheus.kernel.memory import At, fixed, peek, poke, put, table, word
-from cepheus.kernel.program import SLOT_TIME, ColumnField, FunctionCode, StepField, ValueKind
+from cepheus.kernel.program import SLOT_ORDER, SLOT_TIME, ColumnField, FunctionCode, StepField, ValueKind
 from cepheus.kernel.state import LaneState
 from cepheus.kernel.ties import (
     counting_by,
@@ -31,6 +34,7 @@ from cepheus.kernel.ties import (
 )
 
 _MINUS_ZERO = -(2**63)  # the bits of -0.0 as an integer
+_BEGINNING = -(2**63)
 
 
 @inlined
@@ -65,7 +69,8 @@ def bind_latest(context: int, lane: int, kind: int, reference: int, window: int,
     """Bind the latest event of a lane before the one that a window refers to, whatever it is like; False for none."""
     if lane < 0:
         return False
-    until = word(context, At.STORE, word(context, At.BOUND, reference) + SLOT_TIME)
+    base = word(context, At.BOUND, reference)
+    until = word(context, At.STORE, base + SLOT_TIME)
     since = before(until, window)
     row = lane_at(context, lane)
     first, end = peek(row, LaneState.FIRST), peek(row, LaneState.NEXT)
@@ -79,8 +84,8 @@ def bind_latest(context: int, lane: int, kind: int, reference: int, window: int,
         if peek(row, LaneState.LAST_PLACE) & 1:
             note_decided(context)
         return True
-    entry = end_before(context, lane, until) - 1
-    if is_at(context, row, entry + 1, until):
+    entry = end_preceding(context, lane, base) - 1
+    if is_at(context, row, entry + 1, until) and not is_ordered(context):
         pass_over_plainly(context, lane, kind, reference, entry + 1, until)
     place = peek(row, LaneState.OFFSET) + (entry & peek(row, LaneState.MASK))
     if entry < first or entry_time(context, place) < since:
@@ -103,13 +108,35 @@ def scope(context: int, step: int) -> tuple[int, int]:
 
 
 @inlined
+def entries_in(context: int, step: int, lane: int) -> tuple[int, int]:
+    """The entries of a lane that an aggregate or an absence looks at: from the first, up to and without the second."""
+    if is_ordered(context):
+        return _entries_in_order(context, step, lane)
+    start, end = scope(context, step)
+    return first_not_before(context, lane, start), end_before(context, lane, end)
+
+
+@compiled
+def _entries_in_order(context: int, step: int, lane: int) -> tuple[int, int]:
+    base = word(context, At.BOUND, fixed(step, StepField.REFERENCE))
+    if fixed(step, StepField.OTHER_REFERENCE) < 0:
+        start, _ = scope(context, step)
+        return first_not_before(context, lane, start), end_preceding(context, lane, base)
+    other = word(context, At.BOUND, fixed(step, StepField.OTHER_REFERENCE))
+    if word(context, At.STORE, other + SLOT_ORDER) > word(context, At.STORE, base + SLOT_ORDER):
+        base, other = other, base
+    end = end_preceding(context, lane, base)
+    return min(first_following(context, lane, other), end), end
+
+
+@inlined
 def fitting(context: int, step: int, _place: int, row_number: int) -> bool:
     """Bind the event of an entry; return whether it satisfies what a step asks."""
     return candidate(context, step, row_number)
 
 
 @inlined
-def _counts_as_member(context: int, step: int, _place: int, row_number: int) -> bool:
+def counts_as_member(context: int, step: int, _place: int, row_number: int) -> bool:
     """Whether the event of an entry is one that an aggregate is made of: one with a value."""
     if not candidate(context, step, row_number):
         return False
@@ -120,12 +147,14 @@ def _counts_as_member(context: int, step: int, _place: int, row_number: int) -> 
 
 COUNTING = counting_by(fitting, False, compiled)
 _pass_over = COUNTING.pass_over
-_seek_rival_member = member_choice_by(_counts_as_member, False, compiled)
+_seek_rival_member = member_choice_by(counts_as_member, False, compiled)
 
 
 @inlined
 def pass_over_edges(context: int, step: int, lane: int, start: int, end: int, edge: int) -> None:
     """Count who is passed over at the edges of a scope; ``edge`` is the first entry that is not before its end."""
+    if is_ordered(context):
+        return  # nobody is simultaneous
     if is_at(context, lane_at(context, lane), edge, end):
         _pass_over(context, step, lane, edge, end)
     if fixed(step, StepField.OTHER_REFERENCE) >= 0 and start <= end:  # between: those who would have to follow
@@ -142,18 +171,18 @@ def compute_aggregate(context: int, step: int) -> None:
         empty_aggregate(context, step)
     elif fixed(step, StepField.INCREMENTAL):
         now = word(context, At.STORE, word(context, At.BOUND, 0) + SLOT_TIME)
-        running_aggregate(context, step, lane, now)
+        running_aggregate(context, step, lane, now, now + 1 if is_ordered(context) else now)
         row = lane_at(context, lane)  # what the sum has not come to is of this very time, and all of it would do
         if peek(row, LaneState.SUM_NEXT) < peek(row, LaneState.NEXT):
             note_passed_over(context, peek(row, LaneState.NEXT) - peek(row, LaneState.SUM_NEXT))
     else:
         start, end = scope(context, step)
-        scanned_aggregate(context, step, lane, start, end)
-        edge = end_before(context, lane, end)
+        first, edge = entries_in(context, step, lane)
+        scanned_aggregate(context, step, lane, first, edge)
         pass_over_edges(context, step, lane, start, end, edge)
         function = fixed(step, StepField.FUNCTION)
         if function == FunctionCode.FIRST or function == FunctionCode.LAST:
-            _seek_rival_member(context, step, lane, first_not_before(context, lane, start), edge)
+            _seek_rival_member(context, step, lane, first, edge)
 
 
 @inlined
@@ -165,7 +194,11 @@ def occurred(context: int, step: int) -> bool:
     start, end = scope(context, step)
     row = lane_at(context, lane)
     offset, mask, first = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK), peek(row, LaneState.FIRST)
-    entry = end_before(context, lane, end)
+    if is_ordered(context):
+        first, entry = entries_in(context, step, lane)
+        start = _BEGINNING  # in an interval they may have the time of the event that they follow
+    else:
+        entry = end_before(context, lane, end)
     pass_over_edges(context, step, lane, start, end, entry)
     while entry > first and entry_time(context, offset + ((entry - 1) & mask)) >= start:
         entry -= 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cepheus.kernel.aggregates import OverNumbers, OverWords
+from cepheus.kernel.aggregates import OverNumbers, OverSeries, OverWords
 from cepheus.kernel.program import FunctionCode
 from cepheus.rules.aggregates import AGGREGATES, AggregateFunction, Form
 
@@ -15,10 +15,12 @@ _CODES: dict[Form, FunctionCode] = {
     Form.FIRST: FunctionCode.FIRST,
     Form.LAST: FunctionCode.LAST,
     Form.OVER_NUMBERS: FunctionCode.OVER_NUMBERS,
+    Form.OVER_SERIES: FunctionCode.OVER_SERIES,
     Form.OVER_WORDS: FunctionCode.OVER_WORDS,
 }
-_FUNCTIONS: dict[Form, type[OverNumbers] | type[OverWords]] = {
+_FUNCTIONS: dict[Form, type[OverNumbers] | type[OverSeries] | type[OverWords]] = {
     Form.OVER_NUMBERS: OverNumbers,
+    Form.OVER_SERIES: OverSeries,
     Form.OVER_WORDS: OverWords,
 }
 _BY_FORM: dict[Form, AggregateFunction] = {record.form: record for record in reversed(AGGREGATES.values())}

@@ -6,7 +6,8 @@ beforehand, is not. That is told by a ``Machine``, which writes the few instruct
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol, assert_never
 
 from cepheus.core.errors import UnsupportedError
@@ -19,12 +20,13 @@ from cepheus.rules.expressions import (
     Arithmetic,
     AttributeRef,
     Call,
+    Comparison,
     Constant,
     Expression,
     Negative,
     Parameter,
 )
-from cepheus.rules.functions import Function, Kind
+from cepheus.rules.function_record import Function, Kind
 
 _ZERO = Constant(0, ValueType.INT)
 
@@ -96,6 +98,10 @@ class Emitter:
                 return self._arithmetic(operator, left, right)
             case Call():
                 return self._machine.call(self, expression)
+            case Comparison(operands=operands, operators=operators):
+                links = zip(operands, operators, operands[1:], strict=False)
+                self.all_of([partial(self.comparison, *link) for link in links])
+                return ValueType.BOOL
             case Aggregate():
                 raise AssertionError("aggregates are computed as steps of their own")
             case _:
@@ -118,13 +124,46 @@ class Emitter:
             self._code, self._depth, self._deepest = saved
         return self._types[expression]
 
+    def all_of(self, parts: Sequence[Callable[[], object]]) -> None:
+        """Write conditions that must all hold, no further than the first that is false."""
+        self._join(parts, Op.BOTH, 0)
+
+    def any_of(self, parts: Sequence[Callable[[], object]]) -> None:
+        """Write conditions of which one must hold, no further than the first that is true."""
+        self._join(parts, Op.EITHER, 1)
+
+    def _join(self, parts: Sequence[Callable[[], object]], op: Op, decisive: int) -> None:
+        jumps = []
+        for place, write in enumerate(parts):
+            write()
+            if place:
+                self.add(op, -1)
+            if place < len(parts) - 1:
+                jumps.append(self.jump(Op.JUMP_IF, 0, decisive))
+        for to_here in jumps:
+            to_here()
+
+    def choice(self, condition: Expression, then: Callable[[], None], otherwise: Callable[[], None]) -> None:
+        """Write one of two values, by a condition."""
+        self.expression(condition)
+        unless = self.jump(Op.JUMP_UNLESS, -1)
+        then()
+        end = self.jump(Op.JUMP, -1)  # what follows leaves the one value that is on the stack already
+        unless()
+        otherwise()
+        end()
+
     def jump_if_defined(self) -> Callable[[], None]:
         """Write a jump that is taken if the topmost value is defined, else drops it; return what sets its target."""
+        return self.jump(Op.JUMP_IF_DEFINED, -1)
+
+    def jump(self, op: Op, change: int, operand: int = 0) -> Callable[[], None]:
+        """Write a jump and return what sets its target to where the code then ends."""
         at = len(self._code)
-        self.add(Op.JUMP_IF_DEFINED, -1)
+        self.add(op, change, 0, operand)
 
         def to_here() -> None:
-            self._code[at] = (Op.JUMP_IF_DEFINED, len(self._code) - at, 0)
+            self._code[at] = (op, len(self._code) - at, operand)
 
         return to_here
 

@@ -10,12 +10,14 @@ that leaves the range of floats on the way is undefined.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial
 from typing import Any
 
-from cepheus.core.lists import distinct
+from cepheus.core.lists import distinct, value_key
 from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType
 
 _LOW_HALF = 2**32 - 1
@@ -34,7 +36,7 @@ class Form(Enum):
     """The ways in which engines compute an aggregate.
 
     The first seven are sums that slide, extremes and ends: kernels and the calculus of uncertain values know each.
-    The last two hand all members to a function in ``kernel/aggregates.py`` that has the name of the aggregate; they
+    The last three hand all members to a function in ``kernel/aggregates.py`` that has the name of the aggregate; they
     have no closed form where members are uncertain: the reference engine then draws examples.
     """
 
@@ -46,6 +48,7 @@ class Form(Enum):
     FIRST = "the first member"
     LAST = "the last member"
     OVER_NUMBERS = "a function of all members as doubles"
+    OVER_SERIES = "a function of all members as doubles and of their times"
     OVER_WORDS = "a function of all members as words, equal where values are equal"
 
     @property
@@ -66,7 +69,17 @@ class Form(Enum):
     @property
     def is_closed(self) -> bool:
         """Whether the law of the aggregate of uncertain members has a closed form."""
-        return self not in (Form.OVER_NUMBERS, Form.OVER_WORDS)
+        return self not in (Form.OVER_NUMBERS, Form.OVER_SERIES, Form.OVER_WORDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """What an aggregate is told besides its members: a number from ``least`` to ``most``."""
+
+    name: str
+    least: float
+    most: float
+    example: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,25 +87,41 @@ class AggregateFunction:
     """What an aggregate is, everywhere.
 
     ``result`` is the type of what comes out, None for that of the members. ``meaning`` takes the values of the
-    members, at least one, in the order of the stream; None is undefined. ``summary`` is its line in the docs.
+    members, at least one, in the order of the stream; None is undefined. A function of a series takes also the times,
+    in microseconds. ``argument`` is what a rule must say besides, as a number: ``meaning`` takes that as well.
+    ``summary`` is its line in the docs.
     """
 
     name: str
     takes: Takes
     result: ValueType | None
     form: Form
-    meaning: Callable[[Sequence[Any]], Value | None]
+    meaning: Callable[..., Value | None]
     summary: str
     of_nothing: Value | None = None
+    argument: Argument | None = None
 
     @property
     def needs_value(self) -> bool:
         """Whether a rule must say which value of the events is meant."""
         return self.takes is not Takes.EVENTS
 
-    def __call__(self, values: Sequence[Any]) -> Value | None:
+    @property
+    def is_of_values_alone(self) -> bool:
+        """Whether it asks for nothing but the values of its members."""
+        return self.argument is None and self.form is not Form.OVER_SERIES
+
+    def given(self, argument: float | None) -> AggregateFunction:
+        """The same with its argument, which then is part of its meaning."""
+        if argument is None:
+            return self
+        return replace(self, meaning=partial(self.meaning, argument=argument))
+
+    def __call__(self, values: Sequence[Any], times: Sequence[int] = ()) -> Value | None:
         """Apply it to the values of its members, given in the order of the stream; None is undefined."""
-        return self.meaning(values) if values else self.of_nothing
+        if not values:
+            return self.of_nothing
+        return self.meaning(values, times) if self.form is Form.OVER_SERIES else self.meaning(values)
 
     def fits(self, values: Sequence[Value]) -> bool:
         """Whether it has a meaning for values whose types only the data tells."""
@@ -164,6 +193,38 @@ def _median(numbers: Sequence[float]) -> float | None:
     return _finite((ordered[upper - 1] + ordered[upper]) / 2.0 + 0.0)
 
 
+def _percentile(numbers: Sequence[float], argument: float) -> float | None:
+    """The value below which so many percent lie, linear between the two members next to it, as NumPy has it."""
+    ordered = sorted(map(float, numbers))
+    place = (len(ordered) - 1) * (argument / 100.0)
+    below = math.floor(place)
+    lower, upper, share = ordered[below], ordered[min(below + 1, len(ordered) - 1)], place - below
+    gap = upper - lower
+    return _finite((lower + gap * share if share < 0.5 else upper - gap * (1.0 - share)) + 0.0)
+
+
+def _slope(numbers: Sequence[float], times: Sequence[int]) -> float | None:
+    """The slope, per second, of the line nearest to all members by least squares; undefined unless times differ."""
+    seconds = [(float(time) - float(times[0])) / 1e6 for time in times]
+    mean_time = _exact_sum(seconds) / len(seconds)
+    mean = float(_exact_sum(numbers)) / len(numbers)
+    across = [second - mean_time for second in seconds]
+    squares = [distance * distance for distance in across]
+    products = [distance * (float(number) - mean) for distance, number in zip(across, numbers, strict=True)]
+    if not all(map(math.isfinite, (*squares, *products))):
+        return None
+    square = _exact_sum(squares)
+    return None if square == 0.0 else _finite(_exact_sum(products) / square + 0.0)
+
+
+def _mode(values: Sequence[Value]) -> Value:
+    """The most frequent member, of several the one that came latest; zero has no sign."""
+    counts = Counter(map(value_key, values))
+    most = max(counts.values())
+    found = next(value for value in reversed(values) if counts[value_key(value)] == most)
+    return found + 0.0 if isinstance(found, float) else found
+
+
 def _distinct(values: Sequence[Value]) -> int:
     """How many members differ, as = compares them: an integer may equal a float, a bool equals no number."""
     return len(distinct(values))
@@ -203,6 +264,32 @@ AGGREGATES: dict[str, AggregateFunction] = {
             Form.OVER_NUMBERS,
             _median,
             "middle value as a double; of an even number, half the sum of the two in the middle",
+        ),
+        AggregateFunction(
+            "Percentile",
+            Takes.NUMBERS,
+            _FLOAT,
+            Form.OVER_NUMBERS,
+            _percentile,
+            "value below which so many percent of the members lie, linear between the two next to it: "
+            "`Percentile(Temp().value within 5 min from A, 95)`",
+            argument=Argument("percent", 0.0, 100.0, "95"),
+        ),
+        AggregateFunction(
+            "Slope",
+            Takes.NUMBERS,
+            _FLOAT,
+            Form.OVER_SERIES,
+            _slope,
+            "change per second: slope of the line nearest to the members by least squares, from two times on",
+        ),
+        AggregateFunction(
+            "Mode",
+            Takes.ANYTHING,
+            _AS_MEMBERS,
+            Form.OVER_WORDS,
+            _mode,
+            "most frequent value; of several, the one that came latest",
         ),
         AggregateFunction(
             "CountDistinct", Takes.ANYTHING, _INT, Form.OVER_WORDS, _distinct, "number of values that differ"

@@ -2,8 +2,8 @@
 
 None stands for an undefined value: a missing optional attribute, an aggregate of nothing, a division by zero, an
 integer result that does not fit in 64 bits, a float result that is not finite, arithmetic on texts, truths or lists, a
-list that is too large. Whatever is computed from an undefined value is undefined (``coalesce`` aside), and a
-constraint that needs one does not hold.
+list that is too large. Whatever is computed from an undefined value is undefined, comparisons included; ``coalesce``,
+``if``, ``is null`` and what joins conditions have rules of their own. Only a constraint that is true holds.
 
 An expression is turned into a function once and called many times. What it is called with, the situation, gives the
 value of each attribute and computed value.
@@ -12,12 +12,12 @@ value of each attribute and computed value.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import NoneType
 from typing import Any, Protocol, assert_never
 
-from cepheus.core.lists import value_key
 from cepheus.core.values import Value, representable
+from cepheus.rules.comparisons import compare, truth
 from cepheus.rules.expressions import (
     Aggregate,
     Arithmetic,
@@ -30,7 +30,7 @@ from cepheus.rules.expressions import (
     Negative,
     Parameter,
 )
-from cepheus.rules.functions import function_of
+from cepheus.rules.functions import AND, function_of
 
 
 class Situation(Protocol):
@@ -62,10 +62,18 @@ def evaluator(expression: Expression) -> Evaluator:
             return _arithmetic(symbol, evaluator(left), evaluator(right))
         case Call(function=function, arguments=arguments):
             return _call(function, [evaluator(argument) for argument in arguments])
+        case Comparison():
+            return _comparison(expression)
         case Aggregate():
             raise AssertionError("aggregates are computed as steps of their own")
         case _:
             assert_never(expression)
+
+
+def group_of(per: Sequence[AttributeRef], situation: Situation) -> tuple[Value | None, ...]:
+    """The group that an event belongs to: the values of its attributes, None where it lacks one; -0.0 is 0."""
+    values = (situation.attribute(attribute.event, attribute.name) for attribute in per)
+    return tuple(value + 0.0 if isinstance(value, float) else value for value in values)
 
 
 def tester(constraint: Constraint) -> Test:
@@ -83,32 +91,20 @@ def tester(constraint: Constraint) -> Test:
     return lambda situation: all(compare(symbol, left(situation), right(situation)) for left, symbol, right in links)
 
 
-def compare(symbol: str, left: Value | None, right: Value | None) -> bool:
-    """Compare two values; an integer and a float are compared as floats. Lists are equal or not, but have no order.
+def _comparison(chain: Comparison) -> Evaluator:
+    """What a chain of comparisons says as part of a larger condition: true, false or nothing."""
+    operands = [evaluator(operand) for operand in chain.operands]
+    links = list(zip(operands, chain.operators, operands[1:], strict=False))
+    both = function_of(AND).compute
 
-    >>> compare("<=", 2, 2.0), compare("=", "2", 2), compare("!=", None, 2)
-    (True, False, False)
-    """
-    if left is None or right is None:
-        return False
-    kind, other = type(left), type(right)
-    if isinstance(left, tuple) or isinstance(right, tuple):
-        return kind is other and symbol in ("=", "!=") and (value_key(left) == value_key(right)) is (symbol == "=")
-    if kind is not other:
-        if {kind, other} != {int, float}:
-            return False
-        left, right = float(left), float(right)
-    return _COMPARE[symbol](left, right)
+    def compute(situation: Situation) -> bool | None:
+        truths = [truth(symbol, left(situation), right(situation)) for left, symbol, right in links]
+        result: bool | None = both(*truths)
+        return result
+
+    return compute
 
 
-_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
-    "=": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 
 

@@ -16,12 +16,14 @@ class Constant:
     """A literal; ``type`` tells a timestamp from an integer and 3.0 from 3.
 
     ``parts`` are the literals that a list was written with, if it was: a time is a number in the list's value.
+    ``duration`` tells that a number of microseconds is written as a length of time, ``5 min``.
     """
 
     value: Value
     type: ValueType
     span: Span | None = field(default=None, compare=False, repr=False)
     parts: tuple[Constant, ...] = field(default=(), compare=False, repr=False)
+    duration: bool = field(default=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,11 @@ class Negative:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A built-in function applied to arguments; the name is in lower case."""
+    """A built-in function applied to arguments; the name is in lower case.
+
+    What joins conditions (``or``, ``not``, ``in``, ``is null``) is a function of truths and values with a name that
+    stands between its arguments: ``x in (1, 2)`` is ``Call("in", (x, 1, 2))``.
+    """
 
     function: str
     arguments: tuple[Expression, ...]
@@ -72,7 +78,8 @@ class Call:
 class Comparison:
     """A chain of comparisons, ``operands[0] operators[0] operands[1] operators[1] ..``.
 
-    The chain is one joint condition. Operators are ``= != < <= > >=``.
+    The chain is one joint condition. Operators are ``= != < <= > >=``. As part of a larger expression it is a truth, or
+    undefined where one of its operands is.
     """
 
     operands: tuple[Expression, ...]
@@ -120,16 +127,25 @@ Scope = Within | Between
 class Aggregate:
     """A function (``Avg``, ``Sum``, ``Count``, ..) over one value of every matching event of a scope.
 
-    ``value`` is an expression over the aggregated event; only ``Count`` may go without.
+    ``value`` is an expression over the aggregated event; only ``Count`` may go without. ``argument`` is the number that
+    functions such as ``Percentile`` ask for behind the scope. ``of`` names the collection whose members the events are,
+    if the aggregate is one of its values: ``Avg(Bs.v)``.
     """
 
     function: str
     event: EventPattern
     value: Expression | None
     scope: Scope
+    argument: float | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
+    of: str | None = None
 
 
-Expression = Constant | AttributeRef | Parameter | Arithmetic | Negative | Call | Aggregate
-Constraint = Comparison | Expression
-"""A comparison, or an expression that is true or false by itself."""
+Expression = Constant | AttributeRef | Parameter | Arithmetic | Negative | Call | Aggregate | Comparison
+Constraint = Expression
+"""An expression that is true, false or undefined: a comparison, conditions joined, a truth. Only true holds."""
+
+
+def joined_by(word: str, condition: Constraint) -> tuple[Constraint, ...]:
+    """The conditions that a word joins; a condition of any other kind is the only one."""
+    return condition.arguments if isinstance(condition, Call) and condition.function == word else (condition,)

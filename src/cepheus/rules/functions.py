@@ -10,193 +10,30 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from enum import Enum
-from typing import Any, assert_never
+from functools import lru_cache
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from typing import Any
 
 from cepheus.core.lists import ListValue, distinct, list_value
-from cepheus.core.values import Value, ValueType, representable
+from cepheus.core.values import Value, ValueType
 from cepheus.kernel.instructions import DatePart, Op
+from cepheus.rules.comparisons import truth
+from cepheus.rules.function_record import (
+    CalendarPart,
+    Compiled,
+    FirstDefined,
+    Function,
+    Join,
+    Joined,
+    Kind,
+    MachineOps,
+    TextTable,
+)
 from cepheus.rules.regular_expressions import fits
 
-
-class Kind(Enum):
-    """What an argument must be: one type, any number, or anything (all arguments of one call alike).
-
-    Lists are values of rules over intervals alone.
-    """
-
-    NUMBER = "a number"
-    STRING = "a string"
-    TIMESTAMP = "a time"
-    SIZED = "a string or a list"
-    LIST = "a list"
-    SAME = "any type, the same for all"
-
-
-@dataclass(frozen=True, slots=True)
-class MachineOps:
-    """An instruction for doubles and one for integers, taken again for each further argument.
-
-    None for integers: an integer is its own result, as that of ``floor``.
-    """
-
-    of_floats: Op
-    of_integers: Op | None
-
-
-@dataclass(frozen=True, slots=True)
-class CalendarPart:
-    """A part of a time's date, which has an instruction."""
-
-    part: DatePart
-
-
-@dataclass(frozen=True, slots=True)
-class TextTable:
-    """A table that is filled as texts come up: one argument is a text, the others are constants."""
-
-
-@dataclass(frozen=True, slots=True)
-class FirstDefined:
-    """The first argument that has a value: jumps over the others."""
-
-
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    """Numbers and times: ``compute`` itself is compiled, and called by its address.
-
-    It may use arithmetic, comparisons and the module ``math``, and gives None where its result is undefined. Integers
-    must not leave 64 bits on the way: compiled code would not notice.
-    """
-
-
-@dataclass(frozen=True, slots=True)
-class OnlyPython:
-    """No compiled form: where Python cannot be asked, a rule that needs it is refused."""
-
-
-Lowering = MachineOps | CalendarPart | TextTable | FirstDefined | Compiled | OnlyPython
-
-
-@dataclass(frozen=True, slots=True)
-class Function:
-    """A built-in function.
-
-    ``result`` is a type, or None where it is the type of the arguments. ``compute`` is the meaning. It is asked only
-    with what the function takes, numbers all of one type (doubles, if the result is one); what it rejects with an
-    error of arithmetic or of its domain is undefined, as is None. ``variadic`` functions take further arguments like
-    the last one.
-    """
-
-    name: str
-    arguments: tuple[Kind, ...]
-    result: ValueType | None
-    compute: Callable[..., Any]
-    summary: str
-    variadic: bool = False
-    lowering: Lowering = OnlyPython()
-    spark: str | None = None
-    """The method of Spark's columns that says the same of a text and a constant, if there is one."""
-    regex: int | None = None
-    """Which argument is a regular expression, counted from 0."""
-    grows: bool = False
-    """Its results may be ever larger: a rule that feeds on them may never end."""
-    distance: bool = False
-    """The distance from zero: to be below a bound is to be between two."""
-
-    def __post_init__(self) -> None:
-        if not self._is_sound():
-            raise ValueError(f"the function '{self.name}' cannot be run as its record says: {self.lowering}")
-
-    def _is_sound(self) -> bool:
-        kinds = set(self.arguments)
-        match self.lowering:
-            case MachineOps():
-                return kinds == {Kind.NUMBER}
-            case CalendarPart():
-                return self.arguments == (Kind.TIMESTAMP,)
-            case TextTable():
-                return bool(kinds & _OF_TEXTS) and self.result not in (None, ValueType.FLOAT, ValueType.LIST)
-            case FirstDefined():
-                return kinds == {Kind.SAME}
-            case Compiled():
-                return kinds <= {Kind.NUMBER, Kind.TIMESTAMP} and self.result not in (ValueType.STRING, ValueType.LIST)
-            case OnlyPython():
-                return True
-            case _:
-                assert_never(self.lowering)
-
-    @property
-    def signature(self) -> str:
-        """How it is written, for messages and documentation."""
-        names = ", ".join(_WRITTEN[kind] for kind in self.arguments)
-        return f"{self.name}({names}{', ..' if self.variadic else ''})"
-
-    @property
-    def takes_undefined(self) -> bool:
-        """Whether it may have a result where an argument has no value."""
-        return Kind.SAME in self.arguments
-
-    def kind(self, position: int) -> Kind:
-        """What the argument at a position, counted from 0, must be."""
-        return self.arguments[min(position, len(self.arguments) - 1)]
-
-    def apply(self, values: Sequence[Value | None]) -> Value | None:
-        """Compute the result for some arguments, None where it is undefined.
-
-        >>> FUNCTIONS["abs"].apply([-2]), FUNCTIONS["abs"].apply([True]), FUNCTIONS["upper"].apply([None])
-        (2, None, None)
-        >>> FUNCTIONS["max"].apply([1, 0.5]), FUNCTIONS["ln"].apply([1]), FUNCTIONS["ln"].apply([0])
-        (1.0, 0.0, None)
-        """
-        kinds = [self.kind(position) for position in range(len(values))]
-        if not all(map(_is_of_kind, kinds, values)):
-            return None
-        of_floats = self.result is ValueType.FLOAT or any(
-            kind is Kind.NUMBER and isinstance(value, float) for kind, value in zip(kinds, values, strict=True)
-        )
-        given: list[Any] = list(values)
-        if of_floats:
-            given = [float(v) if kind is Kind.NUMBER else v for kind, v in zip(kinds, given, strict=True)]
-        try:
-            result: Value | None = self.compute(*given)
-            if isinstance(result, bool) or not isinstance(result, int | float):
-                return result
-            gives_float = self.result is ValueType.FLOAT or (self.result is None and of_floats)
-            return representable(float(result) if gives_float else result)
-        except (ArithmeticError, ValueError):
-            return None
-
-
-_OF_TEXTS = frozenset({Kind.STRING, Kind.SIZED})
-_WRITTEN = {
-    Kind.NUMBER: "number",
-    Kind.STRING: "string",
-    Kind.TIMESTAMP: "time",
-    Kind.SIZED: "string",
-    Kind.LIST: "list",
-    Kind.SAME: "value",
-}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def _is_of_kind(kind: Kind, value: Value | None) -> bool:
-    match kind:
-        case Kind.NUMBER:
-            return isinstance(value, int | float) and not isinstance(value, bool)
-        case Kind.STRING:
-            return isinstance(value, str)
-        case Kind.TIMESTAMP:
-            return isinstance(value, int) and not isinstance(value, bool)
-        case Kind.SIZED:
-            return isinstance(value, str | tuple)
-        case Kind.LIST:
-            return isinstance(value, tuple)
-        case Kind.SAME:
-            return True
 
 
 def _calendar(part: Callable[[datetime], int]) -> Callable[[int], int]:
@@ -205,6 +42,63 @@ def _calendar(part: Callable[[datetime], int]) -> Callable[[int], int]:
 
 def _coalesce(*values: Value | None) -> Value | None:
     return next((value for value in values if value is not None), None)
+
+
+def _split(text: str, separator: str, place: float) -> str | None:
+    parts = text.split(separator)
+    at = int(place) - (place > 0)
+    return parts[at] if place and place == int(place) and -len(parts) <= at < len(parts) else None
+
+
+@lru_cache(maxsize=1024)
+def _network(text: str) -> IPv4Network | IPv6Network:
+    return ip_network(text, strict=False)
+
+
+def _cidr_match(address: str, *networks: str) -> bool:
+    found = ip_address(address)
+    return any(found in _network(network) for network in networks)
+
+
+def _wrong_network(text: str) -> str | None:
+    try:
+        _network(text)
+    except ValueError:
+        return f"'{text}' is no network of addresses: write it as '10.0.0.0/8' or 'fd00::/8'"
+    return None
+
+
+_EARTH_RADIUS_KM = 6371.0088
+
+
+def _distance(latitude: float, longitude: float, other_latitude: float, other_longitude: float) -> float | None:
+    if abs(latitude) > 90 or abs(other_latitude) > 90:
+        return None
+    north, other_north = math.radians(latitude), math.radians(other_latitude)
+    half_north = math.sin((other_north - north) / 2)
+    half_east = math.sin(math.radians(other_longitude - longitude) / 2)
+    share = half_north * half_north + math.cos(north) * math.cos(other_north) * half_east * half_east
+    return 2 * _EARTH_RADIUS_KM * math.asin(math.sqrt(min(1.0, share)))
+
+
+def _all_of(*truths: bool | None) -> bool | None:
+    return False if False in truths else None if None in truths else True
+
+
+def _any_of(*truths: bool | None) -> bool | None:
+    return True if True in truths else None if None in truths else False
+
+
+def _opposite(truth: bool | None) -> bool | None:
+    return None if truth is None else not truth
+
+
+def _among(value: Value | None, *choices: Value | None) -> bool | None:
+    return _any_of(*(truth("=", value, choice) for choice in choices))
+
+
+def _choice(condition: bool | None, then: Value | None, otherwise: Value | None) -> Value | None:
+    return then if condition is True else otherwise
 
 
 def _sign(number: float) -> int:
@@ -352,6 +246,40 @@ _ALL = (
         regex=1,
     ),
     Function(
+        "split",
+        (Kind.STRING, Kind.STRING, Kind.NUMBER),
+        _TEXT,
+        _split,
+        "a part of a text between separators, counted from 1, or from the end by -1; undefined if there is none",
+        lowering=TextTable(),
+    ),
+    Function(
+        "cidr_match",
+        _STRING * 2,
+        _BOOL,
+        _cidr_match,
+        "whether an IP address lies in one of the networks such as '10.0.0.0/8'; undefined if it is no address",
+        variadic=True,
+        lowering=TextTable(),
+        wrong=_wrong_network,
+    ),
+    Function(
+        "distance",
+        _NUMBER * 4,
+        _FLOAT,
+        _distance,
+        "kilometres between two places on the globe, each by its latitude and longitude in degrees",
+        lowering=Compiled(),
+    ),
+    Function(
+        "if",
+        (Kind.TRUTH, Kind.SAME, Kind.SAME),
+        None,
+        _choice,
+        "the second argument if the condition holds, else the third",
+        lowering=Joined(Join.CHOICE),
+    ),
+    Function(
         "coalesce",
         (Kind.SAME,) * 2,
         None,
@@ -371,6 +299,32 @@ _ALL = (
 
 FUNCTIONS: dict[str, Function] = {function.name: function for function in _ALL}
 """Every built-in function by name."""
+
+AND, OR, NOT, IN, IS_NULL = (join.value for join in (Join.BOTH, Join.EITHER, Join.OPPOSITE, Join.AMONG, Join.UNDEFINED))
+
+CONNECTIVES: dict[str, Function] = {
+    function.name: function
+    for function in (
+        Function(AND, (Kind.TRUTH,) * 2, _BOOL, _all_of, "all hold", variadic=True, lowering=Joined(Join.BOTH)),
+        Function(
+            OR, (Kind.TRUTH,) * 2, _BOOL, _any_of, "one of them holds", variadic=True, lowering=Joined(Join.EITHER)
+        ),
+        Function(NOT, (Kind.TRUTH,), _BOOL, _opposite, "it is false", lowering=Joined(Join.OPPOSITE)),
+        Function(
+            IN,
+            (Kind.SAME,) * 2,
+            _BOOL,
+            _among,
+            "the first is equal to one of the others",
+            variadic=True,
+            lowering=Joined(Join.AMONG),
+        ),
+        Function(
+            IS_NULL, (Kind.SAME,), _BOOL, lambda value: value is None, "undefined", lowering=Joined(Join.UNDEFINED)
+        ),
+    )
+}
+"""What joins conditions, by the words that are written between or before them. Logic is three-valued, as in SQL."""
 
 LIST_OF, LIST_BEFORE = "[]", "[|]"
 """``[X, Y]`` is the first, applied to its elements; ``[X, Y|T]`` the second, applied to its elements and its rest."""
@@ -415,16 +369,17 @@ TERMS: dict[str, Function] = {
 
 def function_of(name: str) -> Function:
     """Look up the function of a call."""
-    return FUNCTIONS.get(name) or TERMS[name]
+    return FUNCTIONS.get(name) or CONNECTIVES.get(name) or TERMS[name]
 
 
 def takes_undefined(name: str) -> bool:
     """Whether a built-in function may have a result where an argument has no value.
 
-    >>> takes_undefined("coalesce"), takes_undefined("abs")
-    (True, False)
+    >>> takes_undefined("coalesce"), takes_undefined("abs"), takes_undefined("or")
+    (True, False, True)
     """
-    return name in FUNCTIONS and FUNCTIONS[name].takes_undefined
+    function = FUNCTIONS.get(name) or CONNECTIVES.get(name)
+    return function is not None and function.takes_undefined
 
 
 def grows(name: str) -> bool:

@@ -10,8 +10,9 @@ from typing import NoReturn, TypeVar
 
 from cepheus.core.errors import RuleError
 
-_MAX_DEPTH = 220  # levels of the JSON value; rule text nests at most 100 deep, each level taking up to two of these
+_MAX_DEPTH = 260  # levels of the JSON value; rule text nests at most 100 deep, and conditions 20, two of these each
 _NAME = re.compile(r"[^\W\d]\w*")
+_QUOTABLE = re.compile(r"[^`\n\ud800-\udfff]+")
 T = TypeVar("T")
 E = TypeVar("E", bound=Enum)
 
@@ -123,6 +124,13 @@ def read_text(value: object, path: str) -> str:
 def read_name(value: object, path: str) -> str:
     """Read a string that rule text can have as a name."""
     if not isinstance(value, str) or not _NAME.fullmatch(value):
+        fail(path, f"expected a name, found {shown(value)}")
+    return value
+
+
+def read_any_name(value: object, path: str) -> str:
+    """Read a string that rule text can have as a name in backquotes."""
+    if not isinstance(value, str) or not _QUOTABLE.fullmatch(value):
         fail(path, f"expected a name, found {shown(value)}")
     return value
 

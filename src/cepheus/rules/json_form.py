@@ -32,7 +32,7 @@ from cepheus.rules.expressions import (
     Scope,
     Within,
 )
-from cepheus.rules.functions import FUNCTIONS
+from cepheus.rules.functions import CONNECTIVES, FUNCTIONS, function_of
 from cepheus.rules.interval.json_form import node_to_json, read_interval_rule, read_knowledge
 from cepheus.rules.interval.model import Knowledge
 from cepheus.rules.json_fields import (
@@ -40,6 +40,7 @@ from cepheus.rules.json_fields import (
     check_depth,
     fail,
     integer_between,
+    read_any_name,
     read_boolean,
     read_name,
     read_number,
@@ -50,10 +51,13 @@ from cepheus.rules.json_fields import (
 from cepheus.rules.model import (
     Aggregation,
     Assignment,
+    Collection,
     ErrorDeclaration,
+    FreeCondition,
     Negation,
     Pattern,
     PatternItem,
+    Ranking,
     Rule,
     RuleSet,
     Selection,
@@ -69,6 +73,7 @@ _int64 = integer_between(INT_MIN, INT_MAX)
 _duration = integer_between(0, MAX_TIME)
 _positive = integer_between(1, MAX_TIME)
 _count = integer_between(1, INT_MAX)
+_members = integer_between(0, INT_MAX)
 _COMPARATORS = ("=", "!=", "<", "<=", ">", ">=")
 
 
@@ -102,22 +107,24 @@ def read_rule_set(data: object) -> RuleSet:
 def _read_event_type(value: object, path: str) -> EventType:
     node = JsonObject(value, path)
     node.only("name", "attributes")
-    return EventType(node.read("name", read_name), node.list("attributes", _read_attribute))
+    return EventType(node.read("name", read_any_name), node.list("attributes", _read_attribute))
 
 
 def _read_attribute(value: object, path: str) -> Attribute:
     node = JsonObject(value, path)
-    node.only("name", "type", "optional", optional=("error",))
+    node.only("name", "type", "optional", optional=("error", "column"))
     value_type = None if node.take("type") is None else node.enum("type", ValueType)
     error = node.read("error", _read_distribution) if "error" in node.fields else None
-    return Attribute(node.read("name", read_name), value_type, node.read("optional", read_boolean), error)
+    column = node.read("column", read_any_name) if "column" in node.fields else None
+    optional = node.read("optional", read_boolean)
+    return Attribute(node.read("name", read_any_name), value_type, optional, error, column=column)
 
 
 def _read_error(value: object, path: str) -> ErrorDeclaration:
     node = JsonObject(value, path)
     node.only("event", "attribute", "error")
     return ErrorDeclaration(
-        node.read("event", read_name), node.read("attribute", read_name), node.read("error", _read_distribution)
+        node.read("event", read_any_name), node.read("attribute", read_any_name), node.read("error", _read_distribution)
     )
 
 
@@ -130,14 +137,18 @@ def _read_distribution(value: object, path: str) -> Distribution:
 
 def _read_rule(value: object, path: str) -> Rule:
     node = JsonObject(value, path)
-    node.only("composite", "pattern", "assignments", "consuming", "min_probability", "name")
+    node.only(
+        "composite", "pattern", "assignments", "consuming", "min_probability", "name", optional=("ties", "provenance")
+    )
     return Rule(
         composite=node.read("composite", _read_event_type),
         pattern=node.read("pattern", _read_pattern),
         assignments=node.list("assignments", _read_assignment),
-        consuming=node.list("consuming", read_name),
+        consuming=node.list("consuming", read_any_name),
         min_probability=node.maybe("min_probability", read_probability),
-        name=node.maybe("name", read_name),
+        name=node.maybe("name", read_any_name),
+        full_provenance="provenance" in node.fields and node.one_of("provenance", ("parts", "full")) == "full",
+        ordered="ties" in node.fields and node.one_of("ties", ("apart", "ordered")) == "ordered",
     )
 
 
@@ -163,23 +174,36 @@ def _read_timer(value: object, path: str) -> Timer:
 def _read_assignment(value: object, path: str) -> Assignment:
     node = JsonObject(value, path)
     node.only("attribute", "value")
-    return Assignment(node.read("attribute", read_name), node.read("value", _read_expression))
+    return Assignment(node.read("attribute", read_any_name), node.read("value", _read_expression))
 
 
 def _read_item(value: object, path: str) -> PatternItem:
     node = JsonObject(value, path)
-    match node.one_of("kind", ("selection", "negation", "aggregation")):
+    match node.one_of("kind", ("selection", "negation", "aggregation", "collection", "condition")):
+        case "collection":
+            node.only("kind", "event", "scope", "least", "most")
+            return Collection(
+                node.read("event", _read_event),
+                node.read("scope", _read_scope),
+                node.read("least", _members),
+                node.maybe("most", _members),
+            )
         case "selection":
-            node.only("kind", "policy", "count", "event", "window")
+            node.only("kind", "policy", "count", "event", "window", optional=("per", "ranking"))
             return Selection(
                 node.enum("policy", Policy),
                 node.read("event", _read_event),
                 node.read("window", _read_within),
                 node.maybe("count", _count),
+                node.list("per", _read_own_attribute),
+                node.read("ranking", _read_ranking) if "ranking" in node.fields else None,
             )
         case "negation":
             node.only("kind", "event", "scope")
             return Negation(node.read("event", _read_event), node.read("scope", _read_scope))
+        case "condition":
+            node.only("kind", "constraint")
+            return FreeCondition(node.read("constraint", _read_expression))
         case _:
             node.only("kind", "aggregate", "parameter", "comparison")
             aggregate = node.read("aggregate", _read_aggregate)
@@ -189,11 +213,21 @@ def _read_item(value: object, path: str) -> PatternItem:
             return Aggregation(aggregate, node.maybe("parameter", read_name), comparison)
 
 
+def _read_ranking(value: object, path: str) -> Ranking:
+    node = JsonObject(value, path)
+    node.only("count", "by")
+    return Ranking(node.read("count", _count), node.read("by", _read_expression))
+
+
+def _read_own_attribute(value: object, path: str) -> AttributeRef:
+    return AttributeRef(None, read_name(value, path))
+
+
 def _read_event(value: object, path: str) -> EventPattern:
     node = JsonObject(value, path)
     node.only("type", "constraints", "alias")
     return EventPattern(
-        node.read("type", read_name), node.list("constraints", _read_constraint), node.maybe("alias", read_name)
+        node.read("type", read_any_name), node.list("constraints", _read_expression), node.maybe("alias", read_any_name)
     )
 
 
@@ -201,9 +235,9 @@ def _read_scope(value: object, path: str) -> Scope:
     node = JsonObject(value, path)
     if node.one_of("kind", ("within", "between")) == "within":
         node.only("kind", "duration_us", "reference")
-        return Within(node.read("duration_us", _duration), node.read("reference", read_name))
+        return Within(node.read("duration_us", _duration), node.read("reference", read_any_name))
     node.only("kind", "first", "second")
-    return Between(node.read("first", read_name), node.read("second", read_name))
+    return Between(node.read("first", read_any_name), node.read("second", read_any_name))
 
 
 def _read_within(value: object, path: str) -> Within:
@@ -211,12 +245,6 @@ def _read_within(value: object, path: str) -> Within:
     if not isinstance(scope, Within):
         fail(path, "a selection takes a window, not an interval")
     return scope
-
-
-def _read_constraint(value: object, path: str) -> Constraint:
-    if isinstance(value, dict) and value.get("kind") == "comparison":
-        return _read_comparison(value, path)
-    return _read_expression(value, path)
 
 
 def _read_comparison(value: object, path: str) -> Comparison:
@@ -236,16 +264,18 @@ def _read_comparison(value: object, path: str) -> Comparison:
 def _read_aggregate(value: object, path: str) -> Aggregate:
     node = JsonObject(value, path)
     node.one_of("kind", ("aggregate",))
-    node.only("kind", "function", "event", "value", "scope")
+    node.only("kind", "function", "event", "value", "scope", optional=("argument", "of"))
     return Aggregate(
         node.one_of("function", aggregate_names()),
         node.read("event", _read_event),
         node.maybe("value", _read_expression),
         node.read("scope", _read_scope),
+        node.read("argument", read_number) if "argument" in node.fields else None,
+        of=node.read("of", read_name) if "of" in node.fields else None,
     )
 
 
-_KINDS = ("constant", "attribute", "parameter", "arithmetic", "negative", "call", "aggregate")
+_KINDS = ("constant", "attribute", "parameter", "arithmetic", "negative", "call", "aggregate", "comparison")
 
 
 def _read_expression(value: object, path: str) -> Expression:
@@ -255,7 +285,7 @@ def _read_expression(value: object, path: str) -> Expression:
             return _read_constant(node)
         case "attribute":
             node.only("kind", "event", "name")
-            return AttributeRef(node.maybe("event", read_name), node.read("name", read_name))
+            return AttributeRef(node.maybe("event", read_any_name), node.read("name", read_any_name))
         case "parameter":
             node.only("kind", "name")
             return Parameter(node.read("name", read_name))
@@ -268,13 +298,20 @@ def _read_expression(value: object, path: str) -> Expression:
             return Negative(node.read("operand", _read_expression))
         case "call":
             node.only("kind", "function", "arguments")
-            return Call(node.one_of("function", FUNCTIONS), node.list("arguments", _read_expression))
+            function = node.one_of("function", FUNCTIONS | CONNECTIVES)
+            arguments = node.list("arguments", _read_expression)
+            least = len(function_of(function).arguments)
+            if function in CONNECTIVES and not least <= len(arguments) <= (least if least == 1 else INT_MAX):
+                fail(path, f"'{function}' joins {'one condition' if least == 1 else 'two or more'}")
+            return Call(function, arguments)
+        case "comparison":
+            return _read_comparison(value, path)
         case _:
             return _read_aggregate(value, path)
 
 
 def _read_constant(node: JsonObject) -> Constant:
-    node.only("kind", "type", "value")
+    node.only("kind", "type", "value", optional=("duration",))
     value_type = node.enum("type", ValueType)
     readers: dict[ValueType, Callable[[object, str], Value]] = {
         ValueType.BOOL: read_boolean,
@@ -285,7 +322,10 @@ def _read_constant(node: JsonObject) -> Constant:
     }
     if value_type not in readers:
         raise RuleError.of("json", f"{node.path}: rules of TESLA have no lists")
-    return Constant(node.read("value", readers[value_type]), value_type)
+    duration = "duration" in node.fields and node.read("duration", read_boolean)
+    if duration and value_type is not ValueType.INT:
+        fail(node.path, "a duration is an integer of microseconds")
+    return Constant(node.read("value", readers[value_type]), value_type, duration=duration)
 
 
 Json = dict[str, Any]
@@ -342,7 +382,11 @@ def _event_type(event_type: EventType) -> Json:
 def _attribute(attribute: Attribute) -> Json:
     value_type = None if attribute.type is None else attribute.type.value
     data: Json = {"name": attribute.name, "type": value_type, "optional": attribute.optional}
-    return data if attribute.error is None else data | {"error": str(attribute.error)}
+    if attribute.error is not None:
+        data["error"] = str(attribute.error)
+    if attribute.column is not None:
+        data["column"] = attribute.column
+    return data
 
 
 def _rule(rule: Rule) -> Json:
@@ -353,6 +397,8 @@ def _rule(rule: Rule) -> Json:
         "assignments": [{"attribute": a.attribute, "value": _expression(a.value)} for a in rule.assignments],
         "consuming": list(rule.consuming),
         "min_probability": rule.min_probability,
+        **({"ties": "ordered"} if rule.ordered else {}),
+        **({"provenance": "full"} if rule.full_provenance else {}),
     }
 
 
@@ -372,13 +418,17 @@ def _pattern(pattern: Pattern) -> Json:
 
 def _item(item: PatternItem) -> Json:
     match item:
-        case Selection(policy=policy, event=event, window=window, count=count):
+        case Selection(policy=policy, event=event, window=window, count=count, per=per, ranking=ranking):
+            groups: Json = {"per": [attribute.name for attribute in per]} if per else {}
+            if ranking is not None:
+                groups["ranking"] = {"count": ranking.count, "by": _expression(ranking.by)}
             return {
                 "kind": "selection",
                 "policy": policy.value,
                 "count": count,
                 "event": _event(event),
                 "window": _scope(window),
+                **groups,
             }
         case Negation(event=event, scope=scope):
             return {"kind": "negation", "event": _event(event), "scope": _scope(scope)}
@@ -389,6 +439,16 @@ def _item(item: PatternItem) -> Json:
                 "parameter": parameter,
                 "comparison": None if comparison is None else _expression(comparison),
             }
+        case Collection(event=event, scope=scope, least=least, most=most):
+            return {
+                "kind": "collection",
+                "event": _event(event),
+                "scope": _scope(scope),
+                "least": least,
+                "most": most,
+            }
+        case FreeCondition(constraint=constraint):
+            return {"kind": "condition", "constraint": _expression(constraint)}
         case _:
             assert_never(item)
 
@@ -413,8 +473,9 @@ def _scope(scope: Scope) -> Json:
 
 def _expression(node: Constraint) -> Json:
     match node:
-        case Constant(value=value, type=value_type):
-            return {"kind": "constant", "type": value_type.value, "value": value}
+        case Constant(value=value, type=value_type, duration=duration):
+            constant: Json = {"kind": "constant", "type": value_type.value, "value": value}
+            return constant | {"duration": True} if duration else constant
         case AttributeRef(event=event, name=name):
             return {"kind": "attribute", "event": event, "name": name}
         case Parameter(name=name):
@@ -430,13 +491,15 @@ def _expression(node: Constraint) -> Json:
             return {"kind": "negative", "operand": _expression(operand)}
         case Call(function=function, arguments=arguments):
             return {"kind": "call", "function": function, "arguments": [_expression(a) for a in arguments]}
-        case Aggregate(function=function, event=event_pattern, value=value_expression, scope=scope):
+        case Aggregate(function=function, event=event_pattern, value=value_expression, scope=scope) as aggregate:
+            others = {"argument": aggregate.argument, "of": aggregate.of}
             return {
                 "kind": "aggregate",
                 "function": function,
                 "event": _event(event_pattern),
                 "value": None if value_expression is None else _expression(value_expression),
                 "scope": _scope(scope),
+                **{name: other for name, other in others.items() if other is not None},
             }
         case Comparison(operands=operands, operators=operators):
             return {

@@ -13,20 +13,43 @@ from cepheus.core.distribution import Distribution
 from cepheus.core.schema import EventType
 from cepheus.core.source import Span
 from cepheus.rules.belief.model import Belief
-from cepheus.rules.expressions import Aggregate, Comparison, EventPattern, Expression, Scope, Within
+from cepheus.rules.expressions import (
+    Aggregate,
+    AttributeRef,
+    Comparison,
+    Constraint,
+    EventPattern,
+    Expression,
+    Scope,
+    Within,
+)
 from cepheus.rules.interval.model import IntervalRule, Knowledge
 from cepheus.rules.policies import Policy
 from cepheus.rules.timers import NOW, Every, Timer
 
 
 @dataclass(frozen=True, slots=True)
+class Ranking:
+    """``count top EVENT by EXPRESSION``: of the events that would be taken, those with the greatest values."""
+
+    count: int
+    by: Expression
+
+
+@dataclass(frozen=True, slots=True)
 class Selection:
-    """``each|last|first|n last|n first EVENT within x from REFERENCE``; ``count`` is n, None for plain policies."""
+    """``each|last|first|n last|n first EVENT per ATTRIBUTES within x from REFERENCE``.
+
+    ``count`` is n, None for plain policies. With ``per``, attributes of the event itself, there is a choice of its own
+    for each of their values. A ``ranking`` takes the greatest of ``each`` event, or of the ``last`` of each group.
+    """
 
     policy: Policy
     event: EventPattern
     window: Within
     count: int | None = None
+    per: tuple[AttributeRef, ...] = ()
+    ranking: Ranking | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
@@ -53,7 +76,33 @@ class Aggregation:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-PatternItem = Selection | Negation | Aggregation
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """``all EVENT within x from REFERENCE``: every matching event of a scope, all of them as one choice.
+
+    There must be at least ``least`` of them and at most ``most``, None for any number.
+    """
+
+    event: EventPattern
+    scope: Scope
+    least: int = 1
+    most: int | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class FreeCondition:
+    """A condition that stands among the parts of the pattern: ``$s < $l - 15``, ``(Avg(..) > 3 or $x is null)``.
+
+    It may name any event that takes part, parameters and aggregates, and is checked once all of these are known: after
+    the choices, in which it has no say.
+    """
+
+    constraint: Constraint
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+PatternItem = Selection | Negation | Aggregation | FreeCondition | Collection
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +141,8 @@ class Assignment:
 class Rule:
     """``define COMPOSITE from PATTERN where ASSIGNMENTS consuming NAMES min probability P``.
 
-    ``name`` is None until given, by the author or by ``name_rules``.
+    ``name`` is None until given, by the author or by ``name_rules``. To an ``ordered`` rule (``ties ordered``)
+    simultaneous events come one after the other, in their order in the stream.
     """
 
     composite: EventType
@@ -101,6 +151,8 @@ class Rule:
     consuming: tuple[str, ...] = ()
     min_probability: float | None = None
     name: str | None = None
+    ordered: bool = False
+    full_provenance: bool = False
     span: Span | None = field(default=None, compare=False, repr=False)
     consuming_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False)
 
@@ -115,13 +167,24 @@ class ErrorDeclaration:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Ties:
+    """``ties ordered`` or ``ties apart``: what all rules of a file make of simultaneous events."""
+
+    ordered: bool
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
 AnyRule = Rule | IntervalRule
 """A rule of either family: instants hanging from a terminator (TESLA), or logic over intervals (ETALIS)."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """Declared event types, rules of both families, networks, background knowledge and errors, each in text order."""
+    """Declared event types, rules of both families, networks, background knowledge and errors, each in text order.
+
+    ``ties`` is where a file says what it makes of simultaneous events; what it says is in every rule.
+    """
 
     declarations: tuple[EventType, ...] = ()
     rules: tuple[Rule, ...] = ()
@@ -129,6 +192,7 @@ class RuleSet:
     interval_rules: tuple[IntervalRule, ...] = ()
     knowledge: Knowledge = field(default_factory=Knowledge)
     errors: tuple[ErrorDeclaration, ...] = ()
+    ties: Ties | None = field(default=None, compare=False, repr=False)
 
     @property
     def all_rules(self) -> tuple[AnyRule, ...]:
@@ -153,4 +217,5 @@ class RuleSet:
             self.interval_rules + other.interval_rules,
             self.knowledge + other.knowledge,
             self.errors + other.errors,
+            self.ties or other.ties,
         )

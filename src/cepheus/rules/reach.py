@@ -22,7 +22,8 @@ def reach(rule: ResolvedRule) -> int:
             longest = max(longest, back[step.name])
         elif isinstance(step, Compute):
             longest = max(longest, _scope_reach(step.scope, back))
-    return max([longest, *(_scope_reach(absent.scope, back) for absent in rule.absences)])
+    scopes = [*(absent.scope for absent in rule.absences), *(gather.scope for gather in rule.gathers)]
+    return max([longest, *(_scope_reach(scope, back) for scope in scopes)])
 
 
 def _scope_reach(scope: Scope, back: dict[str, int]) -> int:

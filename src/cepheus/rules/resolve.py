@@ -14,22 +14,39 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TypeVar, assert_never
 
+from cepheus.core.errors import RuleError, UnsupportedError
 from cepheus.core.schema import EventType
+from cepheus.core.values import ValueType
 from cepheus.rules.expressions import (
     Aggregate,
     AttributeRef,
     Between,
+    Call,
     Comparison,
+    Constant,
     Constraint,
     EventPattern,
     Expression,
     Parameter,
     Scope,
     Within,
+    joined_by,
 )
-from cepheus.rules.model import Aggregation, Assignment, Negation, Pattern, Rule, Selection
+from cepheus.rules.functions import AND, OR
+from cepheus.rules.model import (
+    Aggregation,
+    Assignment,
+    Collection,
+    FreeCondition,
+    Negation,
+    Pattern,
+    PatternItem,
+    Ranking,
+    Rule,
+    Selection,
+)
 from cepheus.rules.policies import Policy
 from cepheus.rules.timers import NOW, After, Timer
 from cepheus.rules.walk import transform, walk
@@ -48,8 +65,24 @@ class Terminator:
 
 
 @dataclass(frozen=True, slots=True)
+class Ranked:
+    """Of the events that a choice takes, only the ``count`` with the greatest values, of equal ones the later.
+
+    ``computes`` are the aggregates that the value needs and that must be computed for each event; they are the steps
+    behind the choice, too.
+    """
+
+    count: int
+    by: Expression
+    computes: tuple[Compute, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Choose:
-    """Choose events of a window by policy; the constraints may name this event, earlier ones and computed values."""
+    """Choose events of a window by policy; the constraints may name this event, earlier ones and computed values.
+
+    There is a choice for each value of the attributes in ``per``, which are this event's.
+    """
 
     name: str
     type: str
@@ -57,6 +90,8 @@ class Choose:
     count: int | None
     window: Within
     constraints: tuple[Constraint, ...]
+    per: tuple[AttributeRef, ...] = ()
+    ranked: Ranked | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +104,7 @@ class Compute:
     constraints: tuple[Constraint, ...]
     value: Expression | None
     scope: Scope
+    argument: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +127,22 @@ class Absent:
 
 
 @dataclass(frozen=True, slots=True)
+class Gather:
+    """Name the events of a scope among what a composite event is made of; in the constraints, event None is a member.
+
+    They are the members of the collection ``name``, or those that the aggregate of that name ``counted``,
+    for which they need a ``value``.
+    """
+
+    name: str
+    type: str
+    constraints: tuple[Constraint, ...]
+    scope: Scope
+    counted: bool = False
+    value: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ResolvedRule:
     """A rule ready to be run: evaluate the steps in order, then the absences, then the assignments."""
 
@@ -102,6 +154,8 @@ class ResolvedRule:
     assignments: tuple[Assignment, ...]
     consuming: frozenset[str]
     min_probability: float
+    gathers: tuple[Gather, ...] = ()
+    ordered: bool = False
     timer: Timer | None = None
 
     @property
@@ -123,8 +177,20 @@ class ResolvedRule:
 def resolve(rule: Rule) -> ResolvedRule:
     """Resolve a rule that has passed the checks and has a name."""
     assert rule.name is not None
+    if rule.ordered and rule.pattern.timer is not None:
+        raise UnsupportedError.of(
+            "unsupported",
+            "no engine runs timers where ties are ordered",
+            span=rule.pattern.timer.span,
+            hint="write ties apart, or let an event stand for the moment",
+        )
     pattern, assignments = _name_aggregates(rule)
     binders = bindings(pattern)
+    gathers = tuple(
+        Gather(item.event.name, item.event.type, _inner(item.event, binders), item.scope)
+        for item in rule.pattern.items
+        if isinstance(item, Collection)
+    )
     schedule = _Schedule(binders, {NOW} if pattern.timer is not None else set())
     schedule.terminator(pattern.terminator)
     absences = []
@@ -134,9 +200,16 @@ def resolve(rule: Rule) -> ResolvedRule:
                 schedule.choose(item)
             case Aggregation():
                 schedule.compute(item)
+            case Collection():
+                pass  # how many members it has is an aggregate, who they are is found when all else is settled
             case Negation(event=event, scope=scope):
                 absences.append(Absent(event.type, _inner(event, binders), scope))
+            case FreeCondition(constraint=constraint):
+                schedule.require(constraint)
+            case _:
+                assert_never(item)
     assert not schedule.pending, "the checks refuse a rule whose parameters are never bound"
+    computes = [step for step in schedule.steps if isinstance(step, Compute)]
     return ResolvedRule(
         name=rule.name,
         composite=rule.composite,
@@ -146,8 +219,15 @@ def resolve(rule: Rule) -> ResolvedRule:
         assignments=tuple(replace(a, value=_substitute(a.value, None, binders)) for a in assignments),
         consuming=frozenset(rule.consuming),
         min_probability=rule.min_probability or 0.0,
+        gathers=(*gathers, *(map(_counted_by, computes) if rule.full_provenance else ())),
+        ordered=rule.ordered,
         timer=pattern.timer,
     )
+
+
+def _counted_by(step: Compute) -> Gather:
+    """Name the events that an aggregate counts."""
+    return Gather(step.name, step.type, step.constraints, step.scope, counted=True, value=step.value)
 
 
 def bindings(pattern: Pattern) -> dict[str, AttributeRef | None]:
@@ -183,27 +263,52 @@ def _bind(event: EventPattern, found: dict[str, AttributeRef | None]) -> None:
 
 
 def _name_aggregates(rule: Rule) -> tuple[Pattern, tuple[Assignment, ...]]:
-    """Make every aggregate a parameter, moving those of ``where`` into the pattern."""
-    items = list(rule.pattern.items)
+    """Make every aggregate a parameter, moving those of conditions and of ``where`` into the pattern.
+
+    Of a collection the aggregate is left that counts its members.
+    """
     count = 0
-    for index, item in enumerate(items):
-        if isinstance(item, Aggregation) and item.parameter is None:
-            items[index] = replace(item, parameter=f"#{count}")
-            count += 1
-    assignments = []
-    for assignment in rule.assignments:
+    items: list[PatternItem] = []
 
-        def lift(node: object) -> object:
-            nonlocal count
-            if not isinstance(node, Aggregate):
-                return node
-            name = f"#{count}"
-            count += 1
-            items.append(Aggregation(node, name))
-            return Parameter(name, node.span)
+    def name() -> str:
+        nonlocal count
+        count += 1
+        return f"#{count - 1}"
 
-        assignments.append(replace(assignment, value=transform(assignment.value, lift)))
-    return replace(rule.pattern, items=tuple(items)), tuple(assignments)
+    def lift(node: object) -> object:
+        if not isinstance(node, Aggregate):
+            return node
+        lifted = Aggregation(node, name())
+        items.append(lifted)
+        return Parameter(str(lifted.parameter), node.span)
+
+    for item in rule.pattern.items:
+        match item:
+            case Aggregation(parameter=None):
+                items.append(replace(item, parameter=name()))
+            case FreeCondition(constraint=constraint):
+                items.append(replace(item, constraint=transform(constraint, lift)))
+            case Selection(ranking=Ranking(by=by) as ranking):
+                ranked = replace(ranking, by=transform(by, lift))
+                items.append(replace(item, ranking=ranked))
+            case Collection() if (counting := _counting(item)) is not None:
+                items.append(replace(counting, parameter=name()))
+            case _:
+                items.append(item)
+    assignments = tuple(replace(each, value=transform(each.value, lift)) for each in rule.assignments)
+    return replace(rule.pattern, items=tuple(items)), assignments
+
+
+def _counting(item: Collection) -> Aggregation | None:
+    """The aggregate that says whether a collection has as many members as it must; None if any number will do."""
+    if item.least == 0 and item.most is None:
+        return None
+    count = Aggregate("Count", item.event, None, item.scope)
+    least = Constant(item.least, ValueType.INT)
+    if item.most is None:
+        return Aggregation(count, comparison=Comparison((least, count), ("<=",)))
+    most = Constant(item.most, ValueType.INT)
+    return Aggregation(count, comparison=Comparison((least, count, most), ("<=", "<=")))
 
 
 N = TypeVar("N", bound=Constraint)
@@ -225,7 +330,8 @@ def _substitute(node: N, own: str | None, binders: dict[str, AttributeRef | None
 
 def _inner(event: EventPattern, binders: dict[str, AttributeRef | None]) -> tuple[Constraint, ...]:
     """Resolve the constraints of a negated or aggregated event."""
-    return tuple(_inner_node(constraint, event, binders) for constraint in event.constraints)
+    inner = (_inner_node(constraint, event, binders) for constraint in event.constraints)
+    return tuple(part for constraint in inner for part in factored(constraint))
 
 
 def _inner_node(node: N, event: EventPattern, binders: dict[str, AttributeRef | None]) -> N:
@@ -238,6 +344,28 @@ def _inner_node(node: N, event: EventPattern, binders: dict[str, AttributeRef | 
 
     unqualified: N = transform(node, unqualify)
     return _substitute(unqualified, None, binders)
+
+
+def factored(condition: Constraint) -> tuple[Constraint, ...]:
+    """Draw out what all sides of an ``or`` demand, so that it can be looked up by: a key that each of them names.
+
+    >>> from cepheus.language.tesla import parse_event_pattern
+    >>> from cepheus.language.tesla.print import format_condition
+    >>> event = parse_event_pattern("A(k=1 and x=2 or k=1 and y=3)")
+    >>> [format_condition(part) for part in factored(event.constraints[0])]
+    ['k=1', 'x=2 or y=3']
+    """
+    sides = [joined_by(AND, side) for side in joined_by(OR, condition)]
+    if len(sides) == 1:
+        return sides[0]
+    shared = tuple(part for part in dict.fromkeys(sides[0]) if all(part in side for side in sides))
+    if not shared:
+        return (condition,)
+    rests = [tuple(part for part in side if part not in shared) for side in sides]
+    if not all(rests):  # one side asks for no more
+        return shared
+    left = tuple(rest[0] if len(rest) == 1 else Call(AND, rest, condition.span) for rest in rests)
+    return (*shared, Call(OR, left, condition.span))
 
 
 def needs(node: object) -> Iterator[str]:
@@ -258,20 +386,31 @@ def scope_events(scope: Scope) -> tuple[str, ...]:
             return (first, second)
 
 
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """What waits for events and computed values; a free condition has no say in the choice of an event."""
+
+    required: frozenset[str]
+    node: Constraint | Compute
+    free: bool = False
+
+
 class _Schedule:
     """Places constraints and aggregates at the earliest step where all they need is known, in text order."""
 
     def __init__(self, binders: dict[str, AttributeRef | None], known: set[str]) -> None:
         self._binders = binders
         self._known = known
+        self._terminator = ""
         self.at_terminator: list[Constraint] = []
         self.steps: list[Step] = []
-        self.pending: list[tuple[frozenset[str], Constraint | Compute]] = []
+        self.pending: list[_Pending] = []
 
     def terminator(self, event: EventPattern) -> None:
         """Start with the terminator."""
         self._defer(event)
         self._known.add(event.name)
+        self._terminator = event.name
         self.at_terminator = self._ready_constraints()
 
     def choose(self, item: Selection) -> None:
@@ -279,9 +418,64 @@ class _Schedule:
         event = item.event
         self._defer(event)
         self._known.add(event.name)
-        constraints = tuple(self._ready_constraints())
-        self.steps.append(Choose(event.name, event.type, item.policy, item.count, item.window, constraints))
+        # Where all are taken, a condition may just as well be one on the event: that finds it by its values.
+        takes_all = item.policy.takes_all and item.ranking is None
+        constraints = tuple(self._ready_constraints(free=takes_all))
+        per = tuple(replace(attribute, event=event.name) for attribute in item.per)
+        step = Choose(event.name, event.type, item.policy, item.count, item.window, constraints, per)
+        if item.ranking is None:
+            self.steps.append(step)
+        else:
+            ranked = self._ranked(item.ranking, event.name)
+            self.steps += [replace(step, ranked=ranked), *ranked.computes]
+        self.steps.extend(map(Require, self._ready_constraints()))
         self._release()
+
+    def _ranked(self, ranking: Ranking, own: str) -> Ranked:
+        """Resolve what events are ranked by, with all that has to be computed for it."""
+        by = _substitute(ranking.by, own, self._binders)
+        computes: list[Compute] = []
+        wanted = [need for need in needs(by) if need not in self._known]
+        while wanted:
+            name = wanted.pop()
+            found = next((each for each in self.pending if f"${getattr(each.node, 'name', '')}" == name), None)
+            if name in self._known:
+                continue
+            if found is None or not isinstance(found.node, Compute):
+                message = f"what '{own}' is ranked by needs {name}, which is known only later"
+                raise RuleError.of("ranking", message, span=ranking.by.span, hint="bind it before this place")
+            missing = [need for need in found.required if need not in self._known]
+            if missing and name in wanted:
+                message = f"what '{own}' is ranked by needs {missing[0]}, which is known only later"
+                raise RuleError.of("ranking", message, span=ranking.by.span, hint="bind it before this place")
+            if missing:
+                wanted = [*wanted, name, *missing]
+                continue
+            self.pending.remove(found)
+            self._known.add(name)
+            computes.append(found.node)
+        return Ranked(ranking.count, by, tuple(computes))
+
+    def require(self, condition: Constraint) -> None:
+        """Add a free condition; what it joins by ``and`` is checked part by part."""
+        for part in joined_by(AND, condition):
+            self._pend(part, free=True)
+        for ready in self._ready_constraints():
+            if set(needs(ready)) <= {self._terminator}:
+                self.at_terminator.append(ready)
+            else:
+                self._check_now(ready)
+
+    def _check_now(self, condition: Constraint) -> None:
+        """Add a condition behind all steps, or to that of an event of which all are taken: see ``choose``."""
+        place = len(self.steps) - 1
+        while place >= 0 and isinstance(self.steps[place], Require):
+            place -= 1
+        step = self.steps[place] if place >= 0 else None
+        if isinstance(step, Choose) and step.policy.takes_all:
+            self.steps[place] = replace(step, constraints=(*step.constraints, condition))
+        else:
+            self.steps.append(Require(condition))
 
     def compute(self, item: Aggregation) -> None:
         """Add an aggregate and the comparison around it."""
@@ -291,9 +485,11 @@ class _Schedule:
         value = aggregate.value
         if value is not None:
             value = _inner_node(value, aggregate.event, self._binders)
-        step = Compute(name, aggregate.function, aggregate.event.type, inner, value, aggregate.scope)
+        step = Compute(
+            name, aggregate.function, aggregate.event.type, inner, value, aggregate.scope, aggregate.argument
+        )
         required = {*scope_events(aggregate.scope), *(need for node in (*inner, value) if node for need in needs(node))}
-        self.pending.append((frozenset(required), step))
+        self.pending.append(_Pending(frozenset(required), step))
         if item.comparison is not None:
             self._pend(transform(item.comparison, lambda node: Parameter(name) if node == aggregate else node))
         self._release()
@@ -302,38 +498,28 @@ class _Schedule:
         for constraint in event.constraints:
             self._pend(constraint, event.name)
 
-    def _pend(self, constraint: Constraint, own: str | None = None) -> None:
-        resolved = _substitute(constraint, own, self._binders)
-        self.pending.append((frozenset(needs(resolved)), resolved))
+    def _pend(self, constraint: Constraint, own: str | None = None, *, free: bool = False) -> None:
+        for resolved in factored(_substitute(constraint, own, self._binders)):
+            self.pending.append(_Pending(frozenset(needs(resolved)), resolved, free))
 
-    def _ready_constraints(self) -> list[Constraint]:
-        ready = [node for required, node in self.pending if required <= self._known and not isinstance(node, Compute)]
-        self.pending = [
-            (required, node)
-            for required, node in self.pending
-            if isinstance(node, Compute) or not required <= self._known
-        ]
+    def _ready_constraints(self, *, free: bool = True) -> list[Constraint]:
+        ready: list[Constraint] = []
+        waiting: list[_Pending] = []
+        for each in self.pending:
+            if isinstance(each.node, Compute) or not each.required <= self._known or (each.free and not free):
+                waiting.append(each)
+            else:
+                ready.append(each.node)
+        self.pending = waiting
         return ready
 
     def _release(self) -> None:
         """Emit the aggregates that can be computed now, then the constraints that waited for them."""
-        for required, node in list(self.pending):
-            if isinstance(node, Compute) and required <= self._known:
-                self.pending.remove((required, node))
-                self.steps.append(node)
-                self._known.add(f"${node.name}")
+        for each in list(self.pending):
+            if isinstance(each.node, Compute) and each.required <= self._known:
+                self.pending.remove(each)
+                self.steps.append(each.node)
+                self._known.add(f"${each.node.name}")
                 self.steps.extend(map(Require, self._ready_constraints()))
                 self._release()
                 return
-
-
-def needed_aggregates(rule: ResolvedRule) -> tuple[str, ...]:
-    """The aggregates without which the rule does not fire: all but those that only optional attributes read."""
-    computed = [step.name for step in rule.steps if isinstance(step, Compute)]
-    readers: list[object] = [step for step in rule.steps if isinstance(step, Require | Choose)]
-    for assignment in rule.assignments:
-        declared = rule.composite.attribute(assignment.attribute)
-        if declared is not None and not declared.optional:
-            readers.append(assignment.value)
-    read = {node.name for reader in readers for node in walk(reader) if isinstance(node, Parameter)}
-    return tuple(name for name in computed if name in read)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import compress
 from typing import assert_never
 
 import numpy as np
@@ -29,11 +30,15 @@ _SLACK = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One event under an aggregate: how likely it belongs to it, its value as observed and, if uncertain, its law."""
+    """One event under an aggregate: how likely it belongs to it, its value as observed and, if uncertain, its law.
+
+    ``time`` is that of the event, in microseconds.
+    """
 
     probability: float
     value: Value
     law: Law | None = None
+    time: int = 0
 
     @property
     def true_law(self) -> Law:
@@ -57,20 +62,22 @@ class Computed:
     bound: float = 0.0
 
 
-def compute_aggregate(function: str, members: Sequence[Member], calculus: Calculus) -> Computed:
-    """Apply an aggregate function to members given in the order of the stream.
+def compute_aggregate(
+    function: str, members: Sequence[Member], calculus: Calculus, argument: float | None = None
+) -> Computed:
+    """Apply an aggregate function, with its argument if it has one, to members given in the order of the stream.
 
     >>> compute_aggregate("Avg", [Member(1.0, 2.0), Member(1.0, 4.0)], Calculus())
     Computed(value=3.0, law=None, defined=1.0, bound=0.0)
     """
     kept = [member for member in (_rounded(member, calculus) for member in members) if member.probability > 0.0]
     surely = all(member.probability == 1.0 for member in kept)
-    record = aggregate_named(function)
+    record = aggregate_named(function).given(argument)
     if surely and record.form.is_end:  # the others do not matter
         kept = kept[:1] if record.form is Form.FIRST else kept[-1:]
     if surely and (record.form is Form.COUNT or all(member.law is None for member in kept)):
-        return Computed(record([member.value for member in kept]))
-    observed = record([member.value for member in kept]) if surely else None
+        return Computed(_observed(record, kept))
+    observed = _observed(record, kept) if surely else None
     always = record.of_nothing is not None
     defined = 1.0 if always else settled(1.0 - math.prod(1.0 - m.probability for m in kept))
     law, bound = _law(record, kept, calculus, defined)
@@ -79,6 +86,11 @@ def compute_aggregate(function: str, members: Sequence[Member], calculus: Calcul
     if observed is None:
         observed = _nearest(law.mean()) if _is_whole(record, kept) else law.mean()
     return Computed(observed, law, defined, bound)
+
+
+def _observed(record: AggregateFunction, members: Sequence[Member]) -> Value | None:
+    """An aggregate of the values as they were observed."""
+    return record([member.value for member in members], [member.time for member in members])
 
 
 def _is_whole(record: AggregateFunction, members: Sequence[Member]) -> bool:
@@ -95,8 +107,8 @@ def _nearest(mean: float) -> int:
 
 def _rounded(member: Member, calculus: Calculus) -> Member:
     if member.probability <= calculus.ignore:
-        return Member(0.0, member.value, member.law)
-    return Member(1.0, member.value, member.law) if member.probability >= calculus.accept else member
+        return replace(member, probability=0.0)
+    return replace(member, probability=1.0) if member.probability >= calculus.accept else member
 
 
 def _law(
@@ -113,7 +125,7 @@ def _law(
             return Extreme(tuple((m.probability, m.true_law) for m in members), largest, defined), 0.0
         case Form.FIRST | Form.LAST:
             return _end(members if record.form is Form.FIRST else members[::-1], defined)
-        case Form.OVER_NUMBERS | Form.OVER_WORDS:
+        case Form.OVER_NUMBERS | Form.OVER_SERIES | Form.OVER_WORDS:
             return _simulated(record, members, calculus)
         case _:
             assert_never(record.form)
@@ -210,9 +222,10 @@ def _simulated(record: AggregateFunction, members: Sequence[Member], calculus: C
     generator = np.random.default_rng(calculus.seed)
     present = generator.random((calculus.draws, len(members))) < [member.probability for member in members]
     drawn = [_examples(member, generator, calculus.draws) for member in members]
+    times = [member.time for member in members]
     results = []
     for row, there in zip(zip(*drawn, strict=True), present.tolist(), strict=True):
-        result = record([value for value, here in zip(row, there, strict=True) if here])
+        result = record(list(compress(row, there)), list(compress(times, there)))
         if result is not None:
             results.append(as_float(result))
     if not results:

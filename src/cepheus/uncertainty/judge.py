@@ -2,8 +2,9 @@
 
 Constraints over the same uncertain quantities are one joint event; those that share none are independent. So the
 constraints fall into groups, and the probability is the product over these. A group over one linear form is an interval
-of it, perhaps without some points, with a closed form; a discrete group is enumerated; a group that one quantity ties
-together is integrated over that quantity by adaptive quadrature; the rest is simulated.
+of it, perhaps without some points, with a closed form, and so is each stretch of it where conditions are joined by
+``or``; a discrete group is enumerated; a group that one quantity ties together is integrated over that quantity by
+adaptive quadrature; the rest is simulated.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ import numpy as np
 from cepheus.core.calculus import DEFAULT_CALCULUS, Calculus
 from cepheus.core.extras import missing
 from cepheus.rules.evaluate import Test, tester
-from cepheus.rules.expressions import FLIPPED, AttributeRef, Call, Comparison, Constraint, Parameter
-from cepheus.rules.functions import takes_undefined
+from cepheus.rules.expressions import FLIPPED, AttributeRef, Call, Comparison, Constraint, Parameter, joined_by
+from cepheus.rules.functions import AND, OR, takes_undefined
 from cepheus.rules.walk import walk
 from cepheus.uncertainty.closed_forms import normal_density, settled
 from cepheus.uncertainty.laws import Component, Foreign, Law, Spreads, added, point
 from cepheus.uncertainty.quantities import Drawn, Key, Linear, Quantity, UncertainSituation, linear, links, quantities
+from cepheus.uncertainty.stretches import stretches
 from cepheus.uncertainty.verdict import CERTAIN, IMPOSSIBLE, Estimate, Method, conjunction
 
 _MOST_OUTCOMES = 4096
@@ -126,7 +128,48 @@ def _group(group: Sequence[_Pending], calculus: Calculus) -> Estimate:
         estimate = _linear_group(conditions, laws)
         if estimate is not None:
             return estimate
-    return _enumerated(group, read) or _simulated(group, read, calculus)
+    exact = _enumerated(group, read) or _along_a_form(group, read) or _either(group, calculus)
+    return exact or _simulated(group, read, calculus)
+
+
+def _either(group: Sequence[_Pending], calculus: Calculus) -> Estimate | None:
+    """Judge an ``or`` whose sides share no quantity: none of them holds with the product of what each lacks."""
+    if len(group) > 1:
+        return None
+    situation = group[0].situation
+    sides = [_Pending.of(side, situation) for side in joined_by(OR, group[0].constraint)]
+    apart = _connected(sides, lambda side: side.quantities)
+    if len(apart) == 1:
+        return None
+    estimates = []
+    for together in apart:
+        parts = tuple(side.constraint for side in together)
+        whole = joined_by(AND, parts[0]) if len(parts) == 1 else (Call(OR, parts),)
+        estimates.append(
+            conjunction([found.estimate for found in judge([(one, situation) for one in whole], calculus)])
+        )
+    missing_all = math.prod(1.0 - estimate.probability for estimate in estimates)
+    error = math.sqrt(math.fsum(estimate.standard_error**2 for estimate in estimates))
+    worst = max(estimates, key=lambda estimate: estimate.standard_error)
+    return Estimate(1.0 - missing_all, worst.method, error)
+
+
+def _along_a_form(group: Sequence[_Pending], read: dict[Key, Quantity]) -> Estimate | None:
+    """Judge conditions joined by ``or`` and the like over one linear form, stretch by stretch of it."""
+    found = stretches((member.constraint, member.situation) for member in group)
+    if found is None:
+        return None
+    laws = [read[key].law.moved(coefficient, 0.0) for key, coefficient in found.direction.items()]
+    estimates = []
+    for part in found.parts:
+        estimate = _of_form(Interval(part.low, part.low_inclusive, part.high, part.high_inclusive), laws)
+        if estimate is None:
+            return None
+        estimates.append(estimate)
+    if not estimates:
+        return IMPOSSIBLE
+    total = min(1.0, math.fsum(estimate.probability for estimate in estimates))
+    return Estimate(total, estimates[0].method, math.fsum(estimate.standard_error for estimate in estimates))
 
 
 def _lacks(member: _Pending) -> bool:

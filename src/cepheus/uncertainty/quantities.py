@@ -127,8 +127,8 @@ def linear(expression: Expression, situation: UncertainSituation) -> Linear | No
             return None if form is None else form.times(-1.0)
         case Arithmetic(operator=operator, left=left, right=right):
             return _combine(operator, linear(left, situation), linear(right, situation))
-        case Call():
-            return _certain_call(expression, situation)
+        case Call() | Comparison():
+            return _if_certain(expression, situation)
         case Aggregate():
             raise AssertionError("aggregates are computed as steps of their own")
         case _:
@@ -153,8 +153,8 @@ def _combine(operator: str, left: Linear | None, right: Linear | None) -> Linear
     return None
 
 
-def _certain_call(call: Call, situation: UncertainSituation) -> Linear | None:
-    return None if quantities(call, situation) else _number(evaluator(call)(situation))
+def _if_certain(node: Call | Comparison, situation: UncertainSituation) -> Linear | None:
+    return None if quantities(node, situation) else _number(evaluator(node)(situation))
 
 
 def links(constraint: Comparison) -> list[tuple[Expression, str, Expression]]:

@@ -27,14 +27,15 @@ Record = dict[str, object]
 
 
 def _kept(rule: str, count: int, types: str) -> int:
-    """Give how much waits after events of which the half are intervals, with few different values."""
+    """Give how much waits after events with few different values; of type a half are intervals, others are instants."""
     rng = random.Random(7)
-    engine = GoalsEngine()
+    engine = GoalsEngine(sure_after=0)
+    engine.take_for_instants()
     deployed(checked(rule), engine)
-    events = [
-        event(rng.choice(types), [rng.randrange(3)], time - rng.choice([0, 0, 0, 1, 3, 6]), time)
-        for time in range(10, 10 + count)
-    ]
+    events = []
+    for time in range(10, 10 + count):
+        name, lasts = rng.choice(types), rng.choice([0, 0, 0, 1, 3, 6])
+        events.append(event(name, [rng.randrange(3)], time - lasts if name == "a" else time, time))
     engine.feed(EventBatch.from_events(events))
     return engine.waiting
 
@@ -66,6 +67,17 @@ def test_operators_without_a_window(policy: str) -> None:
         ("e <- (a(X) SEQ b(_)) DURING (c(X) SEQ c(_)) POLICY recent.", "abc"),
         ("e <- (a(X) SEQ b(X)).5 AND c(_) POLICY recent.", "abc"),
         ("e <- ((a(X) SEQ b(X)) EQUALS c(_)).5 POLICY recent, onesided.", "abc"),
+        ("e <- a(X) SEQ b(Y) WHERE X < Y POLICY recent.", "ab"),
+        ("e <- a(X) SEQ b(Y) WHERE X < Y, Y > 1 POLICY recent, greatest X.", "ab"),
+        ("e <- a(X) SEQ b(Y) WHERE X < Y, X > 1 POLICY recent.", "ab"),
+        ("e <- a(X) SEQ b(Y) WHERE X != Y POLICY recent.", "ab"),
+        ("e <- a(X) SEQ b(Y) WHERE X < Y POLICY recent, once.", "aaab"),
+        ("e <- a(X) SEQ b(Y) WHERE X < Y POLICY chronological.", "aaab"),
+        ("e <- b(X) SEQ b(X) POLICY recent.", "b"),
+        ("e <- a(X) SEQ b(X) SEQ c(X) POLICY recent.", "abc"),
+        ("e <- a(X) SEQ (b(X) SEQ c(X)) POLICY recent.", "abc"),
+        ("e <- (a(X) OR c(_)) SEQ b(X) POLICY recent.", "abc"),
+        ("b(X) <- c(X). e <- a(X) SEQ b(X) POLICY recent.", "ac"),
         ("e <- 15 s SEQ b(_).", "ab"),
         ("e <- a(_) DURING (15 s SEQ 19 s).", "a"),
         ("e <- NOT(c(_)).[a(X), b(X)] POLICY recent.", "a"),
@@ -102,8 +114,8 @@ def _hint(rule: str) -> str | None:
 def test_hints_fit_the_rule() -> None:
     window = "write a window around the pattern, (p).20 min"
     assert _hint("e <- a AND b.") == f"{window}, or choose POLICY recent"
-    assert _hint("e <- a SEQ b.") == window
-    assert _hint("e <- a SEQ b POLICY recent.") == window
+    assert _hint("e <- a SEQ b.") == f"{window}, or choose POLICY recent"
+    assert _hint("e <- a SEQ (b SEQ c) POLICY recent.") == window
 
 
 @pytest.mark.parametrize(

@@ -115,20 +115,12 @@ fire.tesla:1:48: error[syntax]: found '(', expected 'and', where, consuming, min
   hint: refer to the event by its name alone: C""",
     ),
     "or": (
-        """define F() from A(x=1 or y=2)""",
+        """define F() from A(x=1) or B(y=2)""",
         """\
-fire.tesla:1:23: error[syntax]: found 'or', expected 'and' or ')'
- 1 | define F() from A(x=1 or y=2)
-   |                       ^^
-  hint: there is no 'or': write two rules""",
-    ),
-    "not_in_constraints": (
-        """define F() from A(not x)""",
-        """\
-fire.tesla:1:19: error[syntax]: found 'not', expected a constraint such as value>45 or ')'
- 1 | define F() from A(not x)
-   |                   ^^^
-  hint: write x = false""",
+fire.tesla:1:24: error[syntax]: found 'or', expected 'and', where, consuming, min probability or the end
+ 1 | define F() from A(x=1) or B(y=2)
+   |                        ^^
+  hint: conditions with 'or' stand in parentheses, and (a or b); for one event or another, write two rules""",
     ),
     "parenthesis_unclosed_at_the_end": (
         """define F()
@@ -331,29 +323,21 @@ fire.tesla:1:25: error[aggregate]: this aggregate is not used
    |                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   hint: bind it or compare it: $t = Avg(..), Count(..) >= 3""",
     ),
-    "aggregate_in_arithmetic": (
-        """define F() from A() and 2*Avg(B().x within 5 min from A)>3""",
+    "condition_missing": (
+        """define F() from A() and x+3""",
         """\
-fire.tesla:1:25: error[aggregate]: the aggregate must be one whole side of the comparison
- 1 | define F() from A() and 2*Avg(B().x within 5 min from A)>3
-   |                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-  hint: move the arithmetic to the other side: Avg(..) > $limit/2""",
-    ),
-    "aggregate_missing": (
-        """define F() from A() and x>3""",
-        """\
-fire.tesla:1:25: error[aggregate]: found an expression where an event or an aggregate should be
- 1 | define F() from A() and x>3
+fire.tesla:1:25: error[aggregate]: found an expression where an event, an aggregate or a condition should be
+ 1 | define F() from A() and x+3
    |                         ^^^
-  hint: a condition goes into the parentheses of an event: A(x>3)""",
+  hint: every event has its selection and its window, such as last B(..) within 5 min from A""",
     ),
-    "two_aggregates": (
-        """define F() from A() and Avg(B().x within 5 s from A) < Avg(C().x within 5 s from A)""",
-        """\
-fire.tesla:1:25: error[aggregate]: a comparison in the pattern takes one aggregate
- 1 | define F() from A() and Avg(B().x within 5 s from A) < Avg(C().x within 5 s from A)
-   |                         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-  hint: bind the first one to a parameter: $t = Avg(..) and $t < Max(..)""",
+    "conditions_nested_too_deep": (
+        """define F() from A(""" + "not " * 21 + """x)""",
+        f"""\
+fire.tesla:1:19: error[nesting]: conditions are nested more than 20 deep
+ 1 | define F() from A({"not " * 21}x)
+   |                   {"^" * 85}
+  hint: split the rule, or the condition over several parts""",
     ),
     "aggregate_without_value": (
         """define F() from A() and $t=Avg(B() within 5 min from A)""",

@@ -10,7 +10,7 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.calculus import DEFAULT_CALCULUS, Calculus
 from cepheus.core.event import Event
 from cepheus.core.options import RunOptions
-from cepheus.core.schema import HOME_ATTRIBUTE, TIME_ATTRIBUTE, Schema
+from cepheus.core.schema import OWNED_ATTRIBUTE, TIME_ATTRIBUTE, Schema
 from cepheus.core.time import MAX_TIME
 from cepheus.core.values import Value
 from cepheus.engine.assembly.registry import create
@@ -85,23 +85,27 @@ def owned(
     events = [event for event in events if event.type in group.inputs]
     edges = _edges(Random(seed), group, events, shards)
     times = tuple(int(edge) for edge in edges) if isinstance(group.way, BySlice) else ()
-    homes = isinstance(group.way, ByBand)
+    marks_owned = isinstance(group.way, ByBand)
     job = GroupJob(
         group.rules,
         schema,
         RunOptions(engine=engine, limit=LIMIT, calculus=calculus),
         range(shards),
         times,
-        homes,
+        marks_owned,
     )
     for shard in range(shards):
-        mine = [_marked(e, homes, owns) for e in events if (owns := _owner(group, e, edges, shards)(shard)) is not None]
+        mine = [
+            _marked(e, marks_owned, owns)
+            for e in events
+            if (owns := _owner(group, e, edges, shards)(shard)) is not None
+        ]
         if mine:
             yield job, shard, mine
 
 
-def _marked(event: Event, homes: bool, owns: bool) -> Event:
-    return replace(event, attributes={**event.attributes, HOME_ATTRIBUTE: owns}) if homes else event
+def _marked(event: Event, marks_owned: bool, owns: bool) -> Event:
+    return replace(event, attributes={**event.attributes, OWNED_ATTRIBUTE: owns}) if marks_owned else event
 
 
 def _comparable(events: list[Event], case: SplitCase) -> list[tuple[object, ...]]:
@@ -113,7 +117,7 @@ def _comparable(events: list[Event], case: SplitCase) -> list[tuple[object, ...]
             () if e.type in heads else e.made_of,
             e.time,
             e.start,
-            sorted((n, v) for n, v in e.attributes.items() if n != HOME_ATTRIBUTE),
+            sorted((n, v) for n, v in e.attributes.items() if n != OWNED_ATTRIBUTE),
         )
         for e in events
     )
@@ -143,14 +147,14 @@ def _owner(group: RuleGroup, event: Event, edges: list[float], shards: int) -> C
             key: Value | None = event.time if name == TIME_ATTRIBUTE else event.attributes[name]
             if as_doubles and isinstance(key, int):
                 key = float(key)
-            home = hash((key, "salt")) % shards
-            return lambda shard: True if shard == home else None
+            owner = hash((key, "salt")) % shards
+            return lambda shard: True if shard == owner else None
         case ByBand(attributes=attributes, margins=margins):
             value = event.attributes[attributes[event.type]]
             assert isinstance(value, float | int)
             margin = margins[event.type] + 1e-9 * (1 + abs(value))
-            low, home, high = place(value - margin), place(value), place(value + margin)
+            low, owner, high = place(value - margin), place(value), place(value + margin)
         case BySlice(reaches=reaches):
-            low = home = place(event.time)
+            low = owner = place(event.time)
             high = place(event.time + reaches[event.type])
-    return lambda shard: (shard == home) if low <= shard <= high else None
+    return lambda shard: (shard == owner) if low <= shard <= high else None

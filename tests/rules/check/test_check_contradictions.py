@@ -1,7 +1,7 @@
 import pytest
 from check_helpers import brief, checked, error, errors, warning
 
-CHANGE = "change one of the bounds, or write two rules if either will do"
+CHANGE = "change one of the bounds, or write 'or' between them if either will do"
 NO_EVENT = "no event can satisfy it: change it or leave it out"
 
 

@@ -23,7 +23,7 @@ def whole_job(checked: Checked, *, sequenced: bool, ids: IdKind = IdKind.NUMBER,
     inputs = tuple(checked.inputs.values())
     schema = Schema({**checked.composites, **checked.inputs}.values())
     return Job(
-        EventLayout.of(inputs, ids=ids, sequenced=sequenced, homes=False),
+        EventLayout.of(inputs, ids=ids, sequenced=sequenced, marks_owned=False),
         CompositeLayout.of(
             checked.composites, provenance=True, heads=[rule.head.name for rule in checked.rules.interval_rules]
         ),

@@ -23,7 +23,7 @@ RULE = "event A(x: int); event B(x: int); define P(x: int) from A() and last B()
 def job(text: str = RULE) -> Job:
     checked = cepheus.compile(text).checked
     schema = Schema([*checked.composites.values(), *checked.inputs.values()])
-    events = EventLayout.of(tuple(checked.inputs.values()), ids=IdKind.NONE, sequenced=False, homes=False)
+    events = EventLayout.of(tuple(checked.inputs.values()), ids=IdKind.NONE, sequenced=False, marks_owned=False)
     group = GroupJob(checked.rules.rules, schema, RunOptions(engine="reference", limit=1000), range(2))
     return Job(events, CompositeLayout.of(checked.composites, provenance=False), (group,))
 
@@ -88,5 +88,5 @@ def test_slices_keep_what_is_theirs() -> None:
 
 def test_columns_of_one_name_and_two_types() -> None:
     checked = cepheus.compile("event A(x: int); event B(x: string); define P() from A()").checked
-    layout = EventLayout.of(tuple(checked.inputs.values()), ids=IdKind.NONE, sequenced=False, homes=False)
+    layout = EventLayout.of(tuple(checked.inputs.values()), ids=IdKind.NONE, sequenced=False, marks_owned=False)
     assert layout.columns == (("x", ValueType.INT), ("x", ValueType.STRING))

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 JOB = Path(__file__).with_name("killable_job.py")
 PATIENCE = 600
 """Seconds that one run of the job may take before the test gives up."""
+IN_THE_MIDDLE = 0.7
+"""How many kills come while micro-batches are at work, not just at any time."""
 
 
 class Job:
@@ -71,7 +73,7 @@ def run_with_kills(request: pytest.FixtureRequest, folder: Path, seed: int, kill
     done = 0
     while done < kills:
         job = Job(folder)
-        if random.random() < 0.7:  # in the middle of the work
+        if random.random() < IN_THE_MIDDLE:  # in the middle of the work
             running = job.wait(PATIENCE, job.commits() + random.randint(1, 2))
             running = running and job.wait(random.uniform(0, 2), 10**9)
         else:  # at any time after the start
@@ -91,6 +93,13 @@ def run_with_kills(request: pytest.FixtureRequest, folder: Path, seed: int, kill
     assert sorted(map(tuple, rows)) == right, f"seed {seed}"
 
 
+def test_a_kill(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """With this seed in the middle of the work; each start of Spark takes half a minute, so one kill must do here."""
+    assert Random(1).random() < IN_THE_MIDDLE
+    run_with_kills(request, tmp_path, seed=1, kills=1)
+
+
+@pytest.mark.slow
 def test_three_kills(request: pytest.FixtureRequest, tmp_path: Path) -> None:
     run_with_kills(request, tmp_path, seed=1, kills=3)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
@@ -18,6 +18,7 @@ from cepheus.rules.model import AnyRule, Rule
 from cepheus.uncertainty.verdict import Observer
 
 if TYPE_CHECKING:
+    from cepheus.engine.goals.engine import GoalsEngine
     from cepheus.plan.interval.goal_texts import Goal
     from cepheus.uncertainty.belief.belief import RuleBelief
 
@@ -199,20 +200,43 @@ def _no_such_engine(name: str) -> OptionError:
     return OptionError.of("engine", f"there is no engine '{name}'", hint=hint)
 
 
-def goals_of(engine: Engine, rule: str | None = None) -> list[Goal]:
-    """List the goals that wait in an engine, of one rule or of all; rules of TESLA have none.
+def take_for_instants(engine: Engine, lasting: Collection[str]) -> None:
+    """Let an engine take events from outside for instants until one of their type lasts, if it can make use of that.
 
-    An engine of interval rules that does not show its goals is an UnsupportedError.
+    Events of the types ``lasting`` are made by rules of another family.
     """
     if isinstance(engine, WeightedEngine):
-        return goals_of(engine.engine, rule)
+        take_for_instants(engine.engine, lasting)
+    elif isinstance(engine, MixedEngine):
+        take = getattr(engine.intervals, "take_for_instants", None)
+        if take is not None:
+            take(lasting)
+
+
+def goals_of(engine: Engine, rule: str | None = None, least: float = 0.0) -> list[Goal]:
+    """List the goals that wait in an engine, of one rule or of all, with at least so much of their pattern there.
+
+    Rules of TESLA have none. An engine of interval rules that does not show its goals is an UnsupportedError.
+    """
+    showing = _showing(engine)
+    return [] if showing is None else showing.goals(rule, least=least)
+
+
+def goals_since(engine: Engine, since: int, least: float) -> tuple[int, list[Goal]]:
+    """The present time of an engine of goals, and the goals that wait since a time or later."""
+    showing = _showing(engine)
+    return (since, []) if showing is None else (showing.time, showing.goals(least=least, since=since))
+
+
+def _showing(engine: Engine) -> GoalsEngine | None:
+    """The engine inside of another that shows its goals, None if there are no interval rules."""
+    if isinstance(engine, WeightedEngine):
+        return _showing(engine.engine)
     if not isinstance(engine, MixedEngine) or engine.intervals is None:
-        return []
-    goals = getattr(engine.intervals, "goals", None)
-    if goals is None:
+        return None
+    if not hasattr(engine.intervals, "goals"):
         name = engine.intervals.name
         raise UnsupportedError.of(
             "unsupported", f"the engine {name} does not show what is under way", hint="choose the engine goals"
         )
-    found: list[Goal] = goals(rule)
-    return found
+    return cast("GoalsEngine", engine.intervals)

@@ -19,14 +19,23 @@ from cepheus.rules.policies import Policy, Take
 
 _EVERYTHING: frozenset[Enum] = frozenset(Construct)
 
+_MANY: frozenset[Enum] = frozenset(
+    {Construct.GROUPS, Construct.RANKINGS, Construct.COLLECTIONS, Construct.FULL_PROVENANCE}
+)
+"""Constructs by which a rule looks at all events of a window before it takes one, or names all of them."""
+
 AUTOMATA = replace(
     COMPILED,
     name="automata",
-    constructs=COMPILED.constructs - {Construct.TIMERS},
+    subject="the engine automata does",
+    elsewhere="choose the engine auto or reference",
+    constructs=COMPILED.constructs - {Construct.TIES_ORDERED, Construct.TIMERS} - _MANY,
     runs_policy=lambda policy: policy in (Policy.EACH, Policy.LAST, Policy.FIRST),
-    instead=MappingProxyType({**COMPILED.instead, Construct.TIMERS: "choose the engine columns"}),
 )
-"""States of sequences are kept, and dropped, for these policies; they go on when an event comes, not by time alone."""
+"""States of sequences are kept, and dropped, for these policies, by the times of events alone, whatever their groups.
+
+Composite events name the events of their sequences, and no others. States go on when an event comes, not by time alone.
+"""
 
 REFERENCE = Support(
     "reference", "the reference engine does", "split the rule", _EVERYTHING, lambda _: True, lambda _: True
@@ -37,10 +46,17 @@ MATCHING = Support(
     "matching",
     "the engine matching does",
     "choose the engine auto or reference",
-    _EVERYTHING - {Construct.ERRORS, Construct.BELIEFS, Construct.UNCERTAIN_FORMS, Construct.TIMERS},
+    _EVERYTHING
+    - {Construct.ERRORS, Construct.BELIEFS, Construct.UNCERTAIN_FORMS, Construct.RANKINGS, Construct.TIES_ORDERED}
+    - {Construct.TIMERS},
     lambda _: True,
     lambda _: True,
-    MappingProxyType({Construct.TIMERS: "let an event stand for the moment"}),
+    MappingProxyType(
+        {
+            Construct.TIES_ORDERED: "there is no order but that of times: write ties apart",
+            Construct.TIMERS: "let an event stand for the moment",
+        }
+    ),
     arrival=Arrival.ANY_ORDER,
 )
 """Events may come out of order (it is an ``OutOfOrderEngine``); they are certain."""
@@ -50,7 +66,8 @@ NETWORK = replace(
     name="network",
     subject="a network of processors does",
     elsewhere="run it in one process or on Spark, and publish what it finds",
-    constructs=MATCHING.constructs - {Construct.INTERVAL_RULES, Construct.PROBABILITIES},
+    constructs=MATCHING.constructs - {Construct.INTERVAL_RULES, Construct.PROBABILITIES, Construct.RENAMED} - _MANY,
+    instead=MappingProxyType({Construct.RENAMED: "call the attribute as its sources do, in backquotes if need be"}),
     runs_policy=lambda policy: policy.takes in (Take.ALL, Take.LATEST, Take.EARLIEST),
 )
 """Processors run rules of TESLA over certain events, by the matchers of the engine matching.
@@ -85,7 +102,7 @@ INTERVAL_REFERENCE = Support(
     "split the rule",
     frozenset({*Operator, *IntervalConstruct}),
     lambda _: False,
-    lambda _: True,
+    lambda record: record.is_of_values_alone,
 )
 """The meaning of interval rules: it runs all of them."""
 

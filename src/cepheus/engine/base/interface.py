@@ -30,7 +30,7 @@ class Engine(Protocol):
 
         Every evaluation counts once, however the stream is cut. Snapshots do not carry the counts, and restoring one
         does not change them: a host that goes on with another engine adds up. What completes only composite events that
-        belong elsewhere (``HOME_ATTRIBUTE``) is counted there.
+        belong elsewhere (``OWNED_ATTRIBUTE``) is counted there.
         """
 
     def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:

@@ -75,6 +75,15 @@ def too_much_state(rule: IntervalRule, limit: int, most: int | None = None) -> L
     )
 
 
+def forgotten_goals(event_type: str) -> LimitError:
+    """The error for an event that lasts after goals were let go because all before it of its type were instants."""
+    return LimitError.of(
+        "forgotten-goals",
+        f"an event '{event_type}' lasts, and what it may need is forgotten: all before it were instants",
+        hint="name the column of starts, as in start='start': then everything is kept from the beginning",
+    )
+
+
 def _fewer(rule: IntervalRule) -> list[str]:
     """List what makes a rule remember less and combine fewer events."""
     from cepheus.rules.check.interval.unbounded import window_missing

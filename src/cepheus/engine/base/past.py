@@ -13,11 +13,15 @@ from cepheus.rules.model import Rule
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """An event that rules may still look at, its number among the stored ones of its type, and who has consumed it."""
+    """An event that rules may still look at, its number among the stored ones of its type, and who has consumed it.
+
+    ``place`` is its place in the stream, where rules go by that.
+    """
 
     event: Event
     number: int
     consumed_by: frozenset[str] = frozenset()
+    place: int = 0
 
 
 @dataclass(frozen=True, slots=True)

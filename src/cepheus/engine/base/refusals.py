@@ -23,6 +23,19 @@ def tesla_rules(rules: Sequence[AnyRule], engine: str) -> list[Rule]:
     return [rule for rule in rules if isinstance(rule, Rule)]
 
 
+def require_ties(rules: Iterable[Rule], *, ordered: bool) -> None:
+    """Refuse rules that make something else of simultaneous events than those that an engine runs."""
+    for rule in rules:
+        if rule.ordered != ordered:
+            here, there = ("ordered", "apart") if rule.ordered else ("apart", "ordered")
+            raise OptionError.of(
+                "ties",
+                f"rule '{rule.name}' has ties {here}, but the rules that run already have ties {there}",
+                span=rule.span,
+                hint=f"write ties {there} in its file, or start a session of its own for it",
+            )
+
+
 def interval_rules(rules: Sequence[AnyRule], engine: str) -> list[IntervalRule]:
     """Take the rules as interval rules; UnsupportedError if one is a rule of TESLA."""
     for rule in rules:

@@ -121,7 +121,7 @@ def told(ties: TieCounts, *, order: str, remedy: str | None) -> list[str]:
     >>> for line in told(TieCounts(1, 12), order="the order of arrival", remedy="name a column: --sequence COLUMN"):
     ...     print(line)
     simultaneous events: 1 choice was decided by the order of arrival; name a column: --sequence COLUMN
-    simultaneous events: 12 were passed over, at the very time of an event that they would have to precede or follow
+    simultaneous events: 12 were passed over, at the very time of an event that they would have to precede or follow...
     """
     least = "at least " if ties.at_least else ""
     lines = []
@@ -134,7 +134,8 @@ def told(ties: TieCounts, *, order: str, remedy: str | None) -> list[str]:
         were, they = ("was", "it") if ties.passed_over == 1 else ("were", "they")
         lines.append(
             f"simultaneous events: {least}{ties.passed_over} {were} passed over, "
-            f"at the very time of an event that {they} would have to precede or follow"
+            f"at the very time of an event that {they} would have to precede or follow; "
+            f"'ties ordered' in the rules takes simultaneous events one after the other"
         )
     return lines
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from cepheus.kernel.choosing import choosing_by
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.emit import emit, emit_window, enqueue, rule_at
+from cepheus.kernel.listing import listing_by
 from cepheus.kernel.loop import loop_over
 from cepheus.kernel.memory import At, fixed, fixed_half, fixed_pair, poke, word
 from cepheus.kernel.process import Handling, accept, fetch, process_with, steps_of, store_entry
@@ -20,6 +21,7 @@ from cepheus.kernel.windows import COUNTING, bind_latest, compute_aggregate, fit
 
 _CHOOSING = choosing_by(fitting, False, inlined, COUNTING)
 open_window, bind_next, bind_last = _CHOOSING.open_window, _CHOOSING.bind_next, _CHOOSING.bind_last
+list_window, bind_listed = listing_by(fitting, False, COUNTING)
 
 
 @inlined
@@ -48,7 +50,7 @@ def _bind_brief(context: int, rule: int) -> bool:
 
 
 @inlined
-def _choose(context: int, _at: int, step: int, cursor: int, forward: bool, rule_number: int, events_before: int) -> int:
+def _choose(context: int, at: int, step: int, cursor: int, forward: bool, rule_number: int, events_before: int) -> int:
     """Bind an event of the step's column; if each of them completes a composite event, make these all at once."""
     flags = fixed(step, StepField.FLAGS)
     if flags & StepFlag.COMPLETES:
@@ -57,6 +59,9 @@ def _choose(context: int, _at: int, step: int, cursor: int, forward: bool, rule_
         poke(cursor, Cursor.END, 0)
         poke(cursor, Cursor.ENTRY, 0)
         return int(_bind_single(context, step))
+    if flags & StepFlag.LISTED:
+        status = list_window(context, at, step, cursor) if forward else DONE
+        return int(bind_listed(context, step, cursor)) if status == DONE else -status
     if forward:
         open_window(context, step, cursor)
     return int(bind_next(context, step, cursor))

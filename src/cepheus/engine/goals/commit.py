@@ -16,7 +16,14 @@ from cepheus.engine.goals.store import (
     state_at,
     table_at,
 )
-from cepheus.engine.goals.waiting_goals import drop_equal, take_over, wait_with_hash, waiting_hash, waits_already
+from cepheus.engine.goals.waiting_goals import (
+    drop_equal,
+    let_go,
+    take_over,
+    wait_with_hash,
+    waiting_hash,
+    waits_already,
+)
 from cepheus.kernel.calls import call_2
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.memory import fixed, peek, poke
@@ -121,7 +128,9 @@ def _let_wait(context: int, node: int, step: int, operand: int) -> None:
         if lasts == 0 and needs_length:
             continue
         hashed = waiting_hash(context, node, operand, match)
-        if fixed(node, NodeField.OUTLIVES) != OutlivesCode.NEVER:
+        if fixed(node, NodeField.OUTLIVES) == OutlivesCode.IF_INSTANTS:
+            let_go(context, node, hashed)
+        elif fixed(node, NodeField.OUTLIVES) != OutlivesCode.NEVER:
             if take_over(context, node, operand, match, hashed):
                 continue
         elif fixed(node, NodeField.RENEWING) and operand < 2:

@@ -248,7 +248,7 @@ def _aggregate(context: int, condition: int) -> int:
         result /= count
     elif function >= FunctionCode.OVER_NUMBERS:
         values = _collect(context, condition, first, tag_words, count, False)
-        result = over_numbers(function, values, result)
+        result = over_numbers(function, values, result, 0.0)
     poke_float(stack, 0, result)
     return _FLOAT if math.isfinite(result) else 0
 

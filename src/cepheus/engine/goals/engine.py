@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -14,6 +14,7 @@ from cepheus.core.errors import OptionError, did_you_mean
 from cepheus.core.event import Event, EventId
 from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.core.schema import Schema
+from cepheus.core.time import MIN_TIME
 from cepheus.engine.base.limits import endless_limits
 from cepheus.engine.base.refusals import (
     Reads,
@@ -37,7 +38,7 @@ from cepheus.kernel.memory import address
 from cepheus.kernel.program import Words
 from cepheus.plan.interval.flatten import FlatProgram, Flattener, Since, TypeEntry
 from cepheus.plan.interval.functions import FunctionTable
-from cepheus.plan.interval.goal_texts import Goal
+from cepheus.plan.interval.goal_texts import Goal, fraction_of
 from cepheus.plan.interval.groups import GoalTable, Group, TableRegistry, feed_one_another, make_group, split_rules
 from cepheus.plan.interval.layout import (
     ROW_HEADER,
@@ -54,6 +55,9 @@ from cepheus.rules.interval.model import Atom, IntervalRule, TimePoint
 from cepheus.rules.model import AnyRule
 from cepheus.rules.walk import walk
 
+SURE_AFTER = 1_000
+"""How many goals wait in one place before events from outside that never lasted are taken for instants."""
+
 
 class GoalsEngine:
     """Runs interval rules in one compiled loop over tables of goals.
@@ -63,9 +67,28 @@ class GoalsEngine:
 
     name: ClassVar[str] = "goals"
 
-    def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
+    def __init__(self, limit: int = DEFAULT_LIMIT, *, sure_after: int = SURE_AFTER) -> None:
         self._limit = limit
+        self._sure_after = sure_after
+        self._lasting: frozenset[str] | None = None
         self._begin(())
+
+    def take_for_instants(self, lasting: Collection[str] = ()) -> None:
+        """Take events from outside for instants until one of their type lasts, those of some types excepted.
+
+        Goals that only a lasting event could need are then let go, from the first ``sure_after`` in one place on. A
+        lasting event that comes nevertheless is a LimitError if it begins before the last goal for which others were
+        let go; so no answer is ever wrong.
+        """
+        if self._lasting != frozenset(lasting):
+            self._lasting = frozenset(lasting)
+            self._stale = True
+
+    def _instants(self) -> set[str]:
+        """The types of events that are taken for instants."""
+        if self._lasting is None:
+            return set()
+        return set(self._types) - self._lasting - {rule.head.name for rule in self.rules}
 
     def _begin(self, texts: Iterable[EventId | None]) -> None:
         """Start without rules and events."""
@@ -86,9 +109,10 @@ class GoalsEngine:
         self._forms: list[HeadForm] = []
         self._memory = Memory()
         self._memory[At.LIMIT] = self._limit
+        self._memory[At.SURE_AFTER] = self._sure_after
         self._intake = Intake(self._memory, self._texts)
         self._single: SingleIntake | None = None
-        self._runner = Runner(self._memory, self._texts, self._functions, self._limit)
+        self._runner = Runner(self._memory, self._texts, self._functions, self._limit, lambda: [*self._types])
 
     # ---- Rules
 
@@ -259,7 +283,7 @@ class GoalsEngine:
             return
         announce_compilation(run)
         rules = self.rules
-        flattener = Flattener(self._types, self._tables.specs)
+        flattener = Flattener(self._types, self._tables.specs, self._instants())
         limits = endless_limits(rules, self._limit)
         own = {str(rule.name): limits.get(str(rule.name), 0) for rule in rules}
         self._program = flattener.flatten([group.placed for group in self._groups], own)
@@ -295,6 +319,10 @@ class GoalsEngine:
     def _feed(self, batch: EventBatch) -> EventBatch:
         if not len(batch):
             return EventBatch.empty()
+        if batch.starts is not None:
+            for code in np.unique(batch.codes[batch.starts < batch.times]).tolist():
+                if batch.types[code] in self._types:
+                    self._memory.note_lasting(self._types[batch.types[code]].number)
         self._intake.load(batch, self._layouts, self._fed)
         self._fed += len(batch)
         return self._run()
@@ -375,10 +403,16 @@ class GoalsEngine:
         """How many distinct texts are known."""
         return self._texts.table.used
 
-    def goals(self, rule: str | None = None) -> list[Goal]:
+    @property
+    def time(self) -> int:
+        """The time of the present instant."""
+        return self._memory[At.NOW]
+
+    def goals(self, rule: str | None = None, *, least: float = 0.0, since: int = MIN_TIME) -> list[Goal]:
         """Show what is under way toward complex events, of one rule or of all: what happened, and what is missing.
 
-        A goal that rules share is given for each of them.
+        A goal that rules share is given for each of them. ``least`` is how much of a pattern must be there, ``since``
+        the time at which, or after which, a goal must have begun to wait.
         """
         self._refresh()
         found: list[Goal] = []
@@ -388,8 +422,8 @@ class GoalsEngine:
             for name, deployed in group.rules.items():
                 if rule in (None, name):
                     for place, seat in graph.seats[name].items():
-                        if place in waiting:
-                            matches = self._matches(group, waiting[place])
+                        if place in waiting and fraction_of(seat, deployed) >= least:
+                            matches = self._matches(group, waiting[place], since)
                             found += goals_of(matches, group.operand(waiting[place]), seat, deployed, self._texts)
         return found
 
@@ -416,13 +450,16 @@ class GoalsEngine:
                 factors=dict(self._factors),
                 fed=self._fed,
                 time=memory[At.NOW],
+                awaited=memory.awaited(len(types)),
             ),
         )
 
-    def _matches(self, group: Group, waiting: GoalTable) -> Words:
-        """Read the matches that wait in a table, from the oldest to the newest."""
+    def _matches(self, group: Group, waiting: GoalTable, since: int = MIN_TIME) -> Words:
+        """Read the matches that wait in a table, from the oldest to the newest; all, or those since a time."""
         width = width_of(group.operand(waiting))
-        rows = np.array(self._memory.rows(waiting.table), np.int64)
+        memory = self._memory
+        found_at = memory.rows(waiting.table) if since == MIN_TIME else memory.rows_since(waiting.table, since)
+        rows = np.array(found_at, np.int64)
         found: Words = self._memory.held(At.POOL)[rows[:, None] + (ROW_HEADER + np.arange(width))]
         return found
 
@@ -449,6 +486,7 @@ class GoalsEngine:
                 require_matches(rows, group.operand(waiting).variables, saved.texts)
             self._put_goals(group, tables)
         memory[At.NOW] = saved.time
+        memory.use_awaited(saved.awaited)
         memory.use_instant(saved.instant)
 
     def _put_goals(self, group: Group, tables: Sequence[Words]) -> None:

@@ -11,11 +11,13 @@ from cepheus.engine.goals.instant_events import find_instance, identify, note_in
 from cepheus.engine.goals.matches import copy_words, node_at
 from cepheus.engine.goals.plans import run_plan
 from cepheus.engine.goals.store import NOWHERE
+from cepheus.engine.goals.waiting_goals import awaited_at
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.memory import fixed, peek, peek_half, poke, table
 from cepheus.plan.interval.layout import (
     ANSWER_NEEDED,
     DONE,
+    FORGOTTEN,
     FRAME_WORDS,
     INSTANT_FULL,
     OUTPUT_FULL,
@@ -24,6 +26,7 @@ from cepheus.plan.interval.layout import (
     TOO_MANY_EVENTS,
     WORK_FULL,
     At,
+    Awaited,
     Frame,
     Need,
     OutputRecord,
@@ -60,6 +63,17 @@ def _begin_event(context: int, place: int, stratum: int) -> None:
     plan, plan_end = fixed(layout, TypeField.PLANS), fixed(layout, TypeField.PLANS_END)
     if plan < plan_end:
         _begin_work(context, place, place + 1, plan, plan_end)
+
+
+@inlined
+def _missed(context: int, record: int) -> bool:
+    """Whether goals are gone that an event may need: it lasts, and events of its type had been taken for instants."""
+    start = peek(record, Record.START)
+    if start == peek(record, Record.END):
+        return False
+    awaited = awaited_at(context, peek(record, Record.TYPE))
+    poke(awaited, Awaited.LASTED, 1)
+    return start <= peek(awaited, Awaited.LET_GO)
 
 
 @inlined
@@ -130,6 +144,9 @@ def _give_out(context: int, frame: int, stratum: int) -> int:
     poke(output, OutputRecord.RULE, rule)
     copy_words(record, output + 8 * OUTPUT_HEADER, words)
     poke(context, At.OUTPUT_WORDS, used + OUTPUT_HEADER + words)
+    if _missed(context, record):
+        poke(context, At.CULPRIT, peek(record, Record.TYPE))
+        return FORGOTTEN
     place = peek(context, At.INSTANT_USED)
     copy_words(record, record_at(context, place), width)
     note_instance(context, at, place)
@@ -260,8 +277,12 @@ def run(context: int) -> int:
             status = _no_room(context, 0)
             if status != DONE:
                 return status
-            new = find_instance(context, _load(context, kind, at))
+            record = _load(context, kind, at)
+            new = find_instance(context, record)
             if new >= 0:
+                if _missed(context, record):
+                    poke(context, At.CULPRIT, kind)
+                    return FORGOTTEN
                 place = peek(context, At.INSTANT_USED)
                 note_instance(context, new, place)
                 _begin_event(context, place, 0)

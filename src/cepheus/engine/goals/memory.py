@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from cepheus.engine.base.limits import too_many_composites, too_much_state
+from cepheus.engine.base.limits import forgotten_goals, too_many_composites, too_much_state
 from cepheus.engine.goals.absence import absence_step_behind
 from cepheus.engine.goals.commit import commit_behind
 from cepheus.engine.goals.conditions import solve_behind
@@ -25,9 +25,13 @@ from cepheus.kernel.sums import LIMBS
 from cepheus.plan.interval.flatten import FlatProgram
 from cepheus.plan.interval.functions import FunctionTable
 from cepheus.plan.interval.layout import (
+    NEVER,
+    ROW_HEADER,
     AnswerField,
     At,
+    Awaited,
     InstanceEntry,
+    Match,
     Row,
     Status,
     StepState,
@@ -61,6 +65,7 @@ class Memory(Addresses[At]):
             self[at] = entry_point(function).address
         self.use(At.FUNCTIONS, FUNCTION_ADDRESSES.rows)
         self.use(At.TABLE_STATE, TableState.zeros(1))
+        self.use(At.AWAITED, Awaited.array([Awaited.row()]))
         self.use(At.POOL, _empty(1 << 12))
         self._make_buckets(1 << 8)
         self.use(At.ARENA, _empty(1 << 12))
@@ -98,6 +103,7 @@ class Memory(Addresses[At]):
         self.use(At.CURSORS, _empty(program.most_conditions + 1))
         self._widen_records(program.record_width)
         self._add_tables(len(program.tables))
+        self.know_types(self[At.TYPE_COUNT])
 
     def _widen_records(self, width: int) -> None:
         """Lay the events of this instant out anew if records are wider now than before."""
@@ -132,6 +138,29 @@ class Memory(Addresses[At]):
             self.use(At.TABLE_STATE, more)
         self.table_count = count
 
+    def know_types(self, count: int) -> None:
+        """Have room for what is known of the events of so many types."""
+        known = self.held(At.AWAITED)
+        if count > len(known):
+            more = Awaited.array([Awaited.row()] * count)
+            more[: len(known)] = known
+            self.use(At.AWAITED, more)
+
+    def note_lasting(self, kind: int) -> None:
+        """Note that events of a type may last."""
+        self.held(At.AWAITED)[kind, Awaited.LASTED] = 1
+
+    def awaited(self, count: int) -> tuple[tuple[bool, int | None], ...]:
+        """Of so many types, whether their events have lasted, and the end of the last goal that stood in for others."""
+        rows = self.held(At.AWAITED)[:count].tolist()
+        return tuple((bool(lasted), None if end == NEVER else end) for lasted, end in rows)
+
+    def use_awaited(self, known: Sequence[tuple[bool, int | None]]) -> None:
+        """Take over what was known of the events of all types."""
+        self.know_types(len(known))
+        for number, (lasted, end) in enumerate(known):
+            self.held(At.AWAITED)[number] = Awaited.row(lasted=lasted, let_go=NEVER if end is None else end)
+
     def _make_buckets(self, size: int) -> None:
         self.use(At.NEWEST, np.full(size, NOWHERE, np.int64))
         self.use(At.OLDEST, np.full(size, NOWHERE, np.int64))
@@ -150,6 +179,16 @@ class Memory(Addresses[At]):
             found.append(row)
             row = int(pool[row + Row.AFTER])
         return found
+
+    def rows_since(self, table: int, time: int) -> list[int]:
+        """Where the rows of a table that end at a time or later are in the pool, from the oldest to the newest."""
+        found = []
+        pool = self.held(At.POOL)
+        row = int(self.state(table)[TableState.LAST])
+        while row != NOWHERE and pool[row + ROW_HEADER + Match.END] >= time:
+            found.append(row)
+            row = int(pool[row + Row.BEFORE])
+        return found[::-1]
 
     def use_instant(self, records: Words) -> None:
         """Make events those of the present instant."""
@@ -244,10 +283,13 @@ _Rules = Callable[[], list[IntervalRule]]
 
 
 class Runner:
-    """Calls the kernel until it is done."""
+    """Calls the kernel until it is done; ``types`` gives the types of events by their numbers."""
 
-    def __init__(self, memory: Memory, texts: Texts, functions: FunctionTable, limit: int) -> None:
+    def __init__(
+        self, memory: Memory, texts: Texts, functions: FunctionTable, limit: int, types: Callable[[], list[str]]
+    ) -> None:
         self._memory = memory
+        self._types = types
         self._texts = texts
         self._functions = functions
         self._limit = limit
@@ -289,6 +331,8 @@ class Runner:
                 raise too_many_composites(self._culprit(rules), self._limit, rules())
             case Status.TOO_MANY_GOALS:
                 raise too_much_state(self._culprit(rules), self._limit)
+            case Status.FORGOTTEN:
+                raise forgotten_goals(self._types()[self._give_up()])
             case Status.ARENA_FULL if self._memory[At.ARENA_SIZE] > _MOST_ARENA_WORDS:
                 raise too_many_composites(self._culprit(rules), self._limit, rules())
             case _:
@@ -296,10 +340,14 @@ class Runner:
 
     def _culprit(self, rules: _Rules) -> IntervalRule:
         """Find the rule that went too far, and leave the rest of the input as if it had not been fed."""
+        return rules()[self._give_up()]
+
+    def _give_up(self) -> int:
+        """Leave the rest of the input as if it had not been fed; return what the kernel names as the culprit."""
         self._memory[At.WORK_TOP] = NOWHERE
         for at in (At.WORK_USED, At.OUTPUT_WORDS, At.STRATUM, At.LATE_PLAN, At.LATE_RECORD):
             self._memory[at] = 0
-        return rules()[self._memory[At.CULPRIT]]
+        return self._memory[At.CULPRIT]
 
     def _answer(self) -> None:
         answers: list[Words] = []

@@ -41,7 +41,10 @@ class SavedType:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """What a snapshot holds; ``goals`` has the matches of each group's tables, as ``Group.goal_tables`` orders them."""
+    """What a snapshot holds; ``goals`` has the matches of each group's tables, as ``Group.goal_tables`` orders them.
+
+    ``awaited`` tells of each type whether its events have lasted, and the time of the goals for which others are gone.
+    """
 
     groups: tuple[tuple[IntervalRule, ...], ...]
     since: tuple[Since, ...]
@@ -54,6 +57,7 @@ class Saved:
     factors: dict[str, float]
     fed: int
     time: int
+    awaited: tuple[tuple[bool, int | None], ...]
 
 
 def write(kind: str, saved: Saved) -> bytes:
@@ -70,6 +74,7 @@ def write(kind: str, saved: Saved) -> bytes:
         "factors": saved.factors,
         "fed": saved.fed,
         "time": saved.time,
+        "awaited": [list(each) for each in saved.awaited],
     }
     blobs = {
         f"goals {group} {table}": rows.astype("<i8").tobytes()
@@ -86,6 +91,7 @@ def _event_type(data: object, path: str) -> EventType:
 
 
 _HEADER = form.record(
+    {"awaited": form.listing(form.row(form.boolean, form.maybe(form.time)))},
     groups=form.listing(form.listing(read_interval_rule)),
     since=form.listing(form.row(form.time, form.count)),
     schema=form.listing(_event_type),
@@ -124,6 +130,7 @@ def read(kind: str, data: bytes) -> Saved:
         factors=found["factors"],
         fed=found["fed"],
         time=found["time"],
+        awaited=tuple((lasted, end) for lasted, end in found.get("awaited", [(False, None)] * len(found["types"]))),
     )
     _require_sense(saved)
     return saved
@@ -138,6 +145,7 @@ def _require_sense(saved: Saved) -> None:
     form.require(list(saved.points) == sorted(set(saved.points)), "$.points", "the points in time are not in order")
     form.distinct(form.listing(form.event_id))([text for text in saved.texts if text is not None], "$.texts")
     form.distinct(form.listing(form.text))([each.name for each in saved.types], "$.types")
+    form.require(len(saved.awaited) == len(saved.types), "$.awaited", "there are more or fewer types")
     for each in saved.types:
         known = each.attributes is None or len(each.attributes) == each.arity
         form.require(known, "$.types", "a type has another number of arguments")

@@ -40,11 +40,12 @@ from cepheus.engine.goals.store import (
 )
 from cepheus.kernel.compiled import compiled, inlined
 from cepheus.kernel.instructions import Op
-from cepheus.kernel.memory import fixed, peek, poke, poke_float, signed, table
-from cepheus.plan.interval.layout import ROW_HEADER, At, Match, Row, TableState, Tag
-from cepheus.plan.interval.program import ConditionField, IndexCode, NodeField, OutlivesCode, TableField
+from cepheus.kernel.memory import fixed, peek, peek_float, poke, poke_float, signed, table
+from cepheus.plan.interval.layout import ROW_HEADER, At, Awaited, Match, Row, TableState, Tag
+from cepheus.plan.interval.program import ConditionField, IndexCode, NodeField, OutlivesCode, PreferenceCode, TableField
 
 _MATCH_BYTES = 8 * ROW_HEADER
+_AWAITED_BYTES = Awaited.row_bytes()
 _INT, _FLOAT = int(Tag.INT), int(Tag.FLOAT)
 _ALL_EXACT = 2**53  # below this, each integer is a float of its own
 
@@ -177,6 +178,75 @@ def take_over(context: int, node: int, operand: int, match: int, hashed: int) ->
     else:
         remove_row(context, row)
     return in_place
+
+
+@inlined
+def awaited_at(context: int, kind: int) -> int:
+    """The address of what is known of the events of a type that goals wait for."""
+    return fixed(context, At.AWAITED) + _AWAITED_BYTES * kind
+
+
+@inlined
+def _stands_in(context: int, node: int, old: int, new: int) -> bool:
+    """Whether no instant to come can prefer a goal to a later one."""
+    one, other = old + _MATCH_BYTES, new + _MATCH_BYTES
+    by_arrival = fixed(node, NodeField.PREFERENCE) == PreferenceCode.ARRIVAL
+    if peek(one, Match.END) == peek(other, Match.END) and not by_arrival:
+        return False
+    if fixed(node, NodeField.LEFT_SCREEN) >= 0:
+        screen, least = peek_float(old, Row.SCREEN), peek_float(new, Row.SCREEN)
+        # large numbers that are equal as floats may differ; what is no number is not compared
+        if not (least < screen or (least == screen and abs(screen) < _ALL_EXACT)):
+            return False
+    tags = fixed(node_at(context, fixed(node, NodeField.LEFT)), NodeField.TAG_WORDS)
+    return _same_keys(context, node, 0, one, other, tags)
+
+
+@inlined
+def _older_sought(context: int, number: int, hashed: int, here: int) -> int:
+    row = older_row(context, number, here)
+    while row != NOWHERE and not is_sought(context, number, hashed, row_at(context, row)):
+        row = older_row(context, number, row_at(context, row))
+    return row
+
+
+@compiled
+def let_go(context: int, node: int, hashed: int) -> None:
+    """Remove goals with a hash that no instant to come can prefer to a later one, if there were but instants so far.
+
+    The first match of an instant calls for it: then whatever waits ended before, and each instant to come is after it.
+    Rows of the last instant are compared with all that are older, these have been compared with one another before.
+    """
+    number = fixed(node, NodeField.LEFT_TABLE)
+    awaited = awaited_at(context, fixed(node, NodeField.AWAITS))
+    few = peek(state_at(context, number), TableState.COUNT) < fixed(context, At.SURE_AFTER)
+    if few or peek(awaited, Awaited.LASTED) != 0:
+        return
+    row = newest_row(context, number, hashed)
+    while row != NOWHERE and not is_sought(context, number, hashed, row_at(context, row)):
+        row = older_row(context, number, row_at(context, row))
+    if row == NOWHERE:
+        return
+    here = row_at(context, row)
+    last = peek(here, ROW_HEADER + Match.END)
+    if last >= peek(context, At.NOW):
+        return
+    best, removed = here, False
+    row = _older_sought(context, number, hashed, here)
+    while row != NOWHERE:
+        old = row_at(context, row)
+        if _stands_in(context, node, old, best):
+            remove_row(context, row)
+            removed = True
+        elif peek(old, ROW_HEADER + Match.END) < last:
+            break
+        else:
+            here = old
+            if peek_float(old, Row.SCREEN) < peek_float(best, Row.SCREEN):
+                best = old
+        row = _older_sought(context, number, hashed, here)
+    if removed:
+        poke(awaited, Awaited.LET_GO, max(last, peek(awaited, Awaited.LET_GO)))
 
 
 @compiled

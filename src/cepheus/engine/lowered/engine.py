@@ -17,15 +17,15 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.errors import CepheusError
 from cepheus.core.event import Event
 from cepheus.core.options import DEFAULT_LIMIT
-from cepheus.core.schema import HOME_ATTRIBUTE, Schema
+from cepheus.core.schema import OWNED_ATTRIBUTE, Schema
 from cepheus.core.time import MIN_TIME
 from cepheus.engine.base.limits import too_many_composites
-from cepheus.engine.base.refusals import tesla_rules
+from cepheus.engine.base.refusals import require_ties, tesla_rules
 from cepheus.engine.base.snapshot import restoring
 from cepheus.engine.base.ties import TieCounts
 from cepheus.engine.lowered.growth import adapt, grow, sweep_lanes
 from cepheus.engine.lowered.intake import BatchWords, Intake
-from cepheus.engine.lowered.outlet import Found, Outlet, to_batch
+from cepheus.engine.lowered.outlet import Found, Gathered, Outlet, to_batch
 from cepheus.engine.lowered.single import SingleInput
 from cepheus.engine.lowered.snapshot import DeployedRule, Saved, StoredType, read, require_texts, stored_type, write
 from cepheus.engine.lowered.texts import TextCensus, mark_texts
@@ -39,6 +39,7 @@ from cepheus.kernel.program import HEADER, Program, TypeField, Words
 from cepheus.kernel.state import DONE, LIMIT, OUTPUT_HEADER, Status, TypeState
 from cepheus.kernel.strings import StringTable
 from cepheus.plan.pattern.flatten import flatten
+from cepheus.plan.pattern.layouts import ORDER
 from cepheus.plan.pattern.lower import Lowering
 from cepheus.plan.pattern.lowered import LoweredRule
 from cepheus.rules.model import AnyRule
@@ -130,6 +131,9 @@ class LoweredEngine:
         self._deploy([DeployedRule(rule, schema, stored) for rule in tesla_rules(rules, self.name)])
 
     def _deploy(self, rules: Sequence[DeployedRule]) -> None:
+        if not self._lowering.types:
+            self._lowering.ordered = any(deployed.rule.ordered for deployed in rules)
+        require_ties([deployed.rule for deployed in rules], ordered=self._lowering.ordered)
         self._stale = True  # whatever comes of it: a rule that is refused has introduced its types
         added: list[str] = []
         try:
@@ -172,9 +176,10 @@ class LoweredEngine:
         flat = self._flatten()
         self._program = flat.program
         self._context.use_program(self._program)
-        self._context.use_homes([layout.slots.get(HOME_ATTRIBUTE, -1) for layout in self._lowering.types.values()])
+        self._context.use_homes([layout.slots.get(OWNED_ATTRIBUTE, -1) for layout in self._lowering.types.values()])
         adapt(self._context, self._state, self._program, self._lowering)
         self._context[At.LIMIT] = self._limit
+        self._context[At.IS_ORDERED] = int(self._lowering.ordered)
         self._order = tuple(self._lowering.rules.values())
         self._timers.fit(self._order)
         self._outlet = Outlet(self._order)
@@ -249,7 +254,12 @@ class LoweredEngine:
             return None
         fields = self._output.look(count) if lent else self._output.take(count)
         self._context.use_output(self._output)
-        return Found(self._outlet, self._lowering.strings, fields)
+        return Found(self._outlet, self._lowering.strings, fields, gathered=self._gathered())
+
+    def _gathered(self) -> Gathered | None:
+        """The members of collections that were named, None for nobody."""
+        rows = self._context.take_gathered(self._scratch.gathered) if self._outlet.gathers else None
+        return None if rows is None else Gathered(rows, tuple(self._lowering.types))
 
     def _finish(self) -> None:
         """Run the kernel to the end of its input."""
@@ -311,7 +321,7 @@ class LoweredEngine:
 
     def _abandon(self) -> None:
         """Leave the rest of the input, and what was found so far."""
-        for at in (At.QUEUE_FIRST, At.QUEUE_NEXT, At.OUTPUT_EVENTS):
+        for at in (At.QUEUE_FIRST, At.QUEUE_NEXT, At.OUTPUT_EVENTS, At.GATHERED_COUNT):
             self._context[at] = 0
 
     def feed_event(self, event: Event) -> list[Event]:
@@ -348,7 +358,8 @@ class LoweredEngine:
         count = self._context.take_output_events()
         if count == 0:
             return None
-        return Found(self._outlet, self._lowering.strings, self._output.look(count), self._output)
+        strings, look = self._lowering.strings, self._output.look(count)
+        return Found(self._outlet, strings, look, self._output, self._gathered())
 
     def _find_at_moments(self) -> Found | None:
         """What rules make at moments that time has come to, without an event; None for nothing.
@@ -365,7 +376,7 @@ class LoweredEngine:
             return None
         fields = self._output.take(count)
         self._context.use_output(self._output)
-        return Found(self._outlet, self._lowering.strings, fields)
+        return Found(self._outlet, self._lowering.strings, fields, gathered=self._gathered())
 
     def begin(self, time: int) -> None:
         """Let time begin, before the first event: with the first event of all, which may be another engine's."""
@@ -434,6 +445,7 @@ class LoweredEngine:
     def take_over(self, saved: Saved, strings: StringTable) -> None:
         """Take over what a snapshot holds; ``strings`` has its texts."""
         self._begin(strings)
+        self._lowering.ordered = any(ORDER in stored.slots for stored in saved.types)
         for stored in saved.types:
             self._lowering.layout(stored.name).expect(stored.types, stored.optional, stored.told_by_data)
         self._deploy(saved.rules)

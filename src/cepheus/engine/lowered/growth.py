@@ -8,7 +8,7 @@ from cepheus.kernel.context import Context, Scratch, State
 from cepheus.kernel.lanes import rebuild_hash, sweep
 from cepheus.kernel.memory import At, address
 from cepheus.kernel.program import ColumnField, Program, TypeField, Words
-from cepheus.kernel.state import EntryField, LaneState, Status, TypeState
+from cepheus.kernel.state import EntryField, GroupState, LaneState, Status, TypeState
 from cepheus.kernel.tables import zeros_in_lines
 from cepheus.plan.pattern.lower import Lowering
 
@@ -74,6 +74,10 @@ def grow(status: Status, context: Context, state: State, scratch: Scratch, progr
             _grow_queue(context, state)
         case Status.MARKS_FULL:
             scratch.marks = _larger(scratch.marks)
+            context.use_scratch(scratch)
+        case Status.LISTS_FULL:
+            scratch.chosen, scratch.groups = _larger(scratch.chosen), GroupState.zeros(2 * len(scratch.groups))
+            scratch.gathered = _larger(scratch.gathered)
             context.use_scratch(scratch)
         case _:
             raise AssertionError(f"nothing to grow for {status!r}")

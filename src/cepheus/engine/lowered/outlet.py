@@ -13,14 +13,21 @@ from numpy.typing import NDArray
 
 from cepheus.core.batch import ColumnKey, EventBatch, Provenance
 from cepheus.core.distribution import Distribution
-from cepheus.core.event import Event, EventId, composite_digest, composite_event, id_word
+from cepheus.core.event import Event, EventId, composite_digest, composite_event, id_word, with_counted
 from cepheus.core.values import Value, ValueType
 from cepheus.engine.lowered.intake import id_of_word
 from cepheus.kernel.emit import name_events
 from cepheus.kernel.memory import address
 from cepheus.kernel.output import Output, addresses_of
 from cepheus.kernel.program import Words
-from cepheus.kernel.state import COMPOSITE_ID_BASE, OUTPUT_HEADER, STRING_ID_FLOOR, OutputHeader
+from cepheus.kernel.state import (
+    COMPOSITE_ID_BASE,
+    GATHERING,
+    OUTPUT_HEADER,
+    STRING_ID_FLOOR,
+    GatheringField,
+    OutputHeader,
+)
 from cepheus.kernel.strings import StringTable
 from cepheus.plan.pattern.lowered import LoweredRule
 
@@ -47,22 +54,35 @@ class _Shape:
     part_types: tuple[str, ...]
     end: int
     attributes: tuple[_Attribute, ...]
+    gathers: bool
 
     @classmethod
     def of(cls, rule: LoweredRule) -> _Shape:
         part_types = tuple(position.type for position in rule.resolved.positions)
-        end = field = OUTPUT_HEADER + len(part_types)
+        end = OUTPUT_HEADER + len(part_types)
+        field = OUTPUT_HEADER + rule.head
         attributes = []
         for output in rule.outputs:
             attributes.append(_Attribute(output.attribute, output.type, field, output.optional))
             field += 2 if output.optional else 1
-        return cls(rule.name, rule.resolved.composite.name, rule.seed, part_types, end, tuple(attributes))
+        return cls(
+            rule.name, rule.resolved.composite.name, rule.seed, part_types, end, tuple(attributes), bool(rule.gathers)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """The members of collections, and what aggregates counted: ids and types, and what the types are called."""
+
+    rows: Words
+    types: Sequence[str]
 
 
 class Outlet:
     """What the events that rules make look like: found out once, not for every feeding."""
 
     def __init__(self, rules: Sequence[LoweredRule]) -> None:
+        self.gathers = any(rule.gathers for rule in rules)
         self.shapes = [_Shape.of(rule) for rule in rules]
         types: dict[str, int] = {}
         codes = [types.setdefault(shape.composite, len(types)) for shape in self.shapes]
@@ -84,10 +104,18 @@ class Outlet:
 class Found:
     """What one feeding found: a block with a row for each field of the output.
 
-    ``lender`` is the output that the block still belongs to, if it does.
+    ``lender`` is the output that the block still belongs to, if it does; ``gathered`` are the members of collections.
     """
 
-    def __init__(self, outlet: Outlet, strings: StringTable, fields: Words, lender: Output | None = None) -> None:
+    def __init__(
+        self,
+        outlet: Outlet,
+        strings: StringTable,
+        fields: Words,
+        lender: Output | None = None,
+        gathered: Gathered | None = None,
+    ) -> None:
+        self.gathered = gathered
         self.outlet = outlet
         self.strings = strings
         self.fields = fields
@@ -113,9 +141,19 @@ class Found:
 
     def made_of(self, at: int) -> tuple[EventId, ...]:
         """The ids of the events that a composite event was made of."""
-        types = self.outlet.shapes[self.rule[at]].part_types
-        parts = self.fields[OUTPUT_HEADER : OUTPUT_HEADER + len(types)]
-        return tuple(self._id(int(part[at]), part_type) for part, part_type in zip(parts, types, strict=True))
+        shape = self.outlet.shapes[self.rule[at]]
+        parts = self.fields[OUTPUT_HEADER : shape.end]
+        made = tuple(self._id(int(part[at]), kind) for part, kind in zip(parts, shape.part_types, strict=True))
+        return self._with_members(at, shape, made) if shape.gathers else made
+
+    def _with_members(self, at: int, shape: _Shape, made: tuple[EventId, ...]) -> tuple[EventId, ...]:
+        """Put the members of collections behind the chosen events, then what aggregates counted."""
+        if self.gathered is None:  # nobody is a member of anything
+            return made
+        begin, middle, end = (int(self.fields[shape.end + place][at]) for place in range(GATHERING - 1))
+        types = self.gathered.types
+        ids = [self._id(word, types[kind]) for word, kind in self.gathered.rows[begin:end].tolist()]
+        return with_counted((*made, *ids[: middle - begin]), ids[middle - begin :])
 
     def _id(self, word: int, event_type: str) -> EventId:
         if word >= 0:
@@ -138,6 +176,10 @@ class Found:
             plain = all(part.min() >= 0 for part in parts)
             for row, words in zip(rows.tolist(), zip(*(part.tolist() for part in parts), strict=True), strict=True):
                 found[row] = words if plain else self.made_of(row)
+        if self.outlet.gathers:
+            gathering = [number for number, shape in enumerate(self.outlet.shapes) if shape.gathers]
+            for row in np.flatnonzero(np.isin(self.rule, gathering)).tolist():
+                found[row] = self.made_of(row)
         return found
 
     def all_ids(self) -> list[str]:
@@ -157,22 +199,30 @@ class Found:
         else:
             digests, fields_at, digests_at = lender.digests[:count], lender.addresses_at, lender.digests_at
         name_events(fields_at, outlet.lengths_at, outlet.seeds_at, self.strings.digests_at, count, digests_at)
+        for number, shape in enumerate(outlet.shapes if outlet.gathers else ()):
+            if shape.gathers:
+                rows = self.rule == number
+                digests[rows] = self.fields[shape.end + GatheringField.DIGEST][rows]
         found: list[int] = digests.tolist()
         return found
 
     def id(self, at: int) -> str:
         """The id of a composite event."""
         shape = self.outlet.shapes[self.rule[at]]
-        digest = composite_digest(shape.seed, map(id_word, self.made_of(at)))
+        if shape.gathers:
+            digest = int(self.fields[shape.end + GatheringField.DIGEST][at])
+        else:
+            digest = composite_digest(shape.seed, map(id_word, self.made_of(at)))
         return f"{shape.composite}:{digest:016x}"
 
     def events(self) -> list[Event]:
         """The composite events one by one: for a few of them."""
         shapes = self.outlet.shapes
         events = []
-        for row, digest in zip(zip(*self.fields.tolist(), strict=True), self._digests(), strict=True):
+        for at, (row, digest) in enumerate(zip(zip(*self.fields.tolist(), strict=True), self._digests(), strict=True)):
             shape = shapes[row[_RULE]]
             words = row[OUTPUT_HEADER : shape.end]
+            made = words if min(words) >= 0 else tuple(map(self._id, words, shape.part_types))
             events.append(
                 composite_event(
                     shape.composite,
@@ -181,7 +231,7 @@ class Found:
                     f"{shape.composite}:{digest:016x}",
                     row[_START],
                     shape.rule,
-                    words if min(words) >= 0 else tuple(map(self._id, words, shape.part_types)),
+                    self._with_members(at, shape, made) if shape.gathers else made,
                 )
             )
         return events

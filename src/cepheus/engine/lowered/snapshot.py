@@ -19,9 +19,9 @@ from cepheus.core.values import ValueType
 from cepheus.engine.base import snapshot_form as form
 from cepheus.engine.base.restored_rules import check_restored
 from cepheus.engine.base.snapshot import pack, unpack
-from cepheus.kernel.program import HEADER, SLOT_ID, SLOT_START, SLOT_TIME, Words
+from cepheus.kernel.program import HEADER, SLOT_ID, SLOT_ORDER, SLOT_START, SLOT_TIME, Words
 from cepheus.kernel.state import STRING_ID_FLOOR, TypeState
-from cepheus.plan.pattern.layouts import DOUBT, ERROR_MARKS, TypeLayout
+from cepheus.plan.pattern.layouts import DOUBT, ERROR_MARKS, ORDER, TypeLayout
 from cepheus.plan.pattern.lowered import LoweredRule
 from cepheus.rules.json_form import to_json
 from cepheus.rules.model import Rule, RuleSet
@@ -183,6 +183,11 @@ def _stored(found: dict[str, Any], rows: Words, path: str) -> StoredType:
             first = names.get(f"{attribute}{ERROR_MARKS[0]}", slot)
             form.require(first + _PLACES.get(f"#{kind}", -1) == slot, path, f"{name} stands elsewhere")
         form.require(not mark or found["types"][name] is _SPECIAL.get(f"#{kind}"), path, f"{name} is of another type")
+    if ORDER in names:
+        form.require(names[ORDER] == SLOT_ORDER, path, f"{ORDER} stands elsewhere")
+        places = rows[:, SLOT_ORDER]
+        form.all_between(places, 0, MAX_TIME, path)
+        form.require(bool((np.diff(places) > 0).all()), path, "the events are not in their order in the stream")
     times = rows[:, SLOT_TIME]
     form.require(bool((np.diff(times) >= 0).all()), path, "the events are not in the order of time")
     form.all_between(times, MIN_TIME, MAX_TIME + 1, path)
@@ -207,12 +212,16 @@ def _stored(found: dict[str, Any], rows: Words, path: str) -> StoredType:
 
 
 _PLACES = {mark: place for place, mark in enumerate(ERROR_MARKS)}
-_SPECIAL = dict(zip((*ERROR_MARKS, DOUBT), (ValueType.INT, *[ValueType.FLOAT] * 3), strict=True))
+_SPECIAL = dict(zip((*ERROR_MARKS, DOUBT), (ValueType.INT, *[ValueType.FLOAT] * 3), strict=True)) | {
+    ORDER: ValueType.INT
+}
 
 
 def _require_sense(saved: Saved) -> None:
     """Refuse rules that make no sense, also with the stored events, and whatever names something that is not there."""
     form.distinct(form.listing(form.text))([stored.name for stored in saved.types], "$.types")
+    ordered = [ORDER in stored.slots for stored in saved.types] + [each.rule.ordered for each in saved.rules]
+    form.require(len({*ordered}) < 2, "$.rules", "some rules or events have ties ordered, others have not")
     names = {str(deployed.rule.name) for deployed in saved.rules}
     ends = {stored.name: stored.first + len(stored.rows) for stored in saved.types}
     for deployed in saved.rules:

@@ -11,19 +11,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from cepheus.core.event import Event, composite_digest, composite_event, text_digest
+from cepheus.core.event import Event, composite_digest, composite_event, text_digest, with_counted
 from cepheus.core.lists import list_refused
 from cepheus.core.schema import TIME_ATTRIBUTE, EventType
 from cepheus.core.time import MIN_TIME
 from cepheus.core.values import Value, ValueType, as_float
 from cepheus.engine.base.limits import too_many_composites
 from cepheus.engine.matching.store import Record, Store
-from cepheus.rules.aggregates import aggregate
-from cepheus.rules.evaluate import Test, evaluator, tester
+from cepheus.rules.aggregates import aggregate_named
+from cepheus.rules.evaluate import Test, evaluator, group_of, tester
 from cepheus.rules.expressions import AttributeRef, Between, Comparison, Constraint, Scope, Within
 from cepheus.rules.model import Pattern, Rule
 from cepheus.rules.policies import Take
-from cepheus.rules.resolve import Absent, Choose, Compute, Require, ResolvedRule, resolve
+from cepheus.rules.resolve import Absent, Choose, Compute, Gather, Require, ResolvedRule, resolve
 
 Looked = list[Record]
 _ALL, _LATEST, _EARLIEST = Take.ALL, Take.LATEST, Take.EARLIEST  # to look a member up in its class takes a while
@@ -35,12 +35,13 @@ _LARGEST_EXACT = 1 << 53
 class Match:
     """Chosen events and computed values; also the situation that constraints are tested in."""
 
-    __slots__ = ("events", "under_test", "values")
+    __slots__ = ("events", "members", "under_test", "values")
 
     def __init__(self, events: dict[str, Record], values: dict[str, Value | None]) -> None:
         self.events = events
         self.values = values
         self.under_test: Record | None = None
+        self.members: dict[str, list[Record]] = {}
 
     def attribute(self, event: str | None, name: str) -> Value | None:
         """An attribute of a chosen event, or of the one under test."""
@@ -75,6 +76,15 @@ class _Step:
     most: int | None = None
 
 
+@dataclass(slots=True)
+class _Gathered:
+    """Whom to name among what a composite event is made of, with its constraints made into functions."""
+
+    step: Gather
+    tests: tuple[Test, ...]
+    value: Callable[[Match], Value | None] | None
+
+
 class Matcher:
     """A rule or a partial rule, ready to be evaluated.
 
@@ -95,6 +105,10 @@ class Matcher:
         self._top = _tests(self.resolved.terminator.constraints)
         self._steps = [_prepare(step) for step in self.resolved.steps]
         self._absences = [_prepare(absent) for absent in self.resolved.absences]
+        self._gathers = [
+            _Gathered(gather, _tests(gather.constraints), None if gather.value is None else evaluator(gather.value))
+            for gather in self.resolved.gathers
+        ]
         self._values = [(a.attribute, evaluator(a.value)) for a in self.resolved.assignments]
         self.is_leaf = not self._steps and not self._absences
         self._digest = text_digest(self.resolved.name)
@@ -208,10 +222,12 @@ class Matcher:
         found = self.matches(top, store)
         if not found:
             return []
-        fired = [(match, event) for match in found if (event := self._produce(match)) is not None]
+        fired = [(match, event) for match in found if (event := self._produce(match, store)) is not None]
         for match, _ in fired if self.resolved.consuming else ():
-            for name in self.resolved.consuming:
-                record = match.events[name]
+            consumed = [match.events[name] for name in self.resolved.consuming & match.events.keys()]
+            for name in self.resolved.consuming & match.members.keys():
+                consumed += match.members[name]
+            for record in consumed:
                 if record.consumed is None:
                     record.consumed = set()
                 record.consumed.add(self.resolved.name)
@@ -236,12 +252,13 @@ class Matcher:
         return column.records, *column.within(start, end)
 
     def _candidates(
-        self, step: _Step, event_type: str, scope: Scope, match: Match, store: Store, *, latest_first: bool
+        self, step: _Step | None, event_type: str, scope: Scope, match: Match, store: Store, *, latest_first: bool
     ) -> Iterator[Record]:
         """Go through the events of a type in a scope, but for some of those that the tests will turn down."""
         records, low, high = self._places(event_type, scope, match, store)
         rule = self.resolved.name
-        name, wanted = (None, None) if step.same is None else (step.same[0], step.same[1](match))
+        same = None if step is None else step.same
+        name, wanted = (None, None) if same is None else (same[0], same[1](match))
         if name is not None and not _compares_exactly(wanted):
             name = None
         for place in range(high - 1, low - 1, -1) if latest_first else range(low, high):
@@ -300,10 +317,12 @@ class Matcher:
             situation.events[choose.name] = record
             if all(test(situation) for test in step.tests):
                 chosen.append(record)
-                if len(chosen) == step.most:
+                if len(chosen) == step.most and not choose.per:
                     break
         if latest_first:
             chosen.reverse()
+        if choose.per:
+            return _by_group(choose, chosen)
         if step.takes is _BY_MEANING:
             return choose.policy.record.meaning(chosen, 1 if choose.count is None else choose.count)
         return chosen
@@ -325,6 +344,7 @@ class Matcher:
     ) -> Value | None:
         situation = Match(match.events, match.values)
         values: list[Value] = []
+        times: list[int] = []
         for record in self._candidates(step, compute.type, compute.scope, match, store, latest_first=False):
             situation.under_test = record
             if all(test(situation) for test in step.tests):
@@ -333,9 +353,22 @@ class Matcher:
                 value = 1 if step.value is None else step.value(situation)
                 if value is not None:
                     values.append(value)
-        return aggregate(compute.function, values)
+                    times.append(record.event.time)
+        return aggregate_named(compute.function).given(compute.argument)(values, times)
 
-    def _produce(self, match: Match) -> Event | None:
+    def _gather(self, gather: _Gathered, match: Match, store: Store) -> list[Record]:
+        situation = Match(match.events, match.values)
+        found: list[Record] = []
+        step = gather.step
+        for record in self._candidates(None, step.type, step.scope, match, store, latest_first=False):
+            situation.under_test = record
+            if all(test(situation) for test in gather.tests) and (
+                gather.value is None or gather.value(situation) is not None
+            ):
+                found.append(record)
+        return found
+
+    def _produce(self, match: Match, store: Store) -> Event | None:
         rule = self.resolved
         attributes: dict[str, Value | None] = {}
         for name, compute in self._values:
@@ -345,7 +378,11 @@ class Matcher:
             if value is None and not declared.optional:
                 return None
             attributes[name] = as_float(value) if declared.type is ValueType.FLOAT and value is not None else value
+        match.members = {gather.step.name: self._gather(gather, match, store) for gather in self._gathers}
         parts = [match.events[position.name] for position in rule.positions]
+        for gather in rule.gathers:
+            parts += () if gather.counted else match.members[gather.name]
+        counted = [record for gather in rule.gathers if gather.counted for record in match.members[gather.name]]
         named = [part for part in parts if part.event.id is not None]
         digest = composite_digest(self._digest, [part.word for part in named])
         return composite_event(
@@ -355,8 +392,20 @@ class Matcher:
             f"{rule.composite.name}:{digest:016x}",
             min([part.start for part in parts]),
             rule.name,
-            tuple([part.event.id for part in named if part.event.id is not None]),
+            with_counted(
+                tuple([part.event.id for part in named if part.event.id is not None]),
+                [record.event.id for record in counted if record.event.id is not None],
+            ),
         )
+
+
+def _by_group(choose: Choose, fitting: Sequence[Record]) -> Sequence[Record]:
+    """Those that are chosen of each group, given all events that will do; both are in the order of the stream."""
+    groups: dict[tuple[Value | None, ...], list[int]] = {}
+    for place, record in enumerate(fitting):
+        groups.setdefault(group_of(choose.per, Match({choose.name: record}, {})), []).append(place)
+    meaning, wanted = choose.policy.record.meaning, 1 if choose.count is None else choose.count
+    return [fitting[place] for place in sorted(place for group in groups.values() for place in meaning(group, wanted))]
 
 
 def _tests(constraints: Sequence[Constraint]) -> tuple[Test, ...]:
@@ -364,7 +413,7 @@ def _tests(constraints: Sequence[Constraint]) -> tuple[Test, ...]:
 
 
 def _is_plain(step: _Step) -> bool:
-    return isinstance(step.step, Choose) and not step.tests and step.step.count is None
+    return isinstance(step.step, Choose) and not step.tests and step.step.count is None and not step.step.per
 
 
 def _each_of(step: _Step | None) -> Choose | None:

@@ -170,7 +170,7 @@ class ParallelEngine:
             begin, size = end, max(_LEAST_BLOCK, int(_BLOCK_COMPOSITES / rate))
         if merged.count == 0:
             return EventBatch.empty()
-        return to_batch(Found(ranking.outlet, self._strings, merged.fields()))
+        return to_batch(Found(ranking.outlet, self._strings, merged.fields(), gathered=merged.gathered()))
 
     def _share_out(self, given: BatchWords, together: Together) -> list[_Share]:
         """Find the rows of a batch that each engine is to process."""
@@ -225,7 +225,7 @@ class ParallelEngine:
         ranking = self._ranks
         merged = Merged(ranking.width)
         self._merge(merged, found, in_turn)
-        return Found(ranking.outlet, self._strings, merged.fields()).events()
+        return Found(ranking.outlet, self._strings, merged.fields(), gathered=merged.gathered()).events()
 
     def advance(self, time: int) -> EventBatch:
         """Forget what no window can reach any more."""
@@ -316,7 +316,7 @@ class _Ranking:
 
     def alone(self, found: Found) -> Found:
         """What the only engine found, which has all the rules."""
-        return Found(self.outlet, found.strings, found.fields[:-1])
+        return Found(self.outlet, found.strings, found.fields[:-1], gathered=found.gathered)
 
 
 @dataclass(slots=True)

@@ -10,12 +10,12 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from cepheus.engine.lowered.outlet import Found
+from cepheus.engine.lowered.outlet import Found, Gathered
 from cepheus.kernel.compiled import compiled
 from cepheus.kernel.memory import address, peek, poke
 from cepheus.kernel.output import addresses_of, field_words
 from cepheus.kernel.program import Words
-from cepheus.kernel.state import OutputHeader
+from cepheus.kernel.state import GatheredField, GatheringField, OutputHeader
 
 _NO_ROW = 2**63 - 1
 _FEW_RUNS = 1 << 12
@@ -242,11 +242,29 @@ class Merged:
 
     def __init__(self, width: int) -> None:
         self._fields = field_words(width, 0)
+        self._gathered: list[Words] = []
+        self._types: dict[str, int] = {}
         self.count = 0
 
     def fields(self) -> Words:
         """The fields of all that has been added."""
         return self._fields[:, : self.count]
+
+    def gathered(self) -> Gathered | None:
+        """The members of collections that have been added, None for nobody."""
+        return Gathered(np.concatenate(self._gathered), tuple(self._types)) if self._gathered else None
+
+    def _gather(self, found: Found) -> None:
+        """Put the members of collections that one engine found behind those of others, where its fields say then."""
+        if found.gathered is None:
+            return
+        rows, begin = found.gathered.rows.copy(), sum(map(len, self._gathered))
+        codes = [self._types.setdefault(name, len(self._types)) for name in found.gathered.types]
+        rows[:, GatheredField.TYPE] = np.array(codes, np.int64)[rows[:, GatheredField.TYPE]]
+        self._gathered.append(rows)
+        for number, shape in enumerate(found.outlet.shapes):
+            for place in (GatheringField.BEGIN, GatheringField.MIDDLE, GatheringField.END) if shape.gathers else ():
+                found.fields[shape.end + place][found.rule == number] += begin
 
     def expect(self, count: int) -> None:
         """Have room for about so many composite events in all, or some more."""
@@ -265,6 +283,7 @@ class Merged:
         fields = np.zeros((len(self._fields), len(parts)), np.int64)
         ranks = np.zeros_like(fields)
         for number, (found, rank) in enumerate(parts):
+            self._gather(found)
             own = found.fields[:-1][: len(fields)]  # a rule that was withdrawn may have had more
             sources[number] = len(found), address(found.fields[-1]), address(found.rule), address(rank)
             fields[: len(own), number] = addresses_of(own)

@@ -15,15 +15,15 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.calculus import DEFAULT_CALCULUS, Calculus
 from cepheus.core.distribution import Distribution
 from cepheus.core.errors import OptionError
-from cepheus.core.event import Event, composite_id
+from cepheus.core.event import Event, composite_id, with_counted
 from cepheus.core.options import DEFAULT_LIMIT
-from cepheus.core.schema import HOME_ATTRIBUTE, Schema
+from cepheus.core.schema import OWNED_ATTRIBUTE, Schema
 from cepheus.core.time import MIN_TIME
 from cepheus.core.values import Value, ValueType, as_float
 from cepheus.engine.base.declared_types import batch_of_made
 from cepheus.engine.base.limits import too_many_composites
 from cepheus.engine.base.past import Past
-from cepheus.engine.base.refusals import no_such_rule, require_factor, tesla_rules
+from cepheus.engine.base.refusals import no_such_rule, require_factor, require_ties, tesla_rules
 from cepheus.engine.base.snapshot import pack, restoring
 from cepheus.engine.base.ties import MOST_COMPARED, TieCounter, TieCounts
 from cepheus.engine.reference.deadlines import Deadlines
@@ -33,11 +33,12 @@ from cepheus.engine.reference.state import Stored as _Stored
 from cepheus.engine.reference.state import read, stored_to_json
 from cepheus.rules.aggregates import Form, aggregate_named
 from cepheus.rules.check.findings import text_of
+from cepheus.rules.evaluate import evaluator, group_of
 from cepheus.rules.expressions import Between, Constraint, Scope, Within
 from cepheus.rules.json_form import to_json
 from cepheus.rules.model import AnyRule, RuleSet
 from cepheus.rules.policies import Take
-from cepheus.rules.resolve import Absent, Choose, Compute, Require, scope_events
+from cepheus.rules.resolve import Absent, Choose, Compute, Gather, Ranked, Require, scope_events
 from cepheus.rules.timers import MOMENT, NOW, Every
 from cepheus.uncertainty.aggregates import Computed, Member, compute_aggregate
 from cepheus.uncertainty.production import error_of, law_of_value
@@ -78,6 +79,9 @@ class ReferenceEngine:
     def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
         """Add rules; they see the events fed from now on."""
         deployed = {str(rule.name): _Deployed(rule, self._ordinal) for rule in tesla_rules(rules, self.name)}
+        first = next(iter((self._rules or deployed).values()), None)
+        if first is not None:
+            require_ties((each.rule for each in deployed.values()), ordered=first.rule.ordered)
         for name in deployed.keys() & self._rules.keys():
             raise OptionError.of("deploy", f"a rule named '{name}' is already deployed", hint="withdraw it first")
         for place, (name, each) in enumerate(deployed.items(), self._places):
@@ -186,7 +190,7 @@ class ReferenceEngine:
     def _evaluate(self, deployed: _Deployed, terminator: _Stored) -> list[Event]:
         counted = self._ties.counts
         made = self._fire(deployed, terminator)
-        if terminator.event.attributes.get(HOME_ATTRIBUTE) is False:  # it is counted where the event is at home
+        if terminator.event.attributes.get(OWNED_ATTRIBUTE) is False:  # it is counted where the event is at home
             self._ties.reset(counted)
         if len(made) > self._limit:
             raise too_many_composites(deployed.rule, self._limit)
@@ -226,19 +230,39 @@ class ReferenceEngine:
         fired = [(match, event) for match in matches if (event := self._produce(deployed, match)) is not None]
         # Consumption. What took part in a firing is gone for this rule's later terminators.
         for match, _ in fired:
-            for name in rule.consuming:
+            for name in rule.consuming & match.events.keys():
                 match.events[name].consumed_by.add(rule.name)
+            for member in (member for name in rule.consuming & match.members.keys() for member in match.members[name]):
+                member.consumed_by.add(rule.name)
         return [event for _, event in fired]
 
-    # Window. `P B within x from A` looks at every B with A.time - x <= B.time < A.time.
-    # `between X and Y` looks at what lies strictly between the two.
+    # Window. `P B within x from A` looks at every B with A.time - x <= B.time < A.time. `between X and Y` looks at
+    # what lies strictly between the two. With `ties ordered` an event precedes those that come after it in the stream.
 
     def _candidates(self, deployed: _Deployed, event_type: str, scope: Scope, match: _Match) -> Iterator[_Stored]:
+        if deployed.resolved.ordered:
+            yield from self._candidates_in_order(deployed, event_type, scope, match)
+            return
         start, end = _bounds(scope, match)
         for stored in self._visible(deployed, event_type):
             if stored.event.time < start:
                 return
             if stored.event.time < end:
+                yield stored
+
+    def _candidates_in_order(
+        self, deployed: _Deployed, event_type: str, scope: Scope, match: _Match
+    ) -> Iterator[_Stored]:
+        references = sorted((match.events[name] for name in scope_events(scope)), key=lambda stored: stored.ordinal)
+        earliest, latest = references[0], references[-1]
+        for stored in self._visible(deployed, event_type):
+            if isinstance(scope, Within):
+                follows = stored.event.time >= latest.event.time - scope.duration
+            else:
+                follows = stored.ordinal > earliest.ordinal
+            if not follows:
+                return
+            if stored.ordinal < latest.ordinal:
                 yield stored
 
     def _visible(self, deployed: _Deployed, event_type: str) -> Iterator[_Stored]:
@@ -257,6 +281,8 @@ class ReferenceEngine:
     def _pass_over(
         self, deployed: _Deployed, event_type: str, scope: Scope, match: _Match, fits: Callable[[_Stored], bool]
     ) -> None:
+        if deployed.resolved.ordered:
+            return  # nobody is simultaneous
         start, end = _bounds(scope, match)
         edges = {end: 0} if isinstance(scope, Within) else {end: 0, min(start - 1, end): 0}
         references = [match.events[name] for name in scope_events(scope)]
@@ -298,9 +324,13 @@ class ReferenceEngine:
 
         self._pass_over(deployed, step.type, step.window, match, fits)
         candidates = self._candidates(deployed, step.type, step.window, match)
+        if step.per:
+            chosen = self._choose_by_group(step, [*filter(fits, candidates)][::-1], wanted)
+            return self._greatest(deployed, step.ranked, step.name, chosen, match)
         match step.policy.takes:
             case Take.ALL:
-                return [*filter(fits, candidates)][::-1]  # from the earliest to the latest
+                fitting = [*filter(fits, candidates)][::-1]  # from the earliest to the latest
+                return self._greatest(deployed, step.ranked, step.name, fitting, match)
             case Take.LATEST:
                 chosen = list(islice(filter(fits, candidates), wanted))
                 if len(chosen) == wanted:
@@ -319,6 +349,43 @@ class ReferenceEngine:
                 return chosen
             case _:
                 assert_never(step.policy.takes)
+
+    # Groups. A choice of its own for each value of the attributes that `per` names; events that lack one are a group,
+    # too. What is taken stays in the order of the stream.
+
+    def _choose_by_group(self, step: Choose, fitting: list[_Stored], wanted: int) -> list[_Stored]:
+        groups: dict[tuple[Value | None, ...], list[_Stored]] = {}
+        for stored in fitting:
+            groups.setdefault(group_of(step.per, _Match({step.name: stored}, {})), []).append(stored)
+        chosen: list[_Stored] = []
+        for group in groups.values():
+            taken = list(step.policy.record.meaning(group, wanted))
+            left = {stored.event.time for stored in group if stored not in taken}
+            self._ties.decided += any(stored.event.time in left for stored in taken)
+            chosen += taken
+        return sorted(chosen, key=lambda stored: stored.ordinal)
+
+    # Rankings. Of these events, those with the greatest values; of equal values, the later ones.
+
+    def _greatest(
+        self, deployed: _Deployed, ranked: Ranked | None, name: str, events: list[_Stored], match: _Match
+    ) -> list[_Stored]:
+        if ranked is None:
+            return events
+        value = evaluator(ranked.by)
+        found: list[tuple[float, int]] = []
+        for place, stored in enumerate(events):
+            situation = _Match(match.events | {name: stored}, dict(match.values))
+            for compute in ranked.computes:
+                situation.values[compute.name] = self._compute(deployed, compute, situation)
+            worth = value(situation)
+            if isinstance(worth, int | float):
+                found.append((worth, place))
+        found.sort()
+        kept, left = found[-ranked.count :], found[: -ranked.count]
+        if left and left[-1][0] == kept[0][0]:
+            self._ties.decided += events[left[-1][1]].event.time == events[kept[0][1]].event.time
+        return [events[place] for place in sorted(place for _, place in kept)]
 
     # Every combination of choices gives one composite event.
 
@@ -374,14 +441,14 @@ class ReferenceEngine:
                 value = deployed.members[step.name](situation) if step.value is not None else 1
                 if value is not None:
                     law = None if step.value is None else law_of_value(step.value, situation, self._calculus)
-                    members.append(Member(probability, value, law))
+                    members.append(Member(probability, value, law, situation.under_test.event.time))
                     sources.append(situation.under_test)
         form = aggregate_named(step.function).form
         if form.is_end and sources:
             taken, *others = sources if form is Form.LAST else sources[::-1]
             self._note_choice(taken, others)
         members.reverse()
-        return compute_aggregate(step.function, members, self._calculus)
+        return compute_aggregate(step.function, members, self._calculus, step.argument)
 
     # Probability. The product over constraints, negations and aggregates, times what the rule itself is worth.
 
@@ -399,6 +466,7 @@ class ReferenceEngine:
             if computed.defined < 1.0:
                 estimate = Estimate(computed.defined, Method.CLOSED, computed.bound)
                 factors.append(Factor(Reason.AGGREGATE, f"{deployed.resolved.called(name)} is defined", estimate))
+        deployed.refuse_doubtful(match.values)
         for absent in deployed.resolved.absences:
             if any(f.estimate.probability == 0.0 for f in factors if f.reason is not Reason.AGGREGATE):
                 return None  # an undefined aggregate is noticed after the absences, as in every engine
@@ -430,7 +498,11 @@ class ReferenceEngine:
             error = None if value is None else error_of(expression, value, match, self._calculus)
             if error is not None:
                 errors[name] = error
+        match.members = {gather.name: self._gather(deployed, gather, match) for gather in rule.gathers}
+        collected = [member for gather in rule.gathers if not gather.counted for member in match.members[gather.name]]
+        counted = [member for gather in rule.gathers if gather.counted for member in match.members[gather.name]]
         parts = [match.events[position.name].event for position in rule.positions]
+        parts += [member.event for member in collected]
         made_of = tuple(part.id for part in parts if part.id is not None)
         made = Event(
             rule.composite.name,
@@ -441,11 +513,22 @@ class ReferenceEngine:
             errors=errors,
             start=min(part.time if part.start is None else part.start for part in parts),
             rule=rule.name,
-            made_of=made_of,
+            made_of=with_counted(made_of, [member.event.id for member in counted if member.event.id is not None]),
         )
         if self._observe is not None:
             self._observe(made, verdict)
         return made
+
+    # Collections. Their members are part of what the composite event is made of, behind the chosen events.
+
+    def _gather(self, deployed: _Deployed, gather: Gather, match: _Match) -> list[_Stored]:
+        possible = self._possible(deployed, gather.constraints, match)
+        candidates = self._candidates(deployed, gather.type, gather.scope, match)
+        found = [stored for stored in candidates if possible(stored) > 0.0][::-1]
+        if gather.value is None:
+            return found
+        value = evaluator(gather.value)
+        return [stored for stored in found if value(_Match(match.events, match.values, stored)) is not None]
 
     def _forget(self) -> None:
         """Drop the events that lie further back than any rule can look."""
@@ -458,7 +541,7 @@ class ReferenceEngine:
 
     def adopt(self, past: Past) -> None:
         """Go on where another engine stops, with its rules and what it remembers."""
-        ordered = sorted(past.events, key=lambda seen: seen.event.time)  # stable: events of one type stay in order
+        ordered = sorted(past.events, key=lambda seen: (seen.event.time, seen.place))  # events of a type stay in order
         place = {(seen.event.type, seen.number): ordinal for ordinal, seen in enumerate(ordered)}
         self._history = {}
         for ordinal, seen in enumerate(ordered):

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from cepheus.core.calculus import Calculus
+from cepheus.core.errors import UnsupportedError
 from cepheus.core.event import Event
 from cepheus.core.lists import list_refused
 from cepheus.core.schema import TIME_ATTRIBUTE
@@ -18,8 +19,10 @@ from cepheus.engine.base.snapshot import unpack
 from cepheus.rules.evaluate import Test, evaluator, tester
 from cepheus.rules.expressions import AttributeRef, Constraint, Parameter
 from cepheus.rules.model import Rule
+from cepheus.rules.needed_aggregates import needed_aggregates
 from cepheus.rules.reach import reach
-from cepheus.rules.resolve import Choose, Compute, Require, ResolvedRule, needed_aggregates, resolve
+from cepheus.rules.resolve import Choose, Compute, Require, ResolvedRule, resolve
+from cepheus.rules.walk import walk
 from cepheus.uncertainty.aggregates import Computed
 from cepheus.uncertainty.judge import Judgement, judge
 from cepheus.uncertainty.quantities import Quantity
@@ -56,6 +59,7 @@ class Match:
     events: dict[str, Stored]
     values: dict[str, Computed]
     under_test: Stored | None = None
+    members: dict[str, list[Stored]] = field(default_factory=dict)
 
     def _chosen(self, event: str | None) -> Stored:
         stored = self.under_test if event is None else self.events[event]
@@ -105,11 +109,23 @@ class Deployed:
         steps = [step for step in self.resolved.steps if not isinstance(step, Compute)]
         self.constraints = [*self.resolved.terminator.constraints, *(c for step in steps for c in _constraints(step))]
         self.needed = needed_aggregates(self.resolved)
+        nodes = (node for constraint in self.constraints for node in walk(constraint))
+        read = {node.name for node in nodes if isinstance(node, Parameter)}
+        self.dispensable = tuple(sorted(read.difference(self.needed)))
         self.members = {
             step.name: evaluator(step.value)
             for step in self.resolved.steps
             if isinstance(step, Compute) and step.value is not None
         }
+
+    def refuse_doubtful(self, values: Mapping[str, Computed]) -> None:
+        """Refuse a condition that does without an aggregate of which it is uncertain whether it has a value."""
+        for name in self.dispensable:
+            if 0.0 < values[name].defined < 1.0:
+                called = self.resolved.called(name)
+                message = f"whether {called} has a value is uncertain here, and a condition does without it"
+                hint = f"let the rule need it: ask for {called} outside of 'or', 'is null' and coalesce"
+                raise UnsupportedError.of("unsupported", message, span=self.rule.span, hint=hint)
 
     def first(self, event_type: str) -> int:
         """The place in the stream of the first event of a type that the rule sees."""

@@ -19,7 +19,7 @@ from cepheus.engine.uncertain.state import SHARED_DECIDED, SHARED_PASSED, Of
 from cepheus.engine.uncertain.tables import ListedField, ListField, MembersCode, UncertainStepField
 from cepheus.kernel.aggregates import candidate, empty_aggregate
 from cepheus.kernel.compiled import compiled, inlined
-from cepheus.kernel.lanes import end_before, entry_row, first_not_before, lane_at, row_offset
+from cepheus.kernel.lanes import entry_row, lane_at, row_offset
 from cepheus.kernel.machine import compute
 from cepheus.kernel.memory import (
     At,
@@ -38,7 +38,7 @@ from cepheus.kernel.program import FunctionCode, StepField, ValueKind
 from cepheus.kernel.state import OUTPUT_FULL, LaneState
 from cepheus.kernel.sums import add_integer, clear, read_float, read_integer, sum_floats
 from cepheus.kernel.ties import member_choice_by, note_decided, note_passed_over
-from cepheus.kernel.windows import compute_aggregate, lane_of, scope
+from cepheus.kernel.windows import compute_aggregate, entries_in, lane_of, scope
 
 NO_ROOM = -float(OUTPUT_FULL)
 """What comes instead of a probability where the working space is too small: the search stops with that status."""
@@ -61,7 +61,7 @@ def weigh(context: int, memory: int, step: int, uncertain_step: int) -> float:
         empty_aggregate(context, step)
         return 1.0
     since, until = scope(context, step)
-    begin, end = first_not_before(context, lane, since), end_before(context, lane, until)
+    begin, end = entries_in(context, step, lane)
     pass_over_edges(context, step, lane, since, until, end)
     needed = start + HEADER_WORDS + (end - begin) * MEMBER_WORDS + (end - begin + 1)
     if needed > fixed(memory, Of.MEMBERS_ROOM):
@@ -292,8 +292,8 @@ def _members(context: int, step: int, lane: int) -> tuple[int, int]:
     if fixed(step, StepField.INCREMENTAL):
         row = lane_at(context, lane)
         return peek(row, LaneState.SUM_FIRST), peek(row, LaneState.SUM_NEXT)
-    since, until = scope(context, step)
-    return first_not_before(context, lane, since), end_before(context, lane, until)
+    begin, end = entries_in(context, step, lane)
+    return begin, end
 
 
 @inlined

@@ -9,12 +9,13 @@ from cepheus.engine.uncertain.tables import UncertainStepField
 from cepheus.kernel.aggregates import candidate
 from cepheus.kernel.choosing import choosing_by
 from cepheus.kernel.compiled import compiled, inlined
-from cepheus.kernel.lanes import end_before, entry_row, entry_time, lane_at
+from cepheus.kernel.lanes import entry_row, is_ordered, lane_at
+from cepheus.kernel.listing import listing_by
 from cepheus.kernel.memory import At, fixed, number, peek, peek_float, poke, poke_float, word
 from cepheus.kernel.program import StepField
 from cepheus.kernel.state import LaneState
 from cepheus.kernel.ties import counting_by, first_at, is_at, note_passed_over
-from cepheus.kernel.windows import lane_of, scope
+from cepheus.kernel.windows import entries_in, lane_of, scope
 
 _STEP_BYTES = StepField.row_bytes()
 _UNCERTAIN_STEP_BYTES = UncertainStepField.row_bytes()
@@ -62,6 +63,8 @@ _pass_over = counting_by(possible, 0.0, compiled).pass_over
 @inlined
 def pass_over_edges(context: int, step: int, lane: int, start: int, end: int, edge: int) -> None:
     """Count who is passed over at the edges of a scope; ``edge`` is the first entry that is not before its end."""
+    if is_ordered(context):
+        return  # nobody is simultaneous
     if is_at(context, lane_at(context, lane), edge, end):
         _pass_over(context, step, lane, edge, end)
     if fixed(step, StepField.OTHER_REFERENCE) >= 0 and start <= end:  # between: those who would have to follow
@@ -84,8 +87,10 @@ def _fitting(context: int, step: int, place: int, row_number: int) -> float:
     return 0.0
 
 
-_CHOOSING = choosing_by(_fitting, 0.0, compiled, counting_by(_fitting, 0.0, compiled))
+_COUNTING = counting_by(_fitting, 0.0, compiled)
+_CHOOSING = choosing_by(_fitting, 0.0, compiled, _COUNTING)
 open_window, bind_next, bind_last = _CHOOSING.open_window, _CHOOSING.bind_next, _CHOOSING.bind_last
+list_window, bind_listed = listing_by(_fitting, 0.0, _COUNTING)
 
 
 @inlined
@@ -122,13 +127,13 @@ def _absence(context: int, memory: int, at: int) -> float:
         return 1.0
     since, until = scope(context, step)
     row = lane_at(context, lane)
-    offset, mask, first = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK), peek(row, LaneState.FIRST)
-    entry = end_before(context, lane, until)
+    offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
+    first, entry = entries_in(context, step, lane)
     pass_over_edges(context, step, lane, since, until, entry)
     printed = fixed(memory, Of.NEGATION_AS_PRINTED) != 0
     total = 1.0
     possible = False
-    while entry > first and entry_time(context, offset + ((entry - 1) & mask)) >= since:
+    while entry > first:
         entry -= 1
         place = offset + (entry & mask)
         own = own_probability(context, memory, step, uncertain_step, place, entry_row(context, place))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from cepheus.engine.uncertain.accept import accept_uncertain, store_uncertain
 from cepheus.engine.uncertain.aggregates import aggregate
 from cepheus.engine.uncertain.bands import bands_probability
-from cepheus.engine.uncertain.choices import bind_last, bind_next, open_window
+from cepheus.engine.uncertain.choices import bind_last, bind_listed, bind_next, list_window, open_window
 from cepheus.engine.uncertain.outcome import conclude, queue_errors
 from cepheus.engine.uncertain.state import Of
 from cepheus.engine.uncertain.tables import UncertainRuleField, UncertainStepField
@@ -31,7 +31,7 @@ from cepheus.kernel.memory import (
     word,
 )
 from cepheus.kernel.process import Handling, fetch, process_with, replay_with
-from cepheus.kernel.program import RuleField, StepField
+from cepheus.kernel.program import RuleField, StepField, StepFlag
 from cepheus.kernel.search import Steps, search_all_with, search_with
 from cepheus.kernel.state import DONE, Cursor
 
@@ -50,6 +50,12 @@ def _choose(
         poke(cursor, Cursor.END, 0)
         poke(cursor, Cursor.ENTRY, 0)
         probability = bind_last(context, step)
+        return probability
+    if fixed(step, StepField.FLAGS) & StepFlag.LISTED:
+        status = list_window(context, at, step, cursor) if forward else DONE
+        if status != DONE:
+            return -float(status)
+        probability = bind_listed(context, step, cursor)
         return probability
     if forward:
         open_window(context, step, cursor)

@@ -18,7 +18,7 @@ from cepheus.engine.uncertain.error_profiles import Profile, profile_of
 from cepheus.kernel.program import SLOT_ID, SLOT_START, SLOT_TIME, Words
 from cepheus.kernel.state import COMPOSITE_ID_BASE, STRING_ID_FLOOR
 from cepheus.kernel.strings import StringTable
-from cepheus.plan.pattern.layouts import DOUBT, ERROR_MARKS
+from cepheus.plan.pattern.layouts import DOUBT, ERROR_MARKS, ORDER
 
 EARLIER_RULE = "(a rule)"
 """Stands for the rule that made a stored composite event, whose name is not kept."""
@@ -54,7 +54,8 @@ def _seen(stored: StoredType, strings: StringTable, listed: Sequence[Distributio
             start=int(row[SLOT_START]),
             rule=EARLIER_RULE if composite else None,
         )
-        found.append(Seen(event, number, frozenset(consumed.get(number, ()))))
+        place = int(row[stored.slots[ORDER]]) if ORDER in stored.slots else 0
+        found.append(Seen(event, number, frozenset(consumed.get(number, ())), place))
     return found
 
 

@@ -323,7 +323,7 @@ def _step(step: LoweredStep, inner: int, rows: _Rows, shared: dict[LoweredStep, 
         number = shared.setdefault(step, len(shared))
     remembered = bool(step.bands) and _of_bands(step.bands) <= {0, step.position}
     exceeds = step.policy is not PolicyCode.EACH
-    single = step.policy is PolicyCode.LAST and step.count == 1
+    single = step.single
     members = MembersCode.ALL if step.plain else MembersCode.FITTING
     if step.weighed:
         members = MembersCode.NEEDED if step.needed else MembersCode.WEIGHED

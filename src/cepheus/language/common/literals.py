@@ -65,6 +65,15 @@ def read_count(text: str) -> int:
     return count
 
 
+def read_members(text: str) -> int:
+    """Read how many members a collection must have at least, or may have at most.
+
+    >>> read_members("0")
+    0
+    """
+    return _read_integer(text, negative=False)
+
+
 def read_string(text: str) -> str:
     r"""Read a quoted string with its escapes.
 

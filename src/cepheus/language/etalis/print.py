@@ -266,8 +266,8 @@ def format_expression(expression: Expression) -> str:
             return _list(items, rest)
         case Call(function=function, arguments=arguments):
             return _call(function, arguments, format_expression)
-        case AttributeRef() | Aggregate():
-            raise AssertionError("interval rules have variables, and aggregates among their conditions")
+        case AttributeRef() | Aggregate() | Comparison():
+            raise AssertionError("interval rules have variables, and comparisons and aggregates among their conditions")
         case _:
             assert_never(expression)
 

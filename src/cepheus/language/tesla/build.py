@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from cepheus.core.distribution import Distribution, Normal, parse_distribution
@@ -10,13 +9,40 @@ from cepheus.core.errors import EventError, did_you_mean
 from cepheus.core.schema import Attribute, EventType
 from cepheus.core.source import Span
 from cepheus.core.values import TYPE_NAMES, as_float
-from cepheus.language.common.literals import LiteralError, read_count, read_number, read_string
+from cepheus.language.common.literals import LiteralError, read_count, read_members, read_number, read_string
 from cepheus.language.common.node_builder import Children
 from cepheus.language.tesla.build_timers import Ahead, TimerBuilder
+from cepheus.language.tesla.scan import TIES
 from cepheus.rules.belief.model import Bands, Belief, Chances, Node, Observation, Row, Season
 from cepheus.rules.belief.periods import Period, read_period
-from cepheus.rules.expressions import Aggregate, AttributeRef, Comparison, EventPattern, Expression, Parameter, Within
-from cepheus.rules.model import Aggregation, Assignment, ErrorDeclaration, Negation, Pattern, Rule, Selection
+from cepheus.rules.expressions import (
+    Aggregate,
+    Arithmetic,
+    AttributeRef,
+    Call,
+    Constant,
+    Constraint,
+    EventPattern,
+    Expression,
+    Negative,
+    Parameter,
+    Within,
+)
+from cepheus.rules.functions import NOT
+from cepheus.rules.model import (
+    Aggregation,
+    Assignment,
+    Collection,
+    ErrorDeclaration,
+    FreeCondition,
+    Negation,
+    Pattern,
+    PatternItem,
+    Ranking,
+    Rule,
+    Selection,
+    Ties,
+)
 from cepheus.rules.policies import Policy
 from cepheus.rules.walk import walk
 
@@ -167,8 +193,7 @@ def _read_period(start: str, end: str) -> Period:
         raise LiteralError("period", str(error), hint) from None
 
 
-Statement = Rule | EventType | ErrorDeclaration | Belief
-_NO_AGGREGATE = Aggregate("Count", EventPattern(""), None, Within(0, ""))
+Statement = Rule | EventType | ErrorDeclaration | Ties | Belief
 
 
 class Builder(BeliefBuilder):
@@ -273,18 +298,35 @@ class Builder(BeliefBuilder):
 
     def attribute(self, children: Children) -> Attribute:
         """``value: double?``; the span is the attribute's name."""
-        name, written = children[:2]
+        name, written, *question, column = children
         value_type = TYPE_NAMES.get(written.lower())
         if value_type is None:
             hint = did_you_mean(written, TYPE_NAMES) or "write int, double, string, bool or timestamp"
             self._error("type", f"there is no attribute type '{written}'", self._token_span(written), hint)
-        return Attribute(str(name), value_type, len(children) > 2, span=self._token_span(name))
+        return Attribute(str(name), value_type, bool(question), span=self._token_span(name), column=column)
+
+    def no_column(self, _children: Children) -> None:
+        """The data calls the attribute by its name."""
+
+    def column(self, children: Children) -> str:
+        """``from id``: the data calls the attribute otherwise."""
+        return str(children[1])
 
     def error(self, children: Children) -> ErrorDeclaration:
         """``error Temp.value ~ N(0, 1)``; the span is the attribute with its event."""
         _, event, attribute, (error, _), _ = children
         span = Span(self.source, event.start_pos, attribute.end_pos)
         return ErrorDeclaration(str(event), str(attribute), error, span)
+
+    def ties(self, children: Children) -> Ties:
+        """``ties ordered``; the span is the whole of it."""
+        word, written, _ = children
+        span = Span(self.source, word.start_pos, written.end_pos)
+        choice = written.lower()
+        if choice not in TIES:
+            hint = did_you_mean(choice, TIES) or "write ties apart or ties ordered"
+            self._error("ties", f"'{written}' is nothing that ties can be", self._token_span(written), hint)
+        return Ties(choice == "ordered", span)
 
     # ---- Patterns ------------------------------------------------------------------------------------------------
 
@@ -296,7 +338,8 @@ class Builder(BeliefBuilder):
 
     def stand_in_item(self) -> Aggregation:
         """An aggregate that stands for what could not be read."""
-        return Aggregation(_NO_AGGREGATE, span=Span(self.source, self.duration_start, self.event_end))
+        stand_in = Aggregate("Count", EventPattern(""), None, Within(0, ""))
+        return Aggregation(stand_in, span=Span(self.source, self.duration_start, self.event_end))
 
     def partial_rule(self, children: Children) -> Pattern:
         """A pattern alone."""
@@ -329,10 +372,59 @@ class Builder(BeliefBuilder):
     def selection(self, children: Children) -> Selection:
         """``last Temp() within 5 min from Smoke``."""
         (policy, count, start), event, scope = children
-        window = self.not_ahead(scope, event)
-        assert isinstance(window, Within)
-        assert window.span is not None
-        return Selection(policy, event, window, count, Span(self.source, start, window.span.end))
+        window = self.past_window(scope, event)
+        return Selection(policy, event, window, count, span=Span(self.source, start, self.scope_end(window)))
+
+    def selection_by_groups(self, children: Children) -> Selection:
+        """``last Temp() per room, floor within 5 min from Smoke``."""
+        (policy, count, start), event, _, names, scope = children
+        window = self.past_window(scope, event)
+        per = tuple(self.own_attribute([name]) for name in names)
+        return Selection(policy, event, window, count, per, span=Span(self.source, start, self.scope_end(window)))
+
+    def plain_ranking(self, children: Children) -> tuple[int, int]:
+        """``top``."""
+        return 1, children[0].start_pos
+
+    def counted_ranking(self, children: Children) -> tuple[int, int]:
+        """``10 top``."""
+        number, _ = children
+        return self._read(self._token_span(number), 1, lambda: read_count(number)), number.start_pos
+
+    def ranked_selection(self, children: Children) -> Selection:
+        """``10 top Route() by n within 30 min from Tick``."""
+        (count, start), event, _, by, scope = children
+        window = self.past_window(scope, event)
+        span = Span(self.source, start, self.scope_end(window))
+        return Selection(Policy.EACH, event, window, ranking=Ranking(count, by), span=span)
+
+    def ranked_selection_by_groups(self, children: Children) -> Selection:
+        """``10 top Route() by n per route within 30 min from Tick``."""
+        (count, start), event, _, by, _, names, scope = children
+        window = self.past_window(scope, event)
+        per = tuple(self.own_attribute([name]) for name in names)
+        span = Span(self.source, start, self.scope_end(window))
+        return Selection(Policy.LAST, event, window, None, per, Ranking(count, by), span)
+
+    def collection(self, children: Children) -> Collection:
+        """``all Temp() as Temps within 5 min from Smoke``."""
+        word, event, written = children
+        scope = self.not_ahead(written, event)
+        return self._collected(Collection(event, scope, span=Span(self.source, word.start_pos, self.scope_end(scope))))
+
+    def bounded_collection(self, children: Children) -> Collection:
+        """``all 2..5 Temp() within 5 min from Smoke``."""
+        word, bounds, event, scope = children
+        low, _, high = bounds.partition("..")
+        span = self._token_span(bounds)
+        least = self._read(span, 1, lambda: read_members(low))
+        most = self._read(span, 1, lambda: read_members(high)) if high else None
+        span = Span(self.source, word.start_pos, scope.span.end)
+        return self._collected(Collection(event, scope, least, most, span))
+
+    def _collected(self, collection: Collection) -> Collection:
+        self.collections.setdefault(collection.event.name, collection)
+        return collection
 
     def negation(self, children: Children) -> Negation:
         """``not Rain() within 5 min from Temp``."""
@@ -341,23 +433,33 @@ class Builder(BeliefBuilder):
             scope = self.absent_ahead(scope)
         return Negation(event, scope, Span(self.source, word.start_pos, scope.span.end))
 
-    def lone_aggregation(self, children: Children) -> Aggregation:
-        """An aggregate that is neither compared nor bound, or no aggregate at all."""
-        return self._aggregation([children[0]], [])
+    def lone_aggregation(self, children: Children) -> PatternItem:
+        """A condition, an aggregate that is neither compared nor bound, or nothing that has a place here."""
+        return self._compared([children[0]], [])
 
-    def compared_aggregation(self, children: Children) -> Aggregation:
-        """``30 < $t = Avg(..)``."""
+    def compared_aggregation(self, children: Children) -> PatternItem:
+        """``30 < $t = Avg(..)``, ``$s < $l - 15``."""
         operands, operators = children[0]
-        return self._aggregation(operands, operators)
+        return self._compared(operands, operators)
 
-    def _aggregation(self, operands: list[Expression], operators: list[str]) -> Aggregation:
+    def lone_condition(self, children: Children) -> FreeCondition:
+        """``$x in (1, 2)``, ``$x is null``."""
+        node: Constraint = children[0]
+        return self._free_condition(node)
+
+    def opposite_condition(self, children: Children) -> FreeCondition:
+        """``not ($x > 3 or $y > 3)``."""
+        word, _, node, closing = children
+        return self._free_condition(Call(NOT, (node,), Span(self.source, word.start_pos, closing.end_pos)))
+
+    def _compared(self, operands: list[Expression], operators: list[str]) -> PatternItem:
+        """An aggregate by itself on one side, bound or compared; anything else is a condition over what is bound."""
         whole = self._comparison(operands, operators)
         assert whole.span is not None
         places = [place for place, operand in enumerate(operands) if isinstance(operand, Aggregate)]
         nested = sum(isinstance(node, Aggregate) for operand in operands for node in walk(operand))
         if len(places) != 1 or nested != sum(isinstance(node, Aggregate) for node in walk(operands[places[0]])):
-            self._misplaced_aggregate(nested, whole)
-            return Aggregation(_NO_AGGREGATE, span=whole.span)
+            return self._free_condition(whole if operators else operands[0])
         place = places[0]
         aggregate = operands[place]
         assert isinstance(aggregate, Aggregate)
@@ -370,18 +472,14 @@ class Builder(BeliefBuilder):
             self._error("aggregate", "this aggregate is not used", whole.span, hint)
         return Aggregation(aggregate, parameter, comparison, whole.span)
 
-    def _misplaced_aggregate(self, found: int, whole: Comparison) -> None:
-        assert whole.span is not None
-        if found == 0:
-            message = "found an expression where an event or an aggregate should be"
-            hint = f"a condition goes into the parentheses of an event: {_within_an_event(whole, whole.span)}"
-        elif found == 1:
-            message = "the aggregate must be one whole side of the comparison"
-            hint = "move the arithmetic to the other side: Avg(..) > $limit/2"
-        else:
-            message = "a comparison in the pattern takes one aggregate"
-            hint = "bind the first one to a parameter: $t = Avg(..) and $t < Max(..)"
-        self._error("aggregate", message, whole.span, hint)
+    def _free_condition(self, node: Constraint) -> FreeCondition:
+        node = self._shallow(node)
+        assert node.span is not None
+        if isinstance(node, Constant | Arithmetic | Negative) or (isinstance(node, AttributeRef) and not node.event):
+            message = "found an expression where an event, an aggregate or a condition should be"
+            hint = "every event has its selection and its window, such as last B(..) within 5 min from A"
+            self._error("aggregate", message, node.span, hint)
+        return FreeCondition(node, node.span)
 
 
 def _bound_name(operand: Expression) -> str | None:
@@ -391,18 +489,3 @@ def _bound_name(operand: Expression) -> str | None:
             return name
         case _:
             return None
-
-
-def _within_an_event(condition: Comparison, span: Span) -> str:
-    """Write a condition into the parentheses of an event: the last that it names, or else the first of the pattern.
-
-    There it may even ask for parameters that are bound further on.
-    """
-    before = span.source.text[: span.start]
-    rule = before[max(before.lower().rfind("define"), 0) :]
-    named = {node.event for node in walk(condition) if isinstance(node, AttributeRef) and node.event is not None}
-    places = {name: place.start() for name in named if (place := re.search(rf"\b{name}\b", rule))}
-    first = re.search(r"(?i)\bfrom\s+([^\W\d]\w*)", rule)
-    event = max(places, key=lambda name: places[name]) if places else first[1] if first else "Temp"
-    own = re.sub(rf"\b{event}\.", "", span.text)
-    return f"{event}({own})"

@@ -19,14 +19,21 @@ from cepheus.rules.expressions import (
     Call,
     Comparison,
     Constant,
+    Constraint,
     EventPattern,
     Expression,
     Negative,
     Parameter,
     Scope,
     Within,
+    joined_by,
 )
+from cepheus.rules.functions import AND, CONNECTIVES, IN, IS_NULL, NOT, OR
+from cepheus.rules.model import Collection
 from cepheus.rules.walk import children as nodes_below
+
+MAX_JOINED = 20
+"""How deep ``and``, ``or`` and ``not`` may be nested in one another."""
 
 _OPERATORS = {"==": "=", "<>": "!=", "=<": "<=", "=>": ">="}
 
@@ -42,6 +49,7 @@ class ExpressionBuilder(NodeBuilder):
         """Start on a text."""
         self.start(source)
         self.event_end = self.terminator_end = 0
+        self.collections: dict[str, Collection] = {}
 
     # ---- Literals ------------------------------------------------------------------------------------------------
 
@@ -55,6 +63,12 @@ class ExpressionBuilder(NodeBuilder):
         """``18``, ``1.5e3``, ``18%``."""
         token = children[0]
         return self._number(token, token.start_pos, negative=False)
+
+    def length(self, children: Children) -> Constant:
+        """``5 min`` as a number of microseconds."""
+        number, unit = children
+        span = Span(self.source, number.start_pos, unit.end_pos)
+        return Constant(self.duration(children), ValueType.INT, span, duration=True)
 
     def negative_number(self, children: Children) -> Constant:
         """``-18``."""
@@ -82,6 +96,18 @@ class ExpressionBuilder(NodeBuilder):
     def expression(self, children: Children) -> Expression:
         """Check that a finished expression is not nested too deep."""
         node: Expression = children[0]
+        return self._not_too_deep(node)
+
+    def _shallow(self, condition: Constraint) -> Constraint:
+        """Check that conditions are not joined in too many levels."""
+        assert condition.span is not None
+        if _levels(condition) > MAX_JOINED:
+            message = f"conditions are nested more than {MAX_JOINED} deep"
+            self._error("nesting", message, condition.span, "split the rule, or the condition over several parts")
+            return Constant(True, ValueType.BOOL, condition.span)
+        return condition
+
+    def _not_too_deep(self, node: Expression) -> Expression:
         span = node.span
         assert span is not None
         # Every level takes at least one character, so a short expression cannot be deep.
@@ -132,6 +158,51 @@ class ExpressionBuilder(NodeBuilder):
         name, arguments, closing = children
         return Call(name.lower(), tuple(arguments), Span(self.source, name.start_pos, closing.end_pos))
 
+    # ---- Conditions ----------------------------------------------------------------------------------------------
+
+    def disjunction(self, children: Children) -> Constraint:
+        """``a or b``."""
+        return self._joined(OR, children[0])
+
+    def conjunction(self, children: Children) -> Constraint:
+        """``a and b``."""
+        return self._joined(AND, children[0])
+
+    def _joined(self, word: str, parts: list[Constraint]) -> Constraint:
+        if len(parts) == 1:
+            return parts[0]
+        span = self._around(parts)
+        return self._shallow(Call(word, tuple(inner for part in parts for inner in joined_by(word, part)), span))
+
+    def _around(self, nodes: list[Any]) -> Span:
+        return Span(self.source, nodes[0].span.start, nodes[-1].span.end)
+
+    def opposite(self, children: Children) -> Call:
+        """``not a``."""
+        word, node = children
+        return Call(NOT, (node,), Span(self.source, word.start_pos, node.span.end))
+
+    def among(self, children: Children) -> Call:
+        """``a in (b, c)``."""
+        value, _, _, choices, closing = children
+        return Call(IN, (value, *choices), Span(self.source, value.span.start, closing.end_pos))
+
+    def not_among(self, children: Children) -> Call:
+        """``a not in (b, c)``."""
+        value, _, _, _, choices, closing = children
+        span = Span(self.source, value.span.start, closing.end_pos)
+        return Call(NOT, (Call(IN, (value, *choices), span),), span)
+
+    def is_null(self, children: Children) -> Call:
+        """``a is null``."""
+        value, word = children[0], children[-1]
+        return Call(IS_NULL, (value,), Span(self.source, value.span.start, word.end_pos))
+
+    def is_not_null(self, children: Children) -> Call:
+        """``a is not null``."""
+        asked = self.is_null(children)
+        return Call(NOT, (asked,), asked.span)
+
     # ---- Constraints and events ----------------------------------------------------------------------------------
 
     def comparison_start(self, children: Children) -> tuple[list[Any], list[str]]:
@@ -162,9 +233,10 @@ class ExpressionBuilder(NodeBuilder):
 
     def event_with_constraints(self, children: Children) -> EventPattern:
         """``Temp(value>45)``; the span is the type's name, which is what messages about an event underline."""
-        name, constraints, closing = children
+        name, conditions, closing = children
         self.event_end = closing.end_pos
-        return EventPattern(str(name), tuple(constraints), None, self._token_span(name))
+        constraints = tuple(part for condition in conditions for part in joined_by(AND, self._shallow(condition)))
+        return EventPattern(str(name), constraints, None, self._token_span(name))
 
     def renamed(self, children: Children) -> EventPattern:
         """``Temp() as Hot``."""
@@ -203,19 +275,32 @@ class ExpressionBuilder(NodeBuilder):
         """``.(price*volume)`` of an aggregate."""
         return self.expression([self.parenthesised(children)])
 
-    def _aggregate(self, name: Any, event: EventPattern, value: Expression | None, scope: Scope, end: int) -> Aggregate:
+    def _aggregate(
+        self,
+        name: Any,
+        event: EventPattern,
+        value: Expression | None,
+        scope: Scope,
+        end: int,
+        argument: float | None = None,
+    ) -> Aggregate:
         span = Span(self.source, name.start_pos, end)
         record = aggregate_named(name)
         function = record.name
         if value is None and record.needs_value:
             hint = f"write the attribute behind the event: {function}({event.type}(..).value ..)"
             self._error("aggregate", f"{function} needs a value", span, hint)
-        return Aggregate(function, event, value, scope, span)
+        return Aggregate(function, event, value, scope, argument, span)
 
     def aggregate(self, children: Children) -> Aggregate:
         """``Avg(Temp().value within 5 min from Smoke)``."""
         name, event, value, scope, closing = children
         return self._aggregate(name, event, value, scope, closing.end_pos)
+
+    def aggregate_with_argument(self, children: Children) -> Aggregate:
+        """``Percentile(Temp().value within 5 min from Smoke, 95)``."""
+        name, event, value, scope, (argument, _), closing = children
+        return self._aggregate(name, event, value, scope, closing.end_pos, argument)
 
     def aggregate_without_value(self, children: Children) -> Aggregate:
         """``Count(Temp() within 5 min from Smoke)``."""
@@ -241,6 +326,42 @@ class ExpressionBuilder(NodeBuilder):
         """``Count(Temp()) within 5 min from Smoke)``."""
         name, event, _, scope, closing = children
         return self._aggregate(name, event, None, scope, closing.end_pos)
+
+    def members(self, children: Children) -> Aggregate:
+        """``count(Temps)``."""
+        name, collection, closing = children
+        return self._of_members(name, collection, None, closing.end_pos)
+
+    def value_of_members(self, children: Children) -> Aggregate:
+        """``Avg(Temps.value)``."""
+        name, collection, value, closing = children
+        return self._of_members(name, collection, value, closing.end_pos)
+
+    def value_of_members_last(self, children: Children) -> Aggregate:
+        """``first(Temps).value``."""
+        name, collection, _, value = children
+        return self._of_members(name, collection, value, value.span.end)
+
+    def _of_members(self, name: Any, collection: Any, value: Expression | None, end: int) -> Aggregate:
+        found = self.collections.get(str(collection))
+        if found is None:
+            message = f"the collection '{collection}' is introduced only later in the pattern"
+            self._error("later-event", message, self._token_span(collection), "move it to before this place")
+            nowhere = Within(1, str(collection))
+            return Aggregate(aggregate_named(name).name, EventPattern(str(collection)), value, nowhere)
+        return replace(self._aggregate(name, found.event, value, found.scope, end), of=str(collection))
+
+
+def _levels(condition: Constraint) -> int:
+    """Count the levels of joined conditions, no further than needed; without recursion, which could overflow."""
+    deepest = 0
+    stack: list[tuple[Constraint, int]] = [(condition, 1)]
+    while stack and deepest <= MAX_JOINED:
+        current, depth = stack.pop()
+        if isinstance(current, Call) and current.function in CONNECTIVES:
+            deepest = max(deepest, depth)
+            stack += [(argument, depth + 1) for argument in current.arguments]
+    return deepest
 
 
 def _depth(node: Expression) -> int:

@@ -62,6 +62,7 @@ class TimerBuilder(ExpressionBuilder):
     def _begin_pattern(self, timer: Timer | None, start: int, end: int) -> None:
         self.timer, self.pattern_start, self.terminator_end = timer, start, end
         self.ahead: list[Ahead] = []
+        self.collections.clear()
 
     def timed(self, children: Children) -> tuple[int, int]:
         """A duration, and where it begins."""
@@ -130,9 +131,27 @@ class TimerBuilder(ExpressionBuilder):
         return Within(scope.duration, scope.reference, scope.span)
 
     def _aggregate(
-        self, name: Any, event: EventPattern, value: Expression | None, scope: Scope | Ahead, end: int
+        self,
+        name: Any,
+        event: EventPattern,
+        value: Expression | None,
+        scope: Scope | Ahead,
+        end: int,
+        argument: float | None = None,
     ) -> Aggregate:
-        return super()._aggregate(name, event, value, self.not_ahead(scope, event), end)
+        return super()._aggregate(name, event, value, self.not_ahead(scope, event), end, argument)
+
+    @staticmethod
+    def scope_end(scope: Scope) -> int:
+        """Where a scope ends in the text."""
+        assert scope.span is not None
+        return scope.span.end
+
+    def past_window(self, scope: Ahead | Within, event: EventPattern) -> Within:
+        """The window of a selection."""
+        window = self.not_ahead(scope, event)
+        assert isinstance(window, Within)
+        return window
 
     def timed_pattern(self, terminator: EventPattern, items: tuple[PatternItem, ...], span: Span) -> Pattern:
         """A pattern with its timer, which absences ahead may set as well."""

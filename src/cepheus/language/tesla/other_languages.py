@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 
 from lark import Token
 
-from cepheus.core.time import UNITS
-from cepheus.language.common.literals import LiteralError, read_duration, read_string
+from cepheus.language.common.literals import read_string
 from cepheus.language.tesla.parser_stop import ParserStop
 from cepheus.rules.policies import TERMINALS
 
@@ -22,11 +22,9 @@ _Writer = Callable[[ParserStop, list[Token], bool], str]
 _ENDS_VALUE = frozenset({"NAME", "PARAMETER", "STRING", "INTEGER", "FLOAT", "PERCENTAGE", "RPAR", "TRUE", "FALSE"})
 _INTRODUCES = frozenset({"FROM", "COUNTED", "NOT", "AS"}) | TERMINALS
 _NUMBERS = frozenset({"INTEGER", "FLOAT"})
-_PLAIN = re.compile(r"[\w ]*")
-"""A text in which no sign has a meaning in regular expressions."""
 
-TWO_RULES = "write two rules"
-NO_CHOICE = "there is no choice between values: write two rules, one for each case"
+NO_CHOICE = "a choice between two values is written if(condition, value, other)"
+OR_IN_PARENTHESES = "conditions with 'or' stand in parentheses, and (a or b); for one event or another, write two rules"
 WHERE_ASSIGNS = (
     "'where' gives the new event its attributes; a condition goes into the parentheses of an event: A(x > 3)"
 )
@@ -34,10 +32,12 @@ WHERE_ASSIGNS = (
 
 def hint_from_other_language(stop: ParserStop) -> str | None:
     """What to write instead of something from another language, if that can be recognised where the parser stopped."""
+    if stop.kind == "OR" and not stop.open and not stop.in_where:
+        return OR_IN_PARENTHESES
     if stop.previous in _ENDS_VALUE and (found := _behind_a_value(stop)):
         return found
-    if stop.kind == "NOT" and stop.open:
-        return _opposite(stop)
+    if stop.previous == "NOT" and len(stop.before) > 1 and stop.before[-2].type in _ENDS_VALUE:
+        return _behind_a_value(replace(stop, before=stop.before[:-1]), negated=True)
     if stop.open or stop.in_where:
         return _sign_in_expression(stop)
     return _in_pattern(stop)
@@ -46,67 +46,52 @@ def hint_from_other_language(stop: ParserStop) -> str | None:
 # ---- Between values ------------------------------------------------------------------------------------------------
 
 
-def _behind_a_value(stop: ParserStop) -> str | None:
+def _behind_a_value(stop: ParserStop, *, negated: bool = False) -> str | None:
     """Recognise words that other languages write between values."""
     word = stop.word
-    if stop.kind not in ("NAME", "NOT", "BETWEEN"):
+    if stop.kind not in ("NAME", "BETWEEN"):
         return _sign_behind_a_value(stop)
     if stop.previous in _NUMBERS and stop.kind == "NAME" and (stop.open or stop.in_where):
-        return _unit(stop)
+        return _number(stop)
     if not stop.open:
         return WHERE_ASSIGNS if stop.in_where and word in _BETWEEN_VALUES else None
-    negated = stop.kind == "NOT" and stop.after is not None
-    if negated:
-        word = stop.rest[0].lower()
     if word not in _BETWEEN_VALUES:
         return None
-    return _BETWEEN_VALUES[word](stop, stop.rest[1:] if negated else stop.rest, negated)
+    return _BETWEEN_VALUES[word](stop, stop.rest, negated)
 
 
-def _one_of(stop: ParserStop, rest: list[Token], negated: bool) -> str:
-    left, values = stop.left, []
-    for token in rest[1:]:
-        if token.type not in ("STRING", "INTEGER", "FLOAT", "COMMA"):
-            break
-        values += [token] if token.type != "COMMA" else []
-    if negated:
-        others = " and ".join(f"{left} != {value}" for value in values[:4])
-        return f"there is no 'not in': write {others or f'{left} != ..'}"
-    texts = [read_string(value) if value.type == "STRING" and "\\" not in value else "()" for value in values[:4]]
-    if texts and all(_PLAIN.fullmatch(text) for text in texts):
-        return f"there is no 'in': write matches({left}, '{'|'.join(texts)}'), or a rule for each value"
-    return f"there is no 'in': write a rule for each value, or for texts matches({left}, 'one|other')"
+def _one_of(stop: ParserStop, _rest: list[Token], negated: bool) -> str:
+    return f"the values stand in parentheses: {stop.left} {'not ' if negated else ''}in (1, 2)"
 
 
 def _null(stop: ParserStop, rest: list[Token], negated: bool) -> str:
-    left = stop.left
     if negated or any(token.type == "NOT" for token in rest[:1]):
-        return f"an undefined value makes every comparison fail: write {left} = {left} to ask that there is one"
-    return f"give it a value that it never has, and ask for that: coalesce({left}, -1) = -1, or with '' for a text"
+        return f"write {stop.left} is not null, or {stop.left} != .."
+    return f"write {stop.left} is null, or {stop.left} = .."
 
 
 def _like(stop: ParserStop, rest: list[Token], negated: bool) -> str:
     told = rest and rest[0].type == "STRING" and not set(rest[0][1:-1]) & set("\\'")
     pattern = read_string(rest[0]) if told else "a%"
-    left, end = stop.left, " = false" if negated else ""
+    left, opposite = stop.left, "not " if negated else ""
     if stop.word == "ilike":
         left, pattern = f"lower({left})", pattern.lower()
     inner = pattern.strip("%")
     if not inner or set(inner) & set("_%"):
         signs = {"%": ".*", "_": "."}
         written = "".join(signs.get(sign, sign if sign.isalnum() or sign == " " else f"\\\\{sign}") for sign in pattern)
-        return f"write matches({left}, '{written}'){end}: . is any character, .* any text"
+        return f"write {opposite}matches({left}, '{written}'): . is any character, .* any text"
     functions = {(False, True): "starts_with", (True, False): "ends_with", (True, True): "contains"}
     name = functions.get((pattern.startswith("%"), pattern.endswith("%")))
     if name is None:
         return f"write {left} {'!=' if negated else '='} '{inner}'"
-    return f"write {name}({left}, '{inner}'){end}"
+    return f"write {opposite}{name}({left}, '{inner}')"
 
 
 def _call(name: str) -> _Writer:
     def write(stop: ParserStop, rest: list[Token], negated: bool) -> str:
         text = next((token for token in rest[:2] if token.type == "STRING"), "'..'")
-        return f"write {name}({stop.left}, {text}){' = false' if negated else ''}"
+        return f"write {'not ' if negated else ''}{name}({stop.left}, {text})"
 
     return write
 
@@ -116,39 +101,17 @@ def _range(stop: ParserStop, rest: list[Token], negated: bool) -> str:
     told = len(rest) > 2 and rest[1].type == "_AND" and {rest[0].type, rest[2].type} <= _NUMBERS | {"PARAMETER"}
     low, high = (rest[0], rest[2]) if told else ("low", "high")
     if negated:
-        return f"{TWO_RULES}, one with {left} < {low} and one with {left} > {high}"
+        return f"write {left} < {low} or {left} > {high}"
     return f"write {low} <= {left} <= {high}"
 
 
-def _either(_stop: ParserStop, _rest: list[Token], _negated: bool) -> str:
-    return f"there is no 'or': {TWO_RULES}"
-
-
 _BETWEEN_VALUES: dict[str, _Writer] = (
-    {"in": _one_of, "is": _null, "isnull": _null, "between": _range, "or": _either, "like": _like, "ilike": _like}
+    {"in": _one_of, "is": _null, "isnull": _null, "between": _range, "like": _like, "ilike": _like}
     | dict.fromkeys(("matches", "regexp", "rlike", "regex", "similar", "glob", "match"), _call("matches"))
     | dict.fromkeys(("contains", "includes", "has"), _call("contains"))
     | dict.fromkeys(("starts_with", "startswith", "starts"), _call("starts_with"))
     | dict.fromkeys(("ends_with", "endswith", "ends"), _call("ends_with"))
 )
-
-
-def _unit(stop: ParserStop) -> str | None:
-    """A number with a unit of time, which stands behind ``within`` alone."""
-    if stop.word not in UNITS:
-        return _number(stop)
-    try:
-        length = read_duration(stop.before[-1], stop.token)
-    except LiteralError:
-        return None
-    constraint = _constraint(stop)
-    compared = [token.lower() for token in constraint[:-2]]
-    if "time" in compared and "-" not in compared:
-        since = f"between two times lie microseconds: A.time - B.time > {length}"
-        return f"a time is compared with a time, such as timestamp '2026-01-31T12:00:00Z'; {since}"
-    if "time" in compared:
-        return f"a time minus a time is a number of microseconds: write {length}"
-    return f"units stand behind 'within' alone: write the number, which is {length} if the other is in microseconds"
 
 
 def _number(stop: ParserStop) -> str | None:
@@ -173,8 +136,8 @@ def _sign_behind_a_value(stop: ParserStop) -> str | None:
     if stop.kind == "DOT" and stop.previous == "NAME" and stop.after is not None:
         event, _, name = stop.left.rpartition(".")
         known = event in [token for before, token in pairwise(stop.before) if before.type in _INTRODUCES]
-        inner = f"{name}_{stop.after}" if known or not event else f"{event}_{name}_{stop.after}"
-        return f"an attribute has no dot in its name: let the data call it {inner}"
+        inner = f"{event}.`{name}.{stop.after}`" if known else f"`{stop.left}.{stop.after}`"
+        return f"a name with dots stands in backquotes: {inner}"
     if stop.kind == "TILDE" and stop.open:
         return _call("matches")(stop, stop.rest, False)
     if stop.kind == "COLON" and stop.open and "FROM" in [token.type for token in stop.before]:
@@ -193,21 +156,6 @@ def _sign_behind_a_value(stop: ParserStop) -> str | None:
 
 
 # ---- In expressions ------------------------------------------------------------------------------------------------
-
-
-def _opposite(stop: ParserStop) -> str:
-    """``not`` before a condition."""
-    after = stop.after
-    if after is not None and after.type == "FUNCTION":
-        depth = 0
-        for token in stop.rest:
-            depth += (token.type == "LPAR") - (token.type == "RPAR")
-            if token.type == "RPAR" and depth == 0:
-                return f"write {stop.written(after, token)} = false"
-    following = stop.rest[1].type if len(stop.rest) > 1 else ""
-    if after is not None and after.type == "NAME" and following in ("RPAR", "_AND", "COMMA"):
-        return f"write {after} = false"
-    return "write the opposite comparison, such as != or <="
 
 
 def _sign_in_expression(stop: ParserStop) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from threading import RLock
@@ -20,7 +21,7 @@ from cepheus.language.tesla.scan import Scanner, statements
 from cepheus.language.tesla.syntax_errors import explain
 from cepheus.rules.belief.model import Belief
 from cepheus.rules.expressions import EventPattern
-from cepheus.rules.model import ErrorDeclaration, Pattern, Rule, RuleSet
+from cepheus.rules.model import ErrorDeclaration, Pattern, Rule, RuleSet, Ties
 
 
 class Grammar:
@@ -68,6 +69,7 @@ def parse(text: str, name: str = "<rules>") -> RuleSet:
     declarations: list[EventType] = []
     beliefs: list[Belief] = []
     errors: list[ErrorDeclaration] = []
+    ties: Ties | None = None
     with grammar().lock, collector_at_rest():
         reading = _Reading(Source(name, text))
         for statement in statements(reading.tokens):
@@ -80,10 +82,21 @@ def parse(text: str, name: str = "<rules>") -> RuleSet:
                 beliefs.append(node)
             elif isinstance(node, ErrorDeclaration):
                 errors.append(node)
+            elif isinstance(node, Ties):
+                if ties is not None:
+                    reading.errors.append(_ties_again(node))
+                ties = node
             if len(reading.errors) >= MAX_ERRORS:
                 break
         reading.finish()
-    return RuleSet(tuple(declarations), tuple(rules), tuple(beliefs), errors=tuple(errors))
+    if ties is not None and ties.ordered:
+        rules = [replace(rule, ordered=True) for rule in rules]
+    return RuleSet(tuple(declarations), tuple(rules), tuple(beliefs), errors=tuple(errors), ties=ties)
+
+
+def _ties_again(again: Ties) -> Diagnostic:
+    """The mistake of saying twice what is made of simultaneous events."""
+    return Diagnostic("ties", "ties are spoken of before", again.span, "it is for the whole file: write it once")
 
 
 def parse_pattern(text: str, name: str = "<pattern>") -> Pattern:

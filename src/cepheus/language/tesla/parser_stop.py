@@ -155,6 +155,8 @@ def _last_place(kinds: list[str], kind: str) -> int:
 _WORDS = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "MIN", "EVENT", "RULE"}) | TERMINALS
 _NAMES = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "FUNCTION", "AGGREGATE"})
 _OPERAND = _WORDS | _NAMES | {"STRING", "TRUE", "FALSE", "PARAMETER", "LPAR", "MINUS", "INTEGER", "FLOAT", "PERCENTAGE"}
+_RARE = frozenset({"OR", "IN", "IS", "UNIT"})
+"""What may stand behind a value as well, but hardly is what was meant."""
 _ARITHMETIC = frozenset({"PLUS", "MINUS", "STAR", "SLASH"})
 
 _AN_EVENT = "an event such as Temp(value>45)"
@@ -206,7 +208,9 @@ def expected(accepts: Set[str], before: list[Token]) -> str:
     """
     if before and before[0].type == "NETWORK":
         return either(expected_in_belief(accepts, before))
-    left = set(accepts)
+    left = set(accepts) - _RARE
+    if "COUNTED" not in left:
+        left.discard("NOT")
     previous = before[-1].type if before else ""
     phrases = _starts(left, previous, before)
     if not phrases:
@@ -230,7 +234,7 @@ def _starts(left: set[str], previous: str, before: list[Token]) -> list[str]:
     if "EVENT" in left and "DEFINE" in left:
         left.clear()
         return ["a rule (define .. from ..) or a declaration (event ..)"]
-    if "NOT" in left:
+    if "COUNTED" in left:
         left -= _OPERAND | {"NOT", "COUNTED"}
         return [f"{words_of_policies(last=', ')} or not with an event", "an aggregate such as Avg(..) > 30"]
     if {"STRING", "PARAMETER"} <= left:

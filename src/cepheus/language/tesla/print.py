@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import IntEnum
 from typing import assert_never
 
 from cepheus.core.distribution import Distribution
-from cepheus.core.schema import EventType
+from cepheus.core.schema import Attribute, EventType
 from cepheus.core.time import format_duration, format_time
 from cepheus.core.values import ValueType, as_int
 from cepheus.language.common.literals import quoted
+from cepheus.language.tesla.names import written_attribute, written_name
 from cepheus.rules.belief.model import Bands, Belief, Chances, Node, Observation, Row
 from cepheus.rules.belief.periods import format_period
 from cepheus.rules.expressions import (
@@ -28,7 +30,20 @@ from cepheus.rules.expressions import (
     Scope,
     Within,
 )
-from cepheus.rules.model import Aggregation, ErrorDeclaration, Negation, Pattern, PatternItem, Rule, RuleSet, Selection
+from cepheus.rules.functions import AND, CONNECTIVES, IN, IS_NULL, NOT, OR
+from cepheus.rules.model import (
+    Aggregation,
+    Collection,
+    ErrorDeclaration,
+    FreeCondition,
+    Negation,
+    Pattern,
+    PatternItem,
+    Rule,
+    RuleSet,
+    Selection,
+    Ties,
+)
 from cepheus.rules.timers import After, Every
 
 _LINE_WIDTH = 100
@@ -47,7 +62,9 @@ def format_rules(rules: RuleSet) -> str:
     define Fire()
     from   Smoke()
     """
-    declared = [*map(format_declaration, rules.declarations), *map(format_error, rules.errors)]
+    ordered = any(rule.ordered for rule in rules.rules)
+    said = [format_ties(Ties(ordered))] if ordered else []
+    declared = [*said, *map(format_declaration, rules.declarations), *map(format_error, rules.errors)]
     blocks = ["\n".join(declared)] if declared else []
     blocks += [format_rule(rule) for rule in rules.rules]
     blocks += [format_belief(belief) for belief in rules.beliefs]
@@ -60,7 +77,19 @@ def format_declaration(event_type: EventType) -> str:
     >>> format_declaration(EventType("Smoke"))
     'event Smoke()'
     """
-    return f"event {event_type}"
+    return f"event {_event_type(event_type)}"
+
+
+def _event_type(event_type: EventType) -> str:
+    return f"{written_name(event_type.name)}({', '.join(map(_attribute, event_type.attributes))})"
+
+
+def _attribute(attribute: Attribute) -> str:
+    name = written_attribute(attribute.name)
+    column = "" if attribute.column is None else f" from {written_attribute(attribute.column)}"
+    if attribute.type is None:
+        return f"{name}{column}"
+    return f"{name}: {attribute.type.value}{'?' if attribute.optional else ''}{column}"
 
 
 def format_error(declaration: ErrorDeclaration) -> str:
@@ -70,19 +99,29 @@ def format_error(declaration: ErrorDeclaration) -> str:
     >>> format_error(ErrorDeclaration("Temp", "value", Normal(0, 1)))
     'error Temp.value ~ N(0, 1)'
     """
-    return f"error {declaration.event}.{declaration.attribute} ~ {declaration.error}"
+    attribute = f"{written_name(declaration.event)}.{written_attribute(declaration.attribute)}"
+    return f"error {attribute} ~ {declaration.error}"
+
+
+def format_ties(ties: Ties) -> str:
+    """Write what is made of simultaneous events.
+
+    >>> format_ties(Ties(ordered=True))
+    'ties ordered'
+    """
+    return "ties ordered" if ties.ordered else "ties apart"
 
 
 def format_rule(rule: Rule) -> str:
     """Write one rule over several lines, without a line end after the last."""
-    lines = [f"rule {rule.name}"] if rule.name is not None else []
-    lines += [f"define {rule.composite}", f"from   {format_pattern(rule.pattern)}"]
+    lines = [f"rule {written_name(rule.name)}"] if rule.name is not None else []
+    lines += [f"define {_event_type(rule.composite)}", f"from   {format_pattern(rule.pattern)}"]
     if rule.assignments:
-        assignments = [f"{a.attribute}={format_expression(a.value)}" for a in rule.assignments]
+        assignments = [f"{written_attribute(a.attribute)}={format_expression(a.value)}" for a in rule.assignments]
         line = "where  " + " and ".join(assignments)
         lines.append(line if len(line) <= _LINE_WIDTH else "where  " + f" and\n{_INDENT}".join(assignments))
     if rule.consuming:
-        lines.append(f"consuming {', '.join(rule.consuming)}")
+        lines.append(f"consuming {', '.join(map(written_name, rule.consuming))}")
     if rule.min_probability is not None:
         lines.append(f"min probability {rule.min_probability!r}")
     return "\n".join(lines)
@@ -119,8 +158,14 @@ def format_event_pattern(event: EventPattern) -> str:
     >>> format_event_pattern(parse_event_pattern('Temp(area="A1", 10 =< value =< 12) as Cool'))
     "Temp(area='A1' and 10 <= value <= 12) as Cool"
     """
-    alias = f" as {event.alias}" if event.alias is not None else ""
-    return f"{event.type}({' and '.join(map(_constraint, event.constraints))}){alias}"
+    alias = f" as {written_name(event.alias)}" if event.alias is not None else ""
+    return f"{written_name(event.type)}({_constraints(event.constraints)}){alias}"
+
+
+def _constraints(constraints: tuple[Constraint, ...]) -> str:
+    """Join constraints by ``and``, or by commas where one of them is an ``or``."""
+    loose = len(constraints) > 1 and any(_level(constraint) is _Level.OR for constraint in constraints)
+    return (", " if loose else " and ").join(map(format_condition, constraints))
 
 
 def format_expression(expression: Expression) -> str:
@@ -135,7 +180,8 @@ def format_expression(expression: Expression) -> str:
         case Constant():
             return _literal(expression)
         case AttributeRef(event=event, name=name):
-            return name if event is None else f"{event}.{name}"
+            attribute = written_attribute(name)
+            return attribute if event is None else f"{written_name(event)}.{attribute}"
         case Parameter(name=name):
             return f"${name}"
         case Arithmetic(operator=operator, left=left, right=right):
@@ -148,11 +194,12 @@ def format_expression(expression: Expression) -> str:
             # A minus directly before a number would be part of the number.
             bare = isinstance(operand, Constant) and not operand.type.is_numeric
             text = format_expression(operand)
-            return (
-                f"-{text}" if bare or isinstance(operand, AttributeRef | Parameter | Call | Aggregate) else f"-({text})"
-            )
-        case Call(function=function, arguments=arguments):
-            return f"{function}({', '.join(map(format_expression, arguments))})"
+            bare = bare or isinstance(operand, AttributeRef | Parameter | Call | Aggregate | Comparison)
+            return f"-{text}" if bare else f"-({text})"
+        case Call(function=function, arguments=arguments) if function not in CONNECTIVES:
+            return f"{function}({', '.join(map(format_condition, arguments))})"
+        case Call() | Comparison():
+            return f"({format_condition(expression)})"
         case Aggregate():
             return _aggregate(expression)
         case _:
@@ -170,6 +217,8 @@ def _literal(constant: Constant) -> str:
     match constant.type:
         case ValueType.BOOL:
             return "true" if value else "false"
+        case ValueType.INT if constant.duration:
+            return format_duration(as_int(value))
         case ValueType.INT | ValueType.FLOAT:
             return repr(value)
         case ValueType.STRING:
@@ -182,11 +231,63 @@ def _literal(constant: Constant) -> str:
             assert_never(constant.type)
 
 
-def _constraint(constraint: Constraint) -> str:
-    if not isinstance(constraint, Comparison):
-        return format_expression(constraint)
-    gap = " " if len(constraint.operators) > 1 else ""
-    return _chain([format_expression(operand) for operand in constraint.operands], constraint.operators, gap)
+class _Level(IntEnum):
+    """How tightly the parts of a condition are bound."""
+
+    OR = 0
+    AND = 1
+    NOT = 2
+    TIGHT = 3
+
+
+_LEVELS = {OR: _Level.OR, AND: _Level.AND, NOT: _Level.NOT}
+
+
+def _level(condition: Constraint) -> _Level:
+    match condition:
+        case Call(function="not", arguments=(Call(function="in" | "is null"),)):
+            return _Level.TIGHT
+        case Call(function=function):
+            return _LEVELS.get(function, _Level.TIGHT)
+        case _:
+            return _Level.TIGHT
+
+
+def format_condition(condition: Constraint) -> str:
+    """Write a condition with no more parentheses than it needs.
+
+    >>> from cepheus.language.tesla.parse import parse_event_pattern
+    >>> format_condition(parse_event_pattern("A((not (x > 1)) and y in (2) or (z is not null or (b)))").constraints[0])
+    'not x>1 and y in (2) or z is not null or b'
+    """
+    match condition:
+        case Comparison(operands=operands, operators=operators):
+            gap = " " if len(operators) > 1 else ""
+            return _chain([format_expression(operand) for operand in operands], operators, gap)
+        case Call(function="or" | "and" as word, arguments=arguments):
+            return f" {word} ".join(_part(argument, _LEVELS[word] + 1) for argument in arguments)
+        case Call(function="not", arguments=(Call(function="in" | "is null") as inner,)):
+            return _membership(inner, negated=True)
+        case Call(function="not", arguments=(operand,)):
+            return f"not {_part(operand, _Level.NOT)}"
+        case Call(function="in" | "is null"):
+            return _membership(condition, negated=False)
+        case _:
+            return format_expression(condition)
+
+
+def _part(condition: Constraint, level: int) -> str:
+    text = format_condition(condition)
+    return text if _level(condition) >= level else f"({text})"
+
+
+def _membership(call: Call, *, negated: bool) -> str:
+    value, *choices = call.arguments
+    left, word = format_expression(value), "not " if negated else ""
+    if call.function == IS_NULL:
+        return f"{left} is {word}null"
+    assert call.function == IN
+    return f"{left} {word}in ({', '.join(map(format_condition, choices))})"
 
 
 def _chain(operands: list[str], operators: tuple[str, ...], gap: str) -> str:
@@ -196,15 +297,48 @@ def _chain(operands: list[str], operators: tuple[str, ...], gap: str) -> str:
 
 def _item(item: PatternItem) -> str:
     match item:
-        case Selection(policy=policy, event=event, window=window, count=count):
+        case Selection(policy=policy, event=event, window=window, count=count, per=per, ranking=ranking):
             number = "" if count is None else f"{count} "
-            return f"{number}{policy.value} {format_event_pattern(event)} {scope_text(window)}"
+            groups = f" per {', '.join(map(format_expression, per))}" if per else ""
+            if ranking is not None:
+                value = format_expression(ranking.by)
+                return f"{ranking.count} top {format_event_pattern(event)} by {value}{groups} {scope_text(window)}"
+            return f"{number}{policy.value} {format_event_pattern(event)}{groups} {scope_text(window)}"
         case Negation(event=event, scope=scope):
             return f"not {format_event_pattern(event)} {scope_text(scope)}"
         case Aggregation():
             return _aggregation(item)
+        case Collection(event=event, scope=scope):
+            return f"all {bounds_text(item)}{format_event_pattern(event)} {scope_text(scope)}"
+        case FreeCondition(constraint=constraint):
+            return _free_condition(constraint)
         case _:
             assert_never(item)
+
+
+def bounds_text(collection: Collection) -> str:
+    """Write how many members a collection must have, with a space behind it; nothing for at least one.
+
+    >>> from cepheus.rules.expressions import EventPattern
+    >>> bounds_text(Collection(EventPattern("Temp"), Within(1, "Smoke"), 3))
+    '3.. '
+    """
+    if (collection.least, collection.most) == (1, None):
+        return ""
+    return f"{collection.least}..{'' if collection.most is None else collection.most} "
+
+
+def _free_condition(constraint: Constraint) -> str:
+    """Write a condition among the parts of a pattern, where ``and``, ``or`` and ``not`` need parentheses."""
+    match constraint:
+        case Call(function="or" | "and"):
+            return format_expression(constraint)
+        case Call(function="not", arguments=(operand,)) if _level(constraint) is _Level.NOT:
+            return f"not ({format_condition(operand)})"
+        case Comparison(operands=operands, operators=operators):
+            return _chain([format_expression(operand) for operand in operands], operators, " ")
+        case _:
+            return format_condition(constraint)
 
 
 def _aggregation(item: Aggregation) -> str:
@@ -222,11 +356,19 @@ def _aggregate(aggregate: Aggregate) -> str:
         case None:
             value = ""
         case AttributeRef(event=None, name=name):
-            value = f".{name}"
+            value = f".{written_attribute(name)}"
         case expression:
             value = f".({format_expression(expression)})"
+    if aggregate.of is not None:
+        return f"{aggregate.function}({aggregate.of}{value})"
     event = format_event_pattern(aggregate.event)
-    return f"{aggregate.function}({event}{value} {scope_text(aggregate.scope)})"
+    argument = "" if aggregate.argument is None else f", {_number(aggregate.argument)}"
+    return f"{aggregate.function}({event}{value} {scope_text(aggregate.scope)}{argument})"
+
+
+def _number(number: float) -> str:
+    """A number as it is written: without a point where it is whole."""
+    return str(int(number)) if number.is_integer() else repr(number)
 
 
 def scope_text(scope: Scope) -> str:
@@ -237,9 +379,9 @@ def scope_text(scope: Scope) -> str:
     """
     match scope:
         case Within(duration=duration, reference=reference):
-            return f"within {format_duration(duration)} from {reference}"
+            return f"within {format_duration(duration)} from {written_name(reference)}"
         case Between(first=first, second=second):
-            return f"between {first} and {second}"
+            return f"between {written_name(first)} and {written_name(second)}"
         case _:
             assert_never(scope)
 

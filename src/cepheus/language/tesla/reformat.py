@@ -18,10 +18,11 @@ from cepheus.language.tesla.print import (
     format_node,
     format_observation,
     format_rule,
+    format_ties,
 )
 from cepheus.language.tesla.scan import statements
 from cepheus.rules.belief.model import Belief, Node, Observation
-from cepheus.rules.model import ErrorDeclaration, Rule
+from cepheus.rules.model import ErrorDeclaration, Rule, Ties
 
 
 def reformat(text: str, name: str = "<rules>") -> str:
@@ -41,7 +42,8 @@ def reformat(text: str, name: str = "<rules>") -> str:
     source = Source(name, text)
     rules = parse(text, name)
     scan = grammar().scanner.scan(source)
-    nodes: list[Statement] = [*rules.declarations, *rules.errors, *rules.rules, *rules.beliefs]
+    said = () if rules.ties is None else (rules.ties,)
+    nodes: list[Statement] = [*said, *rules.declarations, *rules.errors, *rules.rules, *rules.beliefs]
     nodes.sort(key=lambda node: node.span.start if node.span else 0)
     output = ""
     was_declaration = False
@@ -52,7 +54,7 @@ def reformat(text: str, name: str = "<rules>") -> str:
         if isinstance(node, Belief):
             inside = [comment for comment in comments if _is_inside(comment, statement)]
             above = [comment for comment in comments if not _is_inside(comment, statement)]
-        is_declaration = isinstance(node, EventType | ErrorDeclaration)
+        is_declaration = isinstance(node, EventType | ErrorDeclaration | Ties)
         if output:
             output += "\n" if is_declaration and was_declaration and not above else "\n\n"
         output += lay_out(above, start_of(statement[0]), text)
@@ -63,7 +65,7 @@ def reformat(text: str, name: str = "<rules>") -> str:
     return output + "\n" if output else ""
 
 
-def _statement(node: EventType | ErrorDeclaration | Rule) -> str:
+def _statement(node: EventType | ErrorDeclaration | Ties | Rule) -> str:
     match node:
         case EventType():
             return format_declaration(node)
@@ -71,6 +73,8 @@ def _statement(node: EventType | ErrorDeclaration | Rule) -> str:
             return format_rule(node)
         case ErrorDeclaration():
             return format_error(node)
+        case Ties():
+            return format_ties(node)
         case _:
             assert_never(node)
 

@@ -11,12 +11,14 @@ from lark.lexer import PatternStr, TerminalDef
 
 from cepheus.core.errors import Diagnostic
 from cepheus.core.source import Source, Span
+from cepheus.core.time import UNITS
 from cepheus.language.common.tokens import (
     MAX_NESTING,
     UNFINISHED_COMMENT,
     UNFINISHED_STRING,
     Lexeme,
     span_of,
+    start_of,
     stray_character,
     unfinished,
 )
@@ -25,7 +27,11 @@ from cepheus.rules.functions import FUNCTIONS
 
 _TIMERS = frozenset({"after", "every"})
 _NUMBERS = frozenset({"INTEGER", "FLOAT"})
-_UNITS = frozenset({"NAME", "MIN"})
+_UNITS = frozenset({"NAME", "MIN", "UNIT"})
+_QUOTED = r"`[^`\n]+`"
+TIES = ("apart", "ordered")
+"""What may follow ``ties``."""
+
 _STRAY = r"&&|\|\||(?s:.)"
 _MISTAKES = frozenset({"unfinished_comment", "unfinished_string", "stray"})
 
@@ -57,7 +63,12 @@ class Scanner:
                 expressions.append(f"(?P<{terminal.name}>{pattern.to_regexp()})")
         # An unfinished comment begins like a division, so it follows the comment, which has the highest priority.
         expressions.insert(1, rf"(?P<unfinished_comment>{UNFINISHED_COMMENT})")
-        expressions += [r"\Z", f"(?P<unfinished_string>{UNFINISHED_STRING})", f"(?P<stray>{_STRAY})"]
+        expressions += [
+            r"\Z",
+            f"(?P<quoted>{_QUOTED})",
+            f"(?P<unfinished_string>{UNFINISHED_STRING})",
+            f"(?P<stray>{_STRAY})",
+        ]
         # A byte order mark at the start of a file is as good as a space.
         self._pattern = re.compile(rf"[\s\ufeff]*+(?:{'|'.join(expressions)})")
 
@@ -75,6 +86,8 @@ class Scanner:
             text = match[kind]
             if kind == "NAME":
                 kind = keywords.get(text.lower(), kind)
+            elif kind == "quoted":
+                kind, text = "NAME", text[1:-1]
             elif kind == "COMMENT":
                 comments.append(Lexeme(kind, text, start, end))
                 continue
@@ -82,12 +95,61 @@ class Scanner:
                 errors.append(_lexical_error(kind, Span(source, start, end), tokens))
                 continue
             tokens.append(Lexeme(kind, text, start, end))
+        _classify_units(tokens)
+        _classify_membership(tokens)
         _classify_calls(tokens)
         classify_beliefs(tokens)
         _classify_errors(tokens)
+        _classify_groups(tokens)
+        _classify_collections(tokens)
+        _classify_ties(tokens)
         _classify_timers(tokens)
         errors += _nesting(tokens, source)
         return Scan(tokens, comments, errors)
+
+
+def is_quoted(token: Token) -> bool:
+    """Whether a name stands in backquotes: it is nothing but a name then."""
+    return start_of(token) + len(token) != token.end_pos
+
+
+def _classify_units(tokens: list[Token]) -> None:
+    """Tell units of time behind a number from other names."""
+    for index in range(1, len(tokens)):
+        token = tokens[index]
+        if tokens[index - 1].type in ("INTEGER", "FLOAT") and token.lower() in UNITS and token.type in ("NAME", "MIN"):
+            follower = tokens[index + 1].type if index + 1 < len(tokens) else ""
+            if follower != "PROBABILITY" and not is_quoted(token):
+                token.type = "UNIT"
+
+
+_ENDS_VALUE = frozenset(
+    {"NAME", "PARAMETER", "STRING", "INTEGER", "FLOAT", "PERCENTAGE", "UNIT", "RPAR", "TRUE", "FALSE"}
+)
+_ATTRIBUTES = frozenset({"PROBABILITY", "TIMESTAMP", "MIN", "EVENT", "RULE"})
+_POLICIES = frozenset({"EACH", "LAST", "FIRST"})
+"""Keywords that an attribute may be called; before ``in`` they are policies, unless inside of parentheses."""
+
+
+def _classify_membership(tokens: list[Token]) -> None:
+    """Tell ``x in (..)`` and ``x is null`` from attributes and events that are called in, is and null."""
+    depth = 0
+    for index, token in enumerate(tokens):
+        depth += (token.type == "LPAR") - (token.type == "RPAR")
+        if token.type != "NAME" or token.lower() not in ("in", "is") or is_quoted(token):
+            continue
+        before = index - (index > 0 and tokens[index - 1].type == "NOT" and token.lower() == "in") - 1
+        kind = tokens[before].type if before >= 0 else ""
+        if kind not in _ENDS_VALUE | _ATTRIBUTES and not (kind in _POLICIES and depth > 0):
+            continue
+        rest = tokens[index + 1 : index + 3]
+        if token.lower() == "in":
+            if rest and rest[0].type == "LPAR":
+                token.type = "IN"
+            continue
+        null = rest[1:] if rest and rest[0].type == "NOT" else rest[:1]
+        if null and null[0].type == "NAME" and null[0].lower() == "null" and not is_quoted(null[0]):
+            token.type, null[0].type = "IS", "NULL"
 
 
 def _classify_calls(tokens: list[Token]) -> None:
@@ -97,6 +159,8 @@ def _classify_calls(tokens: list[Token]) -> None:
             continue
         token = tokens[index]
         name = token.lower()
+        if is_quoted(token):
+            continue
         if name in AGGREGATES:
             token.type = "FUNCTION" if name in FUNCTIONS and not _has_scope(tokens, index + 1) else "AGGREGATE"
         elif name in FUNCTIONS and token.type == "NAME":
@@ -130,6 +194,94 @@ def _classify_timers(tokens: list[Token]) -> None:
             unit = index - 2 if index > 1 and tokens[index - 1].type == "DOT" else index - 1
             if unit > 0 and tokens[unit].type in _UNITS and tokens[unit - 1].type in _NUMBERS:
                 token.type, tokens[unit - 1].type = "AFTER", "AHEAD"
+
+
+_ENDS_EVENT = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "FUNCTION", "AGGREGATE", "RPAR"})
+_ENDS_VALUE = _ENDS_EVENT | {"PARAMETER", "INTEGER", "FLOAT", "PERCENTAGE"}
+_WORD_TYPES = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "MIN", "EACH", "LAST", "FIRST", "EVENT", "RULE"})
+
+
+def _classify_groups(tokens: list[Token]) -> None:
+    """Distinguish the words of groups and rankings from whatever else is called so.
+
+    That is ``top`` before an event, ``by`` behind that event, and ``per`` before the name of an attribute.
+    """
+    ranked = False
+    for index in range(1, len(tokens) - 1):
+        before, token, after = tokens[index - 1 : index + 2]
+        if token.type in ("DEFINE", "SEMICOLON", "WITHIN"):
+            ranked = False
+        if token.type != "NAME":
+            continue
+        word = token.lower()
+        if word == "top" and before.type in ("INTEGER", "_AND") and after.type in _TYPE_NAMES:
+            token.type = "TOP"
+            ranked = True
+        elif word == "by" and ranked and before.type in _ENDS_EVENT:
+            token.type = "BY"
+        elif word == "per" and after.type in _WORD_TYPES:
+            ends = before.type in (_ENDS_VALUE if ranked else _ENDS_EVENT)
+            token.type = "PER" if ends else token.type
+
+
+def _classify_collections(tokens: list[Token]) -> None:
+    """Distinguish ``all`` before an event from whatever else is called so, and aggregates over collections.
+
+    The latter stand before a parenthesis and the name of a collection of the same rule, without a window of their own.
+    """
+    names: set[str] = set()
+    for index in range(len(tokens) - 2):
+        token, follower = tokens[index], tokens[index + 1]
+        if token.type in ("DEFINE", "SEMICOLON"):
+            names.clear()
+        elif token.type == "NAME" and token.lower() == "all" and follower.type in _BEGINS_COLLECTION:
+            if index == 0 or tokens[index - 1].type == "_AND":
+                token.type = "ALL"
+                names.add(_name_of_collection(tokens, index + 1))
+        elif tokens[index + 2] in names and follower.type == "LPAR" and token.lower() in AGGREGATES:
+            token.type = token.type if _has_window(tokens, index + 1) else "OVER"
+
+
+_BEGINS_COLLECTION = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "FUNCTION", "AGGREGATE", "BOUNDS"})
+
+
+def _name_of_collection(tokens: list[Token], index: int) -> str:
+    """The alias of a collection that begins at a place, or its type."""
+    index += tokens[index].type == "BOUNDS"
+    name = tokens[index] if index < len(tokens) else ""
+    depth = 0
+    for place in range(index + 1, len(tokens) - 1):
+        kind = tokens[place].type
+        depth += (kind == "LPAR") - (kind == "RPAR")
+        if depth == 0 and kind != "RPAR":
+            return str(tokens[place + 1] if kind == "AS" else name)
+    return str(name)
+
+
+def _has_window(tokens: list[Token], opening: int) -> bool:
+    """Whether a window or interval stands directly in the parentheses."""
+    depth = 0
+    for index in range(opening, len(tokens)):
+        kind = tokens[index].type
+        depth += (kind == "LPAR") - (kind == "RPAR")
+        if depth == 0:
+            return False
+        if depth == 1 and kind in ("WITHIN", "BETWEEN"):
+            return True
+    return False
+
+
+def _classify_ties(tokens: list[Token]) -> None:
+    """Distinguish ``ties ordered`` from whatever else is called ``ties``: a name follows, which it does nowhere else.
+
+    At the beginning of a statement any name will do, so that a slip in it is noticed as such.
+    """
+    for index in range(len(tokens) - 1):
+        token, follower = tokens[index : index + 2]
+        if token.type == "NAME" and token.lower() == "ties" and follower.type == "NAME":
+            begins = index == 0 or tokens[index - 1].type == "SEMICOLON"
+            if begins or follower.lower() in TIES:
+                token.type = "TIES"
 
 
 def _has_scope(tokens: list[Token], opening: int) -> bool:
@@ -182,7 +334,7 @@ def _lexical_error(kind: str, span: Span, before: list[Token]) -> Diagnostic:
     character = span.text
     hint = _opposite(span, before) if character == "!" else _STRAY_HINTS.get(character)
     if character == "[" and before and before[-1].lower() == "in":
-        hint = "there is no 'in': write a rule for each value, or for texts matches(name, 'one|other')"
+        hint = "the values stand in parentheses: in (1, 2)"
     return stray_character(span, hint)
 
 
@@ -193,11 +345,11 @@ _STRAY_HINTS = {
     "[": "write ( )",
     "&": "write 'and'",
     "&&": "write 'and'",
-    "|": "there is no 'or': write two rules",
-    "||": "there is no 'or': write two rules; texts are put together by concat(a, b)",
+    "|": "write 'or'",
+    "||": "write 'or'; texts are put together by concat(a, b)",
     "@": "times are written within 5 min from Smoke, attributes by their names alone",
     "^": "a power is written pow(x, 2)",
-    "`": "names stand as they are, strings in ' or \"",
+    "`": "close it with another ` on the same line",
     "\u2264": "write <=",
     "\u2265": "write >=",
     "\u2260": "write !=",
@@ -211,8 +363,8 @@ def _opposite(span: Span, before: list[Token]) -> str:
         return "write != for 'not equal', or the opposite comparison"
     inside = sum((token.type == "LPAR") - (token.type == "RPAR") for token in before) > 0
     if name[2]:
-        return f"write {name[1]}(..) = false" if inside else f"write not {name[1]}(..)"
-    return f"write {name[1]} = false"
+        return f"write not {name[1]}(..)"
+    return f"write not {name[1]}" if inside else f"write not ({name[1]} = ..)"
 
 
 _WORDS = {"node": "NODE", "given": "GIVEN", "observe": "OBSERVE", "from": "FROM", "to": "TO"}
@@ -277,8 +429,8 @@ def statements(tokens: list[Token]) -> list[list[Token]]:
     """Cut tokens into statements, each with the semicolon that ends it, if any.
 
     A statement begins at ``rule NAME``, at ``event NAME``, at ``define`` (unless a rule header stands before it), at
-    ``error NAME.NAME ~``, at ``network NAME {`` and behind the brace that closes a network. An attribute may be called
-    ``rule`` or ``event``; no name follows it then.
+    ``error NAME.NAME ~``, at ``ties NAME``, at ``network NAME {`` and behind the brace that closes a network. An
+    attribute may be called ``rule`` or ``event``; no name follows it then.
     """
     found: list[list[Token]] = []
     current: list[Token] = []
@@ -287,7 +439,7 @@ def statements(tokens: list[Token]) -> list[list[Token]]:
     previous = ""
     for index, token in enumerate(tokens):
         kind = token.type
-        if kind in ("NETWORK", "ERROR") or closed:
+        if kind in ("NETWORK", "ERROR", "TIES") or closed:
             starts = kind != "SEMICOLON"
             header = kind == "RULE"
         elif kind == "DEFINE":

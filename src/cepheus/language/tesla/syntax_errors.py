@@ -75,7 +75,7 @@ def _unknown_call(stop: ParserStop, source: Source) -> Diagnostic:
 
 
 _ELSEWHERE = (
-    dict.fromkeys(("if", "iif", "iff", "case", "decode"), NO_CHOICE)
+    dict.fromkeys(("iif", "iff", "case", "decode"), NO_CHOICE)
     | dict.fromkeys(("ifnull", "nvl", "isnull"), "write coalesce(x, -1): the first value that is defined")
     | dict.fromkeys(("now", "current_timestamp", "sysdate"), "'time' is the time of the event; a window looks back")
     | {"power": "write pow(x, y)", "log": "write ln(x) or log10(x)", "signum": "write sign(x)"}
@@ -139,8 +139,6 @@ def _hint_in_belief(stop: ParserStop) -> str | None:
 def _hint_on_word(stop: ParserStop) -> str | None:
     """Recognise a mistake by the word itself."""
     kind, accepts, text = stop.kind, stop.accepts, stop.token.lower()
-    if text == "or" and kind == "NAME":
-        return "there is no 'or': write two rules"
     if text in ("select", "when", "if") and not stop.before:
         return "a rule is written define .. from .."
     if text == "network" and not stop.before:

@@ -15,13 +15,12 @@ from cepheus.plan.interval.graph import Graph, atom_node
 from cepheus.plan.interval.program import ChoiceCode, NodeKind, OperatorCode, PreferenceCode
 from cepheus.plan.interval.specs import UNLIMITED, ConditionSpec, NodeSpec, PolicySpec, Screen, point_type
 from cepheus.plan.support import require
-from cepheus.rules.expressions import Arithmetic, Comparison, Constant, Expression, Negative, Parameter
 from cepheus.rules.interval.model import (
     Absence,
     Atom,
     Combined,
+    Condition,
     Either,
-    Holds,
     IntervalPattern,
     IntervalRule,
     Lasting,
@@ -29,7 +28,7 @@ from cepheus.rules.interval.model import (
     Where,
 )
 from cepheus.rules.interval.reach import effective_policy, reach_below
-from cepheus.rules.walk import walk
+from cepheus.rules.interval.stand_ins import awaited_instants, sides_compared
 
 
 def add_rule(graph: Graph, rule: IntervalRule) -> None:
@@ -121,7 +120,7 @@ class _Binariser:
                 require(GOALS, operator, pattern.span)
                 reach = reach_below(operator, self._policy, reach)
                 one, other = self._build(left, reach), self._build(right, reach)
-                built = self._combined(OperatorCode[operator.name], one, other, layers, reach)
+                built = self._combined(pattern, one, other, layers, reach)
                 self.seats[built.node, 0] = seat_of(pattern, 0, one.names)
                 self.seats[built.node, 1] = seat_of(pattern, 1, other.names)
                 return built
@@ -171,12 +170,14 @@ class _Binariser:
         return spec, _Built(-1, left.names + fresh, left.sure | right.sure)
 
     def _combined(
-        self, operator: OperatorCode, left: _Built, right: _Built, layers: Sequence[Lasting | Where], reach: int
+        self, pattern: Combined, left: _Built, right: _Built, layers: Sequence[Lasting | Where], reach: int
     ) -> _Built:
         spec, built = self._pair(left, right)
+        awaits = awaited_instants(pattern, _conditions_in(layers), self._policy, left.names, right.names)
         spec = replace(
             spec,
-            operator=operator,
+            operator=OperatorCode[pattern.operator.name],
+            awaits=awaits or "",
             reach=reach,
             conditions=self._guard(layers, built),
             screen=self._screen(layers, left, right),
@@ -228,18 +229,15 @@ class _Binariser:
         """Find the first comparison of something of the one operand with something of the other, if there is one."""
         if ChoiceCode[self._policy.choice.name] is ChoiceCode.UNRESTRICTED:
             return None
-        for layer in layers:
-            for condition in layer.conditions if isinstance(layer, Where) else ():
-                if isinstance(condition, Holds) and isinstance(condition.constraint, Comparison):
-                    for smaller, larger in _orders(condition.constraint):
-                        for one, other, downward in ((smaller, larger, False), (larger, smaller, True)):
-                            if _reads_only(one, left.names) and _reads_only(other, right.names):
-                                codes = (
-                                    self._graph.coder(left.names).value(one),
-                                    self._graph.coder(right.names).value(other),
-                                )
-                                return Screen(*codes, downward)
-        return None
+        found = sides_compared(_conditions_in(layers), left.names, right.names)
+        if found is None:
+            return None
+        codes = self._graph.coder(left.names).value(found.left), self._graph.coder(right.names).value(found.right)
+        return Screen(*codes, found.downward)
+
+
+def _conditions_in(layers: Sequence[Lasting | Where]) -> list[Condition]:
+    return [condition for layer in layers if isinstance(layer, Where) for condition in layer.conditions]
 
 
 def _operator_words(pattern: IntervalPattern) -> str:
@@ -260,21 +258,3 @@ def _layer_words(layers: Sequence[Lasting | Where]) -> Iterator[str]:
             yield f"lasts {'exactly' if layer.exact else 'at most'} {format_duration(layer.duration)}"
         else:
             yield from map(format_condition, layer.conditions)
-
-
-def _orders(comparison: Comparison) -> Iterator[tuple[Expression, Expression]]:
-    """Yield what a comparison puts in order, the smaller or equal before the larger."""
-    for place, operator in enumerate(comparison.operators):
-        left, right = comparison.operands[place : place + 2]
-        if operator in ("<", "<="):
-            yield left, right
-        elif operator in (">", ">="):
-            yield right, left
-
-
-def _reads_only(expression: Expression, names: Sequence[str]) -> bool:
-    """Whether an expression is arithmetic of variables that have these names."""
-    nodes = list(walk(expression))
-    used = {node.name for node in nodes if isinstance(node, Parameter)}
-    plain = all(isinstance(node, Constant | Parameter | Arithmetic | Negative) for node in nodes)
-    return plain and bool(used) and used <= set(names)

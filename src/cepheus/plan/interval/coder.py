@@ -23,19 +23,16 @@ from cepheus.rules.expressions import (
     Expression,
     Parameter,
 )
-from cepheus.rules.functions import (
-    LIST_BEFORE,
-    LIST_ITEM,
-    LIST_OF,
-    LIST_REST,
+from cepheus.rules.function_record import (
     CalendarPart,
     Compiled,
     FirstDefined,
+    Joined,
     MachineOps,
     OnlyPython,
     TextTable,
-    function_of,
 )
+from cepheus.rules.functions import LIST_BEFORE, LIST_ITEM, LIST_OF, LIST_REST, function_of
 
 _ARITHMETIC = {"+": Op.ADD, "-": Op.SUBTRACT, "*": Op.MULTIPLY, "/": Op.DIVIDE}
 _ONE = Constant(1.0, ValueType.FLOAT)
@@ -150,7 +147,7 @@ class _TaggedMachine:
         match function.lowering:
             case Compiled():
                 return compiled_function(function, len(call.arguments))
-            case MachineOps() | CalendarPart() | TextTable() | FirstDefined() | OnlyPython():
+            case MachineOps() | CalendarPart() | TextTable() | FirstDefined() | Joined() | OnlyPython():
                 return None  # asked once for each combination of arguments
             case _:
                 assert_never(function.lowering)

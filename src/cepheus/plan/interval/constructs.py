@@ -30,7 +30,9 @@ class IntervalConstruct(Enum):
 def _has_code(record: AggregateFunction) -> bool:
     from cepheus.plan.aggregates import code_of  # it knows the kernels, which take a while to import
 
-    return record.form is not Form.OVER_WORDS and code_of(record) is not None  # values are of many types here
+    if record.form is Form.OVER_WORDS or not record.is_of_values_alone:  # values are of many types here
+        return False
+    return code_of(record) is not None
 
 
 GOALS = Support(

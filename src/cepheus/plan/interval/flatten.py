@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
 import numpy as np
@@ -106,10 +106,16 @@ Row = tuple[int, ...]
 
 
 class Flattener:
-    """Writes graphs as one program; rules are numbered in the order in which they are given."""
+    """Writes graphs as one program; rules are numbered in the order in which they are given.
 
-    def __init__(self, types: dict[str, TypeEntry], tables: Sequence[TableSpec]) -> None:
+    Events of the types ``instants`` may be taken for instants until one of them lasts.
+    """
+
+    def __init__(
+        self, types: dict[str, TypeEntry], tables: Sequence[TableSpec], instants: Collection[str] = ()
+    ) -> None:
         self._types = types
+        self._instants = instants
         self._tables = tables
         self._nodes: list[Row] = [(0,) * NodeField.row_units()]  # address 0 stands for no node
         self._links: list[Row] = []
@@ -251,7 +257,8 @@ class Flattener:
                 left_screen=-1 if screen is None else self._add_code(screen.left),
                 right_screen=-1 if screen is None else self._add_code(screen.right),
                 screen_downward=screen is not None and screen.downward,
-                outlives=outlives(spec),
+                outlives=outlives(spec, self._instants),
+                awaits=self._types[spec.awaits].number if spec.awaits else -1,
                 repeats=_repeats(spec, entry),
                 onesided=policy.onesided,
             )

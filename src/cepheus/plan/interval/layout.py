@@ -42,6 +42,7 @@ class Status(IntEnum):
     RANKS_NEEDED = 10
     TOO_MANY_EVENTS = 11
     TOO_MANY_GOALS = 12
+    FORGOTTEN = 13
 
 
 (
@@ -58,6 +59,7 @@ class Status(IntEnum):
     RANKS_NEEDED,
     TOO_MANY_EVENTS,
     TOO_MANY_GOALS,
+    FORGOTTEN,
 ) = map(int, Status)
 
 
@@ -123,6 +125,20 @@ class TableState(Fields):
     FREE = cell()
     COUNT = cell()
     LONGEST = cell()
+
+
+NEVER = -(2**63)
+"""Before all times."""
+
+
+class Awaited(Fields):
+    """Of a type of event: whether any has lasted, and the end of the last goal that took the place of others.
+
+    Those are gone because instants, which start after that, could not have preferred them.
+    """
+
+    LASTED = cell(0)
+    LET_GO = cell(NEVER)
 
 
 class Row(Fields):
@@ -243,6 +259,8 @@ class At(Fields):
     OLDEST = words_at()
     BUCKETS_SIZE = size_of(NEWEST)
     ROWS = cell(0)
+    AWAITED = rows_of(Awaited)
+    SURE_AFTER = cell(0)
     # working space
     ARENA = words_at(Match, Record, Mark)
     ARENA_SIZE = size_of(ARENA)

@@ -126,6 +126,7 @@ class NodeField(Fields):
     RIGHT_SCREEN = cell(-1)
     SCREEN_DOWNWARD = cell(0)
     OUTLIVES = cell()
+    AWAITS = cell(-1)
     REPEATS = cell()
     ONESIDED = cell()
 
@@ -177,6 +178,7 @@ class OutlivesCode(IntEnum):
     IF_LASTING = 2
     IF_NOT_LONGER = 3
     IF_LASTING_NOT_LONGER = 4
+    IF_INSTANTS = 5
 
 
 class ArgumentField(Fields):

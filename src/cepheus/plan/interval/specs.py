@@ -84,7 +84,11 @@ class Screen:
 
 @dataclass(frozen=True, slots=True)
 class NodeSpec:
-    """A node: the shape of its matches, its operands, and what its kind needs to know."""
+    """A node: the shape of its matches, its operands, and what its kind needs to know.
+
+    ``awaits`` is the type of events that its left operand waits for, if a later match stands in for earlier ones while
+    all of them are instants.
+    """
 
     kind: NodeKind
     variables: int = 0
@@ -104,6 +108,7 @@ class NodeSpec:
     negated_shared: Pairs = ()
     final: bool = False
     screen: Screen | None = None
+    awaits: str = ""
     reach: int = UNLIMITED
     values: tuple[Code, ...] = ()
     rule: str = ""

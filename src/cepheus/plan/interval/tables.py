@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,16 +86,20 @@ def index_by(keys: Sequence[tuple[int, int]]) -> IndexCode:
     return IndexCode.KEYS if keys else IndexCode.NONE
 
 
-def outlives(spec: NodeSpec) -> OutlivesCode:
+def outlives(spec: NodeSpec, instants: Collection[str] = ()) -> OutlivesCode:
     """When a new match at an operand of a node makes an older one useless.
 
     Under the recent policy the later of two partners is taken if it fits. Without conditions anything fits AND, and
-    what lasts fits PAR whenever something that ended earlier does; within a window, if it starts no earlier.
+    what lasts fits PAR whenever something that ended earlier does; within a window, if it starts no earlier. What comes
+    after a SEQ takes the later one of two that fit if it is an instant; ``instants`` are the types whose events are
+    taken for instants until one lasts.
     """
     policy = spec.policy
     recent = policy.choice is ChoiceCode.RECENT and not (policy.once or policy.renewing or policy.onesided)
     by_arrival = policy.preference is PreferenceCode.ARRIVAL
     plain = spec.kind is NodeKind.COMBINED and not spec.shared
+    if recent and plain and spec.awaits in instants and spec.reach == UNLIMITED:
+        return OutlivesCode.IF_INSTANTS
     windows = all(condition.kind is ConditionKind.WITHIN for condition in spec.conditions)
     if not (recent and by_arrival and plain and windows):
         return OutlivesCode.NEVER

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from cepheus.core.schema import EventType
 from cepheus.rules.expressions import Aggregate, AttributeRef, Comparison, Constraint, EventPattern, Scope, Within
-from cepheus.rules.model import Aggregation, Negation, Pattern, PatternItem, Rule, Selection
+from cepheus.rules.model import Aggregation, FreeCondition, Negation, Pattern, PatternItem, Rule, Selection
 from cepheus.rules.reach import reach
 from cepheus.rules.resolve import Choose, needs, resolve
 from cepheus.rules.walk import walk
@@ -18,9 +18,9 @@ from cepheus.rules.walk import walk
 class RuleShape:
     """A rule taken apart.
 
-    ``pattern`` is the rule's pattern with the aggregates of ``where`` moved into it. ``selections`` are the chosen
-    positions by name. ``choice_needs`` tells, for each position, which other events and computed values (``$name``)
-    decide what is chosen there. ``reach`` is how far back the rule looks, in microseconds.
+    ``pattern`` is the rule's pattern with the aggregates of ``where`` moved into it, and without free conditions.
+    ``selections`` are the chosen positions by name. ``choice_needs`` tells, for each position, which other events and
+    computed values (``$name``) decide what is chosen there. ``reach`` is how far back the rule looks, in microseconds.
     """
 
     pattern: Pattern
@@ -69,10 +69,18 @@ def shape_of_pattern(pattern: Pattern) -> RuleShape:
 
 
 def whole_pattern(rule: Rule) -> Pattern:
-    """Return the rule's pattern, with each aggregate of ``where`` as one more item of it."""
-    lifted = [node for assignment in rule.assignments for node in walk(assignment.value) if isinstance(node, Aggregate)]
+    """Return the rule's pattern, with each aggregate of ``where`` and of free conditions as one more item of it.
+
+    Free conditions themselves are left out: who evaluates the whole rule checks them, where all they name is known.
+    """
+    free = [item.constraint for item in rule.pattern.items if isinstance(item, FreeCondition)]
+    computed = [*free, *(assignment.value for assignment in rule.assignments)]
+    lifted = [node for value in computed for node in walk(value) if isinstance(node, Aggregate)]
+    if not free and not lifted:
+        return rule.pattern
     extra = tuple(Aggregation(node, f"where_{place}") for place, node in enumerate(lifted))
-    return replace(rule.pattern, items=rule.pattern.items + extra) if extra else rule.pattern
+    kept = tuple(item for item in rule.pattern.items if not isinstance(item, FreeCondition))
+    return replace(rule.pattern, items=kept + extra)
 
 
 def input_types(rule: Rule) -> frozenset[str]:
@@ -82,7 +90,7 @@ def input_types(rule: Rule) -> frozenset[str]:
     >>> sorted(input_types(parse("define F() from A() and not B() within 1 s from A").rules[0]))
     ['A', 'B']
     """
-    return frozenset(event.type for event in _events(whole_pattern(rule)))
+    return frozenset(event.type for event in events_of(whole_pattern(rule)))
 
 
 def consumed_types(rule: Rule) -> frozenset[str]:
@@ -98,8 +106,19 @@ def consumed_types(rule: Rule) -> frozenset[str]:
     return frozenset(event.type for event in events if event.name in rule.consuming)
 
 
+def events_of(pattern: Pattern) -> Iterator[EventPattern]:
+    """The events that a pattern looks at, those that free conditions compute with included."""
+    yield pattern.terminator
+    for item in pattern.items:
+        if isinstance(item, FreeCondition):
+            yield from (node.event for node in walk(item.constraint) if isinstance(node, Aggregate))
+        else:
+            yield item_event(item)
+
+
 def item_event(item: PatternItem) -> EventPattern:
     """The event that a pattern item is about."""
+    assert not isinstance(item, FreeCondition), "the pattern of a whole rule without its conditions"
     return item.aggregate.event if isinstance(item, Aggregation) else item.event
 
 
@@ -118,11 +137,6 @@ def scope_span(scope: Scope, shape: RuleShape) -> tuple[str, int]:
     first, second = shape.path(scope.first), shape.path(scope.second)
     common = next(name for name in first if name in second)
     return common, max(shape.back(scope.first, common), shape.back(scope.second, common))
-
-
-def _events(pattern: Pattern) -> Iterator[EventPattern]:
-    yield pattern.terminator
-    yield from map(item_event, pattern.items)
 
 
 def _needs(constraints: tuple[Constraint, ...]) -> frozenset[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import assert_never
 
 from cepheus.core.values import Value, ValueType, as_float, as_int
@@ -13,7 +14,7 @@ from cepheus.kernel.program import SLOT_TIME, ConstraintKind
 from cepheus.kernel.strings import StringTable
 from cepheus.plan.emit import Emitter, Type, compiled_function
 from cepheus.plan.pattern.constructs import Construct, not_lowered, unsupported
-from cepheus.rules.evaluate import compare
+from cepheus.rules.comparisons import compare
 from cepheus.rules.expressions import (
     FLIPPED,
     AttributeRef,
@@ -24,17 +25,19 @@ from cepheus.rules.expressions import (
     Expression,
     Parameter,
 )
-from cepheus.rules.functions import (
-    FUNCTIONS,
+from cepheus.rules.function_record import (
     CalendarPart,
     Compiled,
     FirstDefined,
     Function,
+    Join,
+    Joined,
     Kind,
     MachineOps,
     OnlyPython,
     TextTable,
 )
+from cepheus.rules.functions import function_of
 
 _FLOAT_OPS = {"+": Op.ADD_FLOAT, "-": Op.SUB_FLOAT, "*": Op.MUL_FLOAT, "/": Op.DIV_FLOAT}
 _INT_OPS = {"+": Op.ADD_INT, "-": Op.SUB_INT, "*": Op.MUL_INT}
@@ -57,7 +60,10 @@ def place_of_time(position: int) -> Place:
 
 @dataclass(frozen=True, slots=True)
 class LoweredConstraint:
-    """A row of the constraint table; ``code`` holds the instructions of a general one."""
+    """A row of the constraint table; ``code`` holds the instructions of a general one.
+
+    ``choices`` are the words of which the slot has to be one, if that is all that the constraint asks.
+    """
 
     kind: ConstraintKind
     operator: int = 0
@@ -67,6 +73,7 @@ class LoweredConstraint:
     other_slot: int = 0
     constant: int = 0
     code: Code = ()
+    choices: tuple[int, ...] = ()
 
 
 def float_bits(number: float) -> int:
@@ -96,9 +103,23 @@ class Coder:
         """Lower a constraint to the comparisons that must all hold."""
         if not isinstance(constraint, Comparison):
             code, _ = self.expression(constraint)
-            return [LoweredConstraint(ConstraintKind.CODE, code=code)]
+            general = LoweredConstraint(ConstraintKind.CODE, code=code)
+            return [self._with_choices(general, constraint)]
         pairs = zip(constraint.operands, constraint.operators, constraint.operands[1:], strict=False)
         return [lowered for left, operator, right in pairs for lowered in self._comparison(left, operator, right)]
+
+    def _with_choices(self, general: LoweredConstraint, constraint: Constraint) -> LoweredConstraint:
+        """Note what an index can make use of: ``attribute in (..)`` over constants."""
+        match constraint:
+            case Call(function="in", arguments=(AttributeRef(event=event, name=name), *choices)):
+                place = self._locate(event, name)
+                words = [self._word(place.type, "=", each) for each in choices if isinstance(each, Constant)]
+                if place.optional or None in words or len(words) < len(choices) or place.type is ValueType.FLOAT:
+                    return general
+                found = tuple(word for word in words if word is not None)
+                return replace(general, position=place.position, slot=place.slot, choices=tuple(dict.fromkeys(found)))
+            case _:
+                return general
 
     def expression(self, expression: Expression, wanted: ValueType | None = None) -> tuple[Code, Type]:
         """Lower an expression; an integer becomes a float where a float is wanted."""
@@ -228,7 +249,7 @@ class _TypedMachine:
         return True
 
     def call(self, emitter: Emitter, call: Call) -> Type:
-        function = FUNCTIONS[call.function]
+        function = function_of(call.function)
         match function.lowering:
             case MachineOps(of_floats=of_floats, of_integers=of_integers):
                 return _repeated(emitter, function, call, of_floats, of_integers)
@@ -240,12 +261,46 @@ class _TypedMachine:
                 return self._text_table(emitter, function, call)
             case FirstDefined():
                 return _first_defined(emitter, call)
+            case Joined(join=join):
+                return self._joined(emitter, join, call)
             case Compiled():
                 return _by_address(emitter, function, call)
             case OnlyPython():
                 raise not_lowered("function", function.name, call.span)
             case _:
                 assert_never(function.lowering)
+
+    def _joined(self, emitter: Emitter, join: Join, call: Call) -> Type:
+        """Lower conditions that are joined."""
+        parts = [partial(emitter.expression, argument) for argument in call.arguments]
+        match join:
+            case Join.BOTH:
+                emitter.all_of(parts)
+            case Join.EITHER:
+                emitter.any_of(parts)
+            case Join.OPPOSITE:
+                parts[0]()
+                emitter.add(Op.NOT, 0)
+            case Join.UNDEFINED:
+                parts[0]()
+                emitter.add(Op.IS_NULL, 0)
+            case Join.AMONG:
+                self._among(emitter, *call.arguments)
+            case Join.CHOICE:
+                return _choice(emitter, *call.arguments)
+            case _:
+                assert_never(join)
+        return ValueType.BOOL
+
+    def _among(self, emitter: Emitter, value: Expression, *choices: Expression) -> None:
+        """Lower ``value in (..)``: constant texts to a table, anything else to one comparison after the other."""
+        texts = [choice.value for choice in choices if isinstance(choice, Constant) and isinstance(choice.value, str)]
+        if len(texts) == len(choices) and emitter.type_of(value) is ValueType.STRING:
+            emitter.expression(value)
+            among = frozenset(texts)
+            emitter.add(Op.TABLE, 0, self._strings.function(("in", *sorted(among)), lambda text: text in among))
+            return
+        emitter.any_of([partial(emitter.comparison, value, "=", choice) for choice in choices])
 
     def _text_table(self, emitter: Emitter, function: Function, call: Call) -> Type:
         """Lower a function of texts to a table; all arguments but one text must be constants."""
@@ -305,6 +360,19 @@ def _first_defined(emitter: Emitter, call: Call) -> Type:
             jumps.append(emitter.jump_if_defined())
     for to_here in jumps:
         to_here()
+    return result
+
+
+def _choice(emitter: Emitter, condition: Expression, then: Expression, otherwise: Expression) -> Type:
+    """Lower ``if(condition, then, otherwise)``."""
+    types = [emitter.type_of(then), emitter.type_of(otherwise)]
+    result = ValueType.FLOAT if ValueType.FLOAT in types else types[0]
+
+    def write(value: Expression) -> None:
+        if emitter.expression(value) is not ValueType.FLOAT and result is ValueType.FLOAT:
+            emitter.add(Op.TO_FLOAT, 0, 0)
+
+    emitter.choice(condition, partial(write, then), partial(write, otherwise))
     return result
 
 

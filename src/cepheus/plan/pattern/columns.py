@@ -64,7 +64,8 @@ class SharedColumns:
     """The layouts of event types and the columns of all rules.
 
     ``uncertain`` are, by event type, the attributes that may have errors; None where nothing is uncertain. ``doubted``
-    are the event types of which some may not have occurred.
+    are the event types of which some may not have occurred. Where the rules are ``ordered``, which must be said before
+    there is any type, rows have the places of events in the stream.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class SharedColumns:
         self.compared: dict[tuple[str, str], set[tuple[str, str]]] = {}
         self.widened: set[tuple[str, str]] = set()
         self.parted = False
+        self.ordered = False
         self._free_columns: list[int] = []
         self._column_count = 0
         self._widths: list[int] = []
@@ -147,6 +149,8 @@ class SharedColumns:
         """The layout of a type, a new one if it has none."""
         if name not in self.types:
             self.types[name] = TypeLayout(name, len(self.types))
+            if self.ordered:
+                self.types[name].order_slot()
             if self.doubtful:
                 self.types[name].doubt_slot()
         return self.types[name]

@@ -12,8 +12,9 @@ from cepheus.kernel.instructions import MAX_STACK
 from cepheus.kernel.program import MAX_POSITIONS, PolicyCode
 from cepheus.plan.support import Support, Thing
 from cepheus.rules.aggregates import AGGREGATES, AggregateFunction
-from cepheus.rules.expressions import Aggregate
-from cepheus.rules.model import Negation, Rule, RuleSet, Selection
+from cepheus.rules.expressions import Aggregate, Call
+from cepheus.rules.functions import CONNECTIVES
+from cepheus.rules.model import Collection, FreeCondition, Negation, Rule, RuleSet, Selection
 from cepheus.rules.policies import Policy
 from cepheus.rules.walk import walk
 
@@ -23,10 +24,17 @@ class Construct(Enum):
 
     WINDOWS = "windows from any earlier event"
     PARAMETERS = "parameters, also ahead of the event that binds them"
+    GROUPS = "a choice for each group (per)"
+    RANKINGS = "the greatest of many (top)"
+    COLLECTIONS = "collections (all)"
+    FULL_PROVENANCE = "naming the events that aggregates counted"
+    CONDITIONS = "conditions joined by or, not, in, is null, and conditions among the parts of a pattern"
+    RENAMED = "attributes under another name than the data's (code: string from id)"
     NEGATION = "negation in a window or between two events"
     CONSUMPTION = "consumption"
     HIERARCHIES = "hierarchies and recursion"
     TIMERS = "timers (after, every)"
+    TIES_ORDERED = "ties ordered"
     INTERVAL_RULES = "rules over intervals beside those of TESLA"
     PROBABILITIES = "min probability"
     ERRORS = "errors of measurement"
@@ -59,10 +67,17 @@ COMPILED = Support(
         {
             Construct.WINDOWS,
             Construct.PARAMETERS,
+            Construct.GROUPS,
+            Construct.RANKINGS,
+            Construct.COLLECTIONS,
+            Construct.FULL_PROVENANCE,
+            Construct.CONDITIONS,
+            Construct.RENAMED,
             Construct.NEGATION,
             Construct.CONSUMPTION,
             Construct.HIERARCHIES,
             Construct.TIMERS,
+            Construct.TIES_ORDERED,
             Construct.INTERVAL_RULES,
             Construct.PROBABILITIES,
             Construct.ERRORS,
@@ -130,6 +145,8 @@ def things_of(rules: RuleSet) -> Iterator[tuple[Thing, Span | None]]:
     yield from ((Construct.INTERVAL_RULES, rule.span) for rule in rules.interval_rules)
     yield from ((Construct.BELIEFS, belief.span) for belief in rules.beliefs)
     yield from ((Construct.ERRORS, error.span) for error in rules.errors)
+    for declared in rules.declarations:
+        yield from ((Construct.RENAMED, each.span) for each in declared.attributes if each.column is not None)
 
 
 def _things_of(rule: Rule) -> Iterator[tuple[Thing, Span | None]]:
@@ -137,15 +154,29 @@ def _things_of(rule: Rule) -> Iterator[tuple[Thing, Span | None]]:
         yield Construct.TIMERS, rule.pattern.timer.span
     for node in walk(rule):
         match node:
-            case Selection(policy=Policy() as policy, span=span):
+            case Selection(policy=Policy() as policy, span=span, per=per, ranking=ranking):
                 yield Construct.WINDOWS, span
+                if ranking is not None:
+                    yield Construct.RANKINGS, span
                 yield policy, span
+                if per:
+                    yield Construct.GROUPS, per[0].span
+            case Collection(span=span):
+                yield Construct.COLLECTIONS, span
             case Negation(span=span):
                 yield Construct.NEGATION, span
+            case FreeCondition(span=span):
+                yield Construct.CONDITIONS, span
+            case Call(function=name, span=span) if name in CONNECTIVES:
+                yield Construct.CONDITIONS, span
             case Aggregate(function=name, span=span) if name.lower() in AGGREGATES:
                 yield AGGREGATES[name.lower()], span
             case _:
                 pass
+    if rule.ordered:
+        yield Construct.TIES_ORDERED, rule.span
+    if rule.full_provenance and any(isinstance(node, Aggregate) for node in walk(rule)):
+        yield Construct.FULL_PROVENANCE, rule.span
     if rule.consuming:
         yield Construct.CONSUMPTION, rule.span
     if rule.min_probability is not None:

@@ -59,12 +59,21 @@ def index_listeners(listeners: Sequence[Listener]) -> tuple[list[Listener], list
 
 
 def _key(constraint: LoweredConstraint) -> tuple[bool, int, bool] | None:
+    if constraint.choices:
+        return False, constraint.slot, False
     if constraint.kind not in (ConstraintKind.INT_CONSTANT, ConstraintKind.FLOAT_CONSTANT):
         return None
     if constraint.operator == _UNEQUAL:
         return None
     is_float = constraint.kind == ConstraintKind.FLOAT_CONSTANT
     return constraint.operator != _EQUAL, constraint.slot, is_float
+
+
+def _points(constraint: LoweredConstraint) -> list[tuple[float, int]]:
+    """The values that a constraint compares with, as numbers and as words."""
+    if constraint.choices:
+        return [(word, word) for word in constraint.choices]
+    return [(_number(constraint), constraint.constant)]
 
 
 def _number(constraint: LoweredConstraint) -> float:
@@ -86,7 +95,7 @@ class Indexes:
     def add(self, group: Group, add_member: Callable[[Listener], int]) -> None:
         """Write the index of a group; ``add_member`` gives what stands for a listener with the filters that remain."""
         spans = [_span(group, listener) for listener in group.listeners]
-        words = {_number(c): c.constant for span in spans for c in span.used}
+        words = {number: word for span in spans for c in span.used for number, word in _points(c)}
         numbers = sorted(words)
         first_point, first_node = len(self.points), len(self.nodes)
         self.points += [words[number] for number in numbers]
@@ -100,7 +109,8 @@ class Indexes:
                 for node in _cover(*span.cells(numbers), leaves):
                     hung[node].append(number)
             else:
-                hung[bisect_left(numbers, _number(span.used[0]))].append(number)
+                for point, _ in _points(span.used[0]):
+                    hung[bisect_left(numbers, point)].append(number)
         for node in range(2 * leaves if group.by_range else len(numbers)):
             begin = len(self.members)
             self.members += hung[node]

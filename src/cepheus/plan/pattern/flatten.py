@@ -15,10 +15,12 @@ from cepheus.kernel.program import (
     ColumnField,
     ConstraintField,
     ConsumedField,
+    GroupKeyField,
     IndexField,
     InstructionField,
     KeyField,
     ListenerField,
+    ListingField,
     OutputField,
     PolicyCode,
     Program,
@@ -32,10 +34,10 @@ from cepheus.kernel.program import (
     TypeField,
     Words,
 )
-from cepheus.plan.pattern.code import LoweredConstraint
+from cepheus.plan.pattern.code import LoweredConstraint, float_bits
 from cepheus.plan.pattern.content_index import Indexes, Listener, index_listeners
 from cepheus.plan.pattern.lower import Lowering
-from cepheus.plan.pattern.lowered import LoweredRule, LoweredStep
+from cepheus.plan.pattern.lowered import LoweredListing, LoweredRule, LoweredStep
 
 
 @dataclass(slots=True)
@@ -46,6 +48,8 @@ class _Tables:
     code: list[Instruction] = field(default_factory=list)
     steps: list[tuple[int, ...]] = field(default_factory=list)
     keys: list[tuple[int, ...]] = field(default_factory=list)
+    listings: list[tuple[int, ...]] = field(default_factory=list)
+    group_keys: list[tuple[int, ...]] = field(default_factory=list)
     outputs: list[tuple[int, ...]] = field(default_factory=list)
     consuming: list[tuple[int, ...]] = field(default_factory=list)
     listeners: list[tuple[int, ...]] = field(default_factory=list)
@@ -92,6 +96,8 @@ class _Tables:
         keys = len(self.keys)
         self.keys += [KeyField.row(position=position, slot=slot) for position, slot in step.keys]
         flags = step.single * StepFlag.SINGLE + completes * StepFlag.COMPLETES + step.plain * StepFlag.PLAIN
+        flags += (step.listing is not None) * StepFlag.LISTED
+        flags += step.consumes * StepFlag.CONSUMES + step.counted * StepFlag.COUNTED
         consumed_slot, consumed_bit = step.consumed
         self.steps.append(
             StepField.row(
@@ -118,8 +124,28 @@ class _Tables:
                 value_code=self.add_code(step.value_code),
                 result=step.result,
                 incremental=step.incremental,
+                listing=-1 if step.listing is None else self.add_listing(step.listing),
+                argument=float_bits(step.argument),
             )
         )
+
+    def add_listing(self, listing: LoweredListing) -> int:
+        """Append what is particular to a selection that is listed and return its number."""
+        begin = len(self.group_keys)
+        self.group_keys += [
+            GroupKeyField.row(slot=key.slot, flag_slot=key.flag_slot, is_float=key.is_float) for key in listing.groups
+        ]
+        self.listings.append(
+            ListingField.row(
+                groups=begin,
+                groups_end=len(self.group_keys),
+                ranked=listing.ranked,
+                computed=listing.computed,
+                value_kind=listing.value_kind,
+                value_code=self.add_code(listing.value_code),
+            )
+        )
+        return len(self.listings) - 1
 
 
 def flatten(
@@ -148,6 +174,8 @@ def flatten(
         rules=RuleField.array(rules),
         steps=StepField.array(tables.steps),
         keys=KeyField.array(tables.keys),
+        listings=ListingField.array(tables.listings),
+        group_keys=GroupKeyField.array(tables.group_keys),
         outputs=OutputField.array(tables.outputs),
         consuming=ConsumedField.array(tables.consuming),
         timers=TimerField.array(_timers(lowering)),
@@ -202,6 +230,9 @@ def _rule(
     absences = len(tables.steps)
     for step in rule.absences:
         tables.add_step(step)
+    gathers = len(tables.steps)
+    for step in rule.gathers:
+        tables.add_step(step)
     composite = lowering.types.get(rule.resolved.composite.name)
     feeds = composite is not None and composite.index in listeners
     outputs = len(tables.outputs)
@@ -224,11 +255,12 @@ def _rule(
         ConsumedField.row(position=position, slot=slot, bit=bit) for position, slot, bit in rule.consuming
     ]
     flags = feeds * RuleFlag.FEEDS + bool(rule.consuming) * RuleFlag.CONSUMES + _is_brief(rule) * RuleFlag.BRIEF
+    flags += bool(rule.gathers) * RuleFlag.GATHERS
     brief = [BriefField.row(column=step.column, type=step.type, window=step.window) for step in rule.steps]
     return RuleField.row(
         steps=steps,
         absences=absences,
-        absences_end=len(tables.steps),
+        absences_end=gathers,
         positions=len(rule.resolved.positions),
         outputs=outputs,
         outputs_end=len(tables.outputs),
@@ -238,6 +270,8 @@ def _rule(
         seed=rule.seed,
         consuming=consuming,
         consuming_end=len(tables.consuming),
+        gathers=gathers,
+        gathers_end=len(tables.steps),
     )
 
 
@@ -246,6 +280,7 @@ def _is_brief(rule: LoweredRule) -> bool:
     return (
         0 < len(rule.steps) <= MOST_BRIEF
         and not rule.absences
+        and not rule.gathers
         and all(
             step.kind is StepKind.CHOOSE
             and step.single
@@ -263,8 +298,10 @@ def _completes(rule: LoweredRule, last: LoweredStep) -> bool:
         last.kind is StepKind.CHOOSE
         and last.policy is PolicyCode.EACH
         and last.plain
+        and last.listing is None
         and not rule.absences
         and not rule.consuming
+        and not rule.gathers
         and all(output.code is None for output in rule.outputs)
     )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from cepheus.core.values import ValueType
 from cepheus.kernel.program import (
     HEADER,
+    SLOT_ORDER,
 )
 
 ERROR_MARKS = ("#kind", "#first", "#second")
@@ -15,6 +16,10 @@ ERROR_MARKS = ("#kind", "#first", "#second")
 
 DOUBT = "#doubt"
 """The name of the slot of an event's probability of not having occurred."""
+
+
+ORDER = "#order"
+"""The name of the slot of an event's place in the stream, the first one (``SLOT_ORDER``)."""
 
 
 @dataclass(slots=True)
@@ -38,6 +43,12 @@ class TypeLayout:
         for mark in ERROR_MARKS[1:]:
             self.slot(f"{attribute}{mark}", ValueType.FLOAT, False)
         return first
+
+    def order_slot(self) -> int:
+        """The slot for the place of the event in the stream, of a type that has no other slots yet."""
+        slot = self.slot(ORDER, ValueType.INT, False)
+        assert slot == SLOT_ORDER
+        return slot
 
     def doubt_slot(self) -> int:
         """The slot for the probability that the event did not occur."""

@@ -28,7 +28,15 @@ from cepheus.plan.pattern.bands import (
 from cepheus.plan.pattern.code import Coder, LoweredConstraint, Place
 from cepheus.plan.pattern.columns import ColumnKey, SharedColumns
 from cepheus.plan.pattern.constructs import COMPILED, Construct, unsupported
-from cepheus.plan.pattern.lowered import UNLIMITED, LoweredOutput, LoweredRule, LoweredStep, LoweredTimer
+from cepheus.plan.pattern.lowered import (
+    UNLIMITED,
+    GroupKey,
+    LoweredListing,
+    LoweredOutput,
+    LoweredRule,
+    LoweredStep,
+    LoweredTimer,
+)
 from cepheus.plan.pattern.places import Places
 from cepheus.plan.pattern.uncertain_forms import UncertainForms
 from cepheus.plan.support import require
@@ -43,7 +51,8 @@ from cepheus.rules.expressions import (
     Scope,
     Within,
 )
-from cepheus.rules.resolve import Absent, Choose, Compute, Require, ResolvedRule, needed_aggregates, needs
+from cepheus.rules.needed_aggregates import needed_aggregates
+from cepheus.rules.resolve import Absent, Choose, Compute, Gather, Ranked, Require, ResolvedRule, needs
 from cepheus.rules.timers import NOW, After, Every
 from cepheus.rules.walk import transform, walk
 
@@ -73,12 +82,18 @@ class _RuleLowering:
                 raise unsupported(Construct.UNCERTAIN_FORMS, rule.timer.span)
         if len(self._places.positions) > MAX_POSITIONS:
             raise unsupported(Construct.LONG_PATTERNS, rule.composite.span)
+        for gather in rule.gathers:
+            construct = Construct.FULL_PROVENANCE if gather.counted else Construct.COLLECTIONS
+            require(COMPILED, construct, gather.scope.span)
+            if shared.uncertain or shared.doubted:  # who the members are is then a matter of chance
+                raise unsupported(Construct.UNCERTAIN_FORMS, gather.scope.span)
 
     def lower(self) -> LoweredRule:
         """Lower the rule, step by step."""
         rule = self._rule
+        types = self._places.types | {gather.name: gather.type for gather in rule.gathers if not gather.counted}
         for name in rule.consuming:
-            self._marks.setdefault(self._places.types[name], (-1, 0))
+            self._marks.setdefault(types[name], (-1, 0))
         for event_type in self._marks:
             self._marks[event_type] = self._shared.layout(event_type).consumption()
         terminator = self._shared.layout(rule.terminator.type)
@@ -86,10 +101,14 @@ class _RuleLowering:
         filters = self._constraints(sharp) if rule.timer is None else ()
         terminator_bands = self._forms.bands(blurs)
         timer, steps = self._timer()
+        later: list[tuple[int, Ranked]] = []
         for step in rule.steps:
             match step:
                 case Choose():
+                    ranked = len(steps)
                     steps.append(self._choose(step))
+                    if step.ranked is not None:
+                        later.append((ranked, step.ranked))
                 case Compute():
                     steps.append(self._compute(step))
                 case Require(constraint=constraint):
@@ -101,7 +120,10 @@ class _RuleLowering:
                     )
                 case _:
                     assert_never(step)
+        for place, ranking in later:
+            steps[place] = replace(steps[place], listing=self._ranking(steps[place].listing, ranking))
         absences = tuple(self._absent(absent) for absent in rule.absences)
+        gathers = tuple(self._gather(gather) for gather in rule.gathers)
         outputs = tuple(self._outputs())
         consuming = [
             (self._places.positions[name], *self._marks[self._places.types[name]])
@@ -120,6 +142,7 @@ class _RuleLowering:
             tuple((event_type, *mark) for event_type, mark in self._marks.items()),
             text_digest(rule.name),
             terminator_bands,
+            gathers,
             timer,
         )
 
@@ -165,7 +188,35 @@ class _RuleLowering:
             consumed=self._marks.get(step.type, (-1, 0)),
             type=self._shared.layout(step.type).index,
             bands=blurs,
+            listing=self._listing(step),
         )
+
+    def _listing(self, step: Choose) -> LoweredListing | None:
+        """What is particular to a choice for each group; None for any other."""
+        if not step.per and step.ranked is None:
+            return None
+        if step.per:
+            require(COMPILED, Construct.GROUPS, step.per[0].span)
+        groups = []
+        for attribute in step.per:
+            if self._forms.is_uncertain(attribute):
+                raise unsupported(Construct.UNCERTAIN_FORMS, attribute.span)
+            place = self._places.locate(step.name, attribute.name)
+            flag = place.slot + 1 if place.optional else -1
+            groups.append(GroupKey(place.slot, flag, place.type is ValueType.FLOAT))
+        return LoweredListing(tuple(groups))
+
+    def _ranking(self, listing: LoweredListing | None, ranked: Ranked) -> LoweredListing:
+        """Add what a choice is ranked by, once the aggregates are known that its value needs."""
+        assert listing is not None
+        require(COMPILED, Construct.RANKINGS, ranked.by.span)
+        if self._shared.uncertain or self._shared.doubted:
+            raise unsupported(Construct.UNCERTAIN_FORMS, ranked.by.span)
+        code, value_type = self._coder.expression(ranked.by)
+        if value_type is None:
+            raise unsupported(Construct.UNTOLD_TYPES, ranked.by.span)
+        kind = ValueKind.FLOAT if value_type is ValueType.FLOAT else ValueKind.INT
+        return replace(listing, ranked=ranked.count, computed=len(ranked.computes), value_kind=kind, value_code=code)
 
     def _scope(self, scope: Scope) -> tuple[int, int, int, int]:
         """Window, both references and how far back the scope reaches."""
@@ -194,6 +245,28 @@ class _RuleLowering:
             consumed=self._marks.get(absent.type, (-1, 0)),
             type=self._shared.layout(absent.type).index,
             bands=blurs,
+        )
+
+    def _gather(self, gather: Gather) -> LoweredStep:
+        window, reference, other, reach = self._scope(gather.scope)
+        column, keys, residual, since, _ = self._enter(gather.type, None, gather.constraints, reach)
+        code = () if gather.value is None else self._coder.expression(gather.value)[0]
+        return LoweredStep(
+            StepKind.GATHER,
+            position=self._places.inner,
+            column=column,
+            window=window,
+            reference=reference,
+            other_reference=other,
+            constraints=residual,
+            keys=keys,
+            since=since,
+            consumed=self._marks.get(gather.type, (-1, 0)),
+            type=self._shared.layout(gather.type).index,
+            consumes=gather.name in self._rule.consuming and not gather.counted,
+            counted=gather.counted,
+            value_kind=ValueKind.INT if code else ValueKind.NONE,
+            value_code=code,
         )
 
     def _compute(self, step: Compute) -> LoweredStep:
@@ -239,6 +312,7 @@ class _RuleLowering:
             value_code=code,
             result=result,
             incremental=running,
+            argument=step.argument or 0.0,
             type=self._shared.layout(step.type).index,
             bands=blurs,
             value_error_slot=error_slot,

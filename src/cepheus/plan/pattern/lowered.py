@@ -13,6 +13,7 @@ from cepheus.kernel.program import (
     StepKind,
     ValueKind,
 )
+from cepheus.kernel.state import GATHERING
 from cepheus.plan.pattern.bands import (
     LoweredBand,
     LoweredTerm,
@@ -23,6 +24,29 @@ from cepheus.rules.timers import Every
 
 UNLIMITED = MAX_TIME
 """How many events a selection takes that takes all."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupKey:
+    """An attribute by whose values events are grouped: its slot, and that of its flag, -1 if it is always there."""
+
+    slot: int
+    flag_slot: int
+    is_float: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredListing:
+    """Of a selection that is listed before it is taken: the attributes of its groups, and how it is ranked.
+
+    It takes the greatest ``ranked``, 0 for all; so many steps behind it are aggregates ``computed`` for the value.
+    """
+
+    groups: tuple[GroupKey, ...] = ()
+    ranked: int = 0
+    computed: int = 0
+    value_kind: ValueKind = ValueKind.NONE
+    value_code: tuple[Instruction, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +75,20 @@ class LoweredStep:
     value_code: tuple[Instruction, ...] = ()
     result: int = 0
     incremental: bool = False
+    argument: float = 0.0
     type: int = 0
     bands: tuple[LoweredBand, ...] = ()
     value_error_slot: int = -1
     weighed: bool = False
     needed: bool = False
+    listing: LoweredListing | None = None
+    consumes: bool = False
+    counted: bool = False
 
     @property
     def single(self) -> bool:
         """Whether it takes just the last event."""
-        return self.policy is PolicyCode.LAST and self.count == 1
+        return self.policy is PolicyCode.LAST and self.count == 1 and self.listing is None
 
     @property
     def plain(self) -> bool:
@@ -108,9 +136,15 @@ class LoweredRule:
     marks: tuple[tuple[str, int, int], ...]
     seed: int
     bands: tuple[LoweredBand, ...] = ()
+    gathers: tuple[LoweredStep, ...] = ()
     timer: LoweredTimer | None = None
+
+    @property
+    def head(self) -> int:
+        """Words that a composite event takes in the output before its attributes."""
+        return len(self.resolved.positions) + (GATHERING if self.gathers else 0)
 
     @property
     def stride(self) -> int:
         """Words that one composite event takes in the output."""
-        return len(self.resolved.positions) + sum(2 if output.optional else 1 for output in self.outputs)
+        return self.head + sum(2 if output.optional else 1 for output in self.outputs)

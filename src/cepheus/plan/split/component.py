@@ -16,7 +16,7 @@ from cepheus.rules.check import Checked
 from cepheus.rules.expressions import AttributeRef, Expression, Parameter
 from cepheus.rules.interval.model import Atom, IntervalRule
 from cepheus.rules.model import AnyRule, Rule
-from cepheus.rules.resolve import Absent, Compute, ResolvedRule, resolve
+from cepheus.rules.resolve import Absent, Compute, Gather, ResolvedRule, resolve
 from cepheus.rules.walk import walk
 
 
@@ -164,8 +164,8 @@ def reads(rules: Iterable[ResolvedRule]) -> dict[str, frozenset[str]]:
         for name in types.values():
             found.setdefault(name, set())
         _note((rule.terminator, *rule.steps, *rule.assignments), types, None, found)
-        inners: list[Compute | Absent] = [step for step in rule.steps if isinstance(step, Compute)]
-        for inner in (*inners, *rule.absences):
+        inners: list[Compute | Absent | Gather] = [step for step in rule.steps if isinstance(step, Compute)]
+        for inner in (*inners, *rule.absences, *rule.gathers):
             found.setdefault(inner.type, set())
             _note((inner,), types, inner.type, found)
     return {name: frozenset(attributes) for name, attributes in found.items()}

@@ -88,6 +88,7 @@ def sites(rule: ResolvedRule) -> tuple[Site, ...]:
             case _:
                 pass
     found += [Site(None, absent.type, absent.constraints, f"not {absent.type}") for absent in rule.absences]
+    found += [Site(None, gather.type, gather.constraints, f"all {gather.name}") for gather in rule.gathers]
     return tuple(found)
 
 

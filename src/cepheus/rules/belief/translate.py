@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from cepheus.rules.belief.model import NO, YES, Belief, Node, Observation, Row
-from cepheus.rules.model import Aggregation, Negation, Rule, Selection
+from cepheus.rules.model import Aggregation, Collection, FreeCondition, Negation, Rule, Selection
 
 EVEN = ((YES, 0.5), (NO, 0.5))
 CERTAIN = ((YES, 1.0), (NO, 0.0))
@@ -51,12 +51,14 @@ def parts(rule: Rule) -> tuple[Part, ...]:
     found = [Part(_free(rule.pattern.terminator.name, taken), YES)]
     for item in rule.pattern.items:
         match item:
-            case Selection(event=event):
+            case Selection(event=event) | Collection(event=event):
                 found.append(Part(_free(event.name, taken), YES))
             case Negation(event=event):
                 found.append(Part(_free(event.name, taken), NO))
             case Aggregation(aggregate=aggregate):
                 found.append(Part(_free(aggregate.event.name, taken), YES))
+            case FreeCondition():
+                pass  # it asks of events that have nodes already
             case _:
                 assert_never(item)
     return tuple(found)

@@ -86,6 +86,7 @@ def _check(rules: RuleSet, schema: Schema | None, closed: bool | None) -> Checke
     with_error = declared_errors(named, known, inferred, findings)
     refuse_declared_errors(intervals, with_error, findings)
     check_beliefs(named, findings)
+    _check_ties(named, findings)
     mistakes = findings.errors()
     if mistakes:
         raise RuleError(mistakes)
@@ -99,6 +100,26 @@ def _check(rules: RuleSet, schema: Schema | None, closed: bool | None) -> Checke
         warnings=findings.warnings(),
         equal_types=inferred.equal,
     )
+
+
+def _check_ties(rules: RuleSet, findings: Findings) -> None:
+    """Find rules that make different things of simultaneous events: they could not feed on one stream."""
+    ordered = [rule for rule in rules.rules if rule.ordered]
+    apart = [rule for rule in rules.rules if not rule.ordered]
+    if ordered and apart:
+        findings.error(
+            "ties",
+            f"rule '{ordered[0].name}' has ties ordered, rule '{apart[0].name}' has not",
+            apart[0].span,
+            "write ties ordered in every file of rules, or give it as an option",
+        )
+    if ordered and rules.interval_rules:
+        findings.error(
+            "ties",
+            "ties ordered is for rules of TESLA: to rules over intervals simultaneous events have no order",
+            rules.interval_rules[0].span,
+            "leave it out, or run the rules of TESLA alone",
+        )
 
 
 def _scope(rule: Rule, findings: Findings) -> RuleScope | None:

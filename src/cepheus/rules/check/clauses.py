@@ -7,7 +7,7 @@ from cepheus.core.schema import ID_FIELD, RESERVED
 from cepheus.rules.check.findings import Findings, find_name, listed
 from cepheus.rules.check.scope import RuleScope
 from cepheus.rules.expressions import Between, EventPattern, Scope, Within
-from cepheus.rules.model import Negation, Rule, Selection
+from cepheus.rules.model import Collection, Negation, Rule, Selection
 from cepheus.rules.walk import walk
 
 
@@ -21,6 +21,7 @@ def check_windows(scope: RuleScope, findings: Findings) -> None:
         match item:
             case Selection(window=window, count=count, policy=policy):
                 _interval(window, findings)
+                _groups(item, findings)
                 if count is not None and count < 1:
                     findings.error(
                         "count",
@@ -30,10 +31,24 @@ def check_windows(scope: RuleScope, findings: Findings) -> None:
                     )
             case Negation(scope=interval):
                 _interval(interval, findings)
+            case Collection(scope=interval, least=least, most=most):
+                _interval(interval, findings)
+                if most is not None and (most < least or most == 0):
+                    findings.error(
+                        "count",
+                        f"no collection has {least} to {most} members"
+                        if most
+                        else "a collection of no event names nothing",
+                        item.span,
+                        f"write 'not {item.event.type}(..)' if there must be none"
+                        if most == 0
+                        else f"write 'all {most}..{least}'",
+                    )
             case _:
                 pass
     for aggregate, _ in scope.aggregates:
-        _interval(aggregate.scope, findings)
+        if aggregate.of is None:
+            _interval(aggregate.scope, findings)
     probability = scope.rule.min_probability
     if probability is not None and not 0.0 <= probability <= 1.0:
         findings.error(
@@ -41,6 +56,27 @@ def check_windows(scope: RuleScope, findings: Findings) -> None:
             f"a probability lies between 0 and 1, found {probability:g}",
             scope.rule.span,
             "write 'min probability 0.5' for one in two",
+        )
+
+
+def _groups(item: Selection, findings: Findings) -> None:
+    """Check what a choice is made for each value of."""
+    seen: set[str] = set()
+    for attribute in item.per:
+        if attribute.name in seen:
+            findings.error(
+                "duplicate-group", f"'{attribute.name}' stands twice behind 'per'", attribute.span, "name it once"
+            )
+        seen.add(attribute.name)
+    if item.ranking is not None:
+        return
+    if item.per and item.policy.takes_all:
+        groups = ", ".join(attribute.name for attribute in item.per)
+        findings.error(
+            "no-groups",
+            f"'{item.policy.value}' takes every event, whatever groups they are in",
+            item.per[0].span,
+            f"write 'last {item.event.type}(..) per {groups}' for the last of each group, or leave 'per' out",
         )
 
 
@@ -115,11 +151,13 @@ def _consumed(scope: RuleScope, findings: Findings) -> None:
     rule = scope.rule
     if not rule.consuming:
         return
-    chosen = [name for name, event in scope.events.items() if event.index > 0]
+    chosen = [*(name for name, event in scope.events.items() if event.index > 0), *scope.collected]
     usable = f"events that can be consumed: {', '.join(chosen[:5])}" if chosen else "leave the clause out"
     for position, name in enumerate(rule.consuming):
         span = rule.consuming_spans[position] if position < len(rule.consuming_spans) else rule.span
         introduced = scope.events.get(name)
+        if name in scope.collected:
+            continue
         if name == scope.moment:
             findings.error("not-selected", f"'{name}' is a moment, not an event: it cannot be consumed", span, usable)
         elif introduced is not None:

@@ -12,7 +12,8 @@ from cepheus.rules.check.findings import Findings, line_of, text_of
 from cepheus.rules.check.scope import Role, RuleScope, Site
 from cepheus.rules.check.type_slots import Key
 from cepheus.rules.check.types import InferredTypes
-from cepheus.rules.evaluate import compare, evaluator
+from cepheus.rules.comparisons import compare
+from cepheus.rules.evaluate import evaluator
 from cepheus.rules.expressions import (
     FLIPPED,
     Aggregate,
@@ -200,7 +201,7 @@ def find_contradictions(scope: RuleScope, inferred: InferredTypes, findings: Fin
     members: dict[int, _Reasoning] = {}
     for site in scope.sites:
         match site.role:
-            case Role.EVENT | Role.COMPARISON:
+            case Role.EVENT | Role.COMPARISON | Role.CONDITION:
                 together.take_in(site)
             case Role.MEMBER:
                 key = id(site.own)
@@ -300,7 +301,7 @@ class _Reasoning:
         others = list(dict.fromkeys(_located(fact, site) for fact in contradicted))
         if others:
             message = f"{text_of(node)} can never hold together with {' and '.join(others)}"
-            hint = "change one of the bounds, or write two rules if either will do"
+            hint = "change one of the bounds, or write 'or' between them if either will do"
         else:
             message = f"{text_of(node)} can never hold"
             hint = "no event can satisfy it: change it or leave it out"

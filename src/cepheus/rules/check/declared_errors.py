@@ -82,11 +82,9 @@ def with_errors(schema: Schema, declared: Errors) -> Schema:
 
 def warn_of_equalities(scope: RuleScope, schema: Schema, findings: Findings) -> None:
     """Warn of equalities that have probability 0 because one side has a continuous error."""
-    for site in scope.sites:
-        if not isinstance(site.node, Comparison):
-            continue
-        operands = site.node.operands
-        for left, operator, right in zip(operands, site.node.operators, operands[1:], strict=False):
+    compared = [(site, node) for site in scope.sites for node in site.nodes if isinstance(node, Comparison)]
+    for site, node in compared:
+        for left, operator, right in zip(node.operands, node.operators, node.operands[1:], strict=False):
             if operator != "=" or _resolved(left, site, scope) == _resolved(right, site, scope):
                 continue
             blurred = next((o for o in (left, right) if _is_continuous(o, site, scope, schema)), None)
@@ -96,7 +94,7 @@ def warn_of_equalities(scope: RuleScope, schema: Schema, findings: Findings) -> 
             findings.warning(
                 "uncertain-equality",
                 f"{one} = {other} has probability 0: {text_of(blurred)} has a continuous error",
-                site.node.span,
+                node.span,
                 f"allow a band: {other} - 0.5 < {one} < {other} + 0.5",
             )
 

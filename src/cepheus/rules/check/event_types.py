@@ -143,6 +143,11 @@ def known_types(rules: RuleSet, data: Schema | None, closed: bool | None, findin
     for rule in rules.rules:
         event_type = rule.composite
         _attribute_names(event_type, findings, time_hint)
+        for attribute in event_type.attributes:
+            if attribute.column is not None:
+                message = f"'{attribute.name}' is made by the rule, so that no data has it under another name"
+                hint = "leave 'from' out here; it stands in declarations of events that come from outside"
+                findings.error("renamed-attribute", message, _place(attribute, event_type), hint)
         first = composites.setdefault(event_type.name, event_type)
         if not _same(first, event_type):
             hint = "give both definitions the same attributes, or one of them another name"

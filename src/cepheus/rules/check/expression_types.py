@@ -18,6 +18,7 @@ from cepheus.rules.expressions import (
     Arithmetic,
     AttributeRef,
     Call,
+    Comparison,
     Constant,
     Constraint,
     EventPattern,
@@ -25,7 +26,8 @@ from cepheus.rules.expressions import (
     Negative,
     Parameter,
 )
-from cepheus.rules.functions import FUNCTIONS, Kind
+from cepheus.rules.function_record import Kind
+from cepheus.rules.functions import CONNECTIVES, FUNCTIONS, IN
 
 TIMES_HINT = "of times, only TIME - TIME and TIME plus or minus an int of microseconds can be computed"
 
@@ -37,6 +39,7 @@ _ARITHMETIC_HINTS = {
     Family.TIMESTAMP: TIMES_HINT,
     Family.LIST: None,
 }
+_ORDER = ("<", "<=", ">", ">=")
 _NEEDED = {Kind.NUMBER: Family.NUMBER, Kind.STRING: Family.STRING, Kind.TIMESTAMP: Family.TIMESTAMP}
 
 
@@ -118,6 +121,9 @@ class RuleInference:
                 return Slot(Family.NUMBER) if self.number(operand, self.infer(operand, own), own) else Slot()
             case Call():
                 return self._call(node, own)
+            case Comparison():
+                self._comparison(node, own)
+                return Slot(Family.BOOL, ValueType.BOOL)
             case Aggregate():
                 if any(node is misplaced for misplaced in self.scope.misplaced):
                     return Slot()
@@ -126,6 +132,22 @@ class RuleInference:
                 return self._aggregates[node]
             case _:
                 assert_never(node)
+
+    def condition(self, node: Constraint, slot: Slot, own: EventPattern | None) -> None:
+        """Take an expression for a condition, and report it if it is known to be something else."""
+        if self.unifier.learn(slot, Family.BOOL, Origin("used as a condition", node.span)):
+            return
+        message = f"a constraint must be true or false, {self.inference.describe(node, slot, own)}"
+        hint = f"compare it with something: '{text_of(node)} = ..'"
+        if isinstance(node, Constant) and text_of(node).isdecimal():
+            hint += "; numbers have no commas within"
+        self.inference.findings.error("not-a-condition", message, node.span, hint)
+
+    def _comparison(self, node: Comparison, own: EventPattern | None) -> None:
+        slots = [self.infer(operand, own) for operand in node.operands]
+        for position, operator in enumerate(node.operators):
+            left, right = node.operands[position], node.operands[position + 1]
+            _compare(self, operator, (left, slots[position]), (right, slots[position + 1]), own)
 
     def describe_double(self, node: Expression, own: EventPattern | None) -> str:
         """Say that a part of an expression is a double, and how that is known if it is declared."""
@@ -171,22 +193,29 @@ class RuleInference:
 
     def _call(self, node: Call, own: EventPattern | None) -> Slot:
         slots = [self.infer(argument, own) for argument in node.arguments]
-        function = FUNCTIONS.get(node.function)
+        function = FUNCTIONS.get(node.function) or CONNECTIVES.get(node.function)
         if function is None:
             return Slot()
         last = function.arguments[-1]
+        alike: list[tuple[Expression, Slot]] = []
         for position, (argument, slot) in enumerate(zip(node.arguments, slots, strict=True)):
             kind = function.kind(position)
+            if kind is Kind.TRUTH:
+                self.condition(argument, slot, own)
+                continue
             if kind is Kind.SAME:
-                if position:
-                    self._alike(function.name, node.arguments[0], slots[0], argument, slot, own)
+                alike.append((argument, slot))
+                if node.function == IN:
+                    _compare(self, "=", alike[0], alike[-1], own)
+                elif len(alike) > 1:
+                    self._alike(function.name, *alike[0], argument, slot, own)
                 continue
             # lists, which have a length, too, are values of rules over intervals alone
             self._argument(function.name, Kind.STRING if kind is Kind.SIZED else kind, argument, slot, own)
         if function.result is not None:
             return Slot(FAMILY[function.result], function.result)
         if last is Kind.SAME:
-            return slots[0] if slots else Slot()
+            return alike[0][1] if alike else Slot()
         return Slot(Family.NUMBER)
 
     def _argument(self, name: str, kind: Kind, node: Expression, slot: Slot, own: EventPattern | None) -> None:
@@ -241,6 +270,58 @@ class RuleInference:
         if record.result is not None:
             return Slot(FAMILY[record.result], record.result)
         return Slot(Family.NUMBER) if record.takes is Takes.NUMBERS else slot
+
+
+def _compare(
+    rule: RuleInference,
+    operator: str,
+    left: tuple[Expression, Slot],
+    right: tuple[Expression, Slot],
+    own: EventPattern | None,
+) -> None:
+    inference = rule.inference
+    span = left[0].span.to(right[0].span) if left[0].span is not None and right[0].span is not None else None
+
+    def origin(teacher: Slot) -> Origin:
+        other = left if left[1].root() is teacher else right
+        return Origin(f"compared with {text_of(other[0])}", span)
+
+    if not rule.unifier.same(left[1], right[1], origin):
+        one, two = inference.describe(*left, own), inference.describe(*right, own)
+        hint = _mismatch_hint(left[0], right[1]) or _mismatch_hint(right[0], left[1])
+        hint = hint or "compare values of one type; an int and a double are both numbers"
+        inference.findings.error("type-mismatch", f"these cannot be compared: {one}, {two}", span, hint)
+    elif operator in _ORDER and left[1].root().family in (None, Family.BOOL):
+
+        def report() -> None:
+            message = f"'{operator}' does not apply to bools: {inference.describe(*left, own)}"
+            inference.findings.error("no-order", message, span, "bools compare with = and != only")
+
+        inference.unordered.append((left[1], report))
+
+
+def _mismatch_hint(node: Expression, other: Slot) -> str | None:
+    """How to write a constant so that it is of the other side's type."""
+    if not isinstance(node, Constant):
+        return None
+    match other.root().family:
+        case Family.STRING if node.type.is_numeric:
+            return f"a string is written in quotes: '{text_of(node)}'"
+        case Family.NUMBER if isinstance(node.value, str) and _is_number(node.value):
+            return f"a number is written without quotes: {node.value}"
+        case Family.TIMESTAMP if node.duration:
+            return f"between two times lies a length of time: A.time - B.time > {text_of(node)}"
+        case Family.TIMESTAMP:
+            return "a time is written timestamp '2026-01-31T12:00:00Z'"
+    return None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 class _Sum:

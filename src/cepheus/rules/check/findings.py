@@ -96,6 +96,14 @@ def _rebuilt(node: Constraint) -> str:
             return f"{text_of(left)} {operator} {text_of(right)}"
         case Negative(operand=operand):
             return f"-{text_of(operand)}"
+        case Call(function="and" | "or" as word, arguments=arguments):
+            return f" {word} ".join(map(text_of, arguments))
+        case Call(function="not", arguments=(argument,)):
+            return f"not ({text_of(argument)})"
+        case Call(function="in", arguments=(value, *choices)):
+            return f"{text_of(value)} in ({', '.join(map(text_of, choices))})"
+        case Call(function="is null", arguments=(value,)):
+            return f"{text_of(value)} is null"
         case Call(function=function, arguments=arguments):
             return f"{function}({', '.join(map(text_of, arguments))})"
         case Aggregate(function=function, event=event):

@@ -12,7 +12,7 @@ from cepheus.rules.check.scope import RuleScope, Site
 from cepheus.rules.check.types import InferredTypes
 from cepheus.rules.expressions import Arithmetic, AttributeRef, Call, Comparison, Constraint, Negative
 from cepheus.rules.functions import takes_undefined
-from cepheus.rules.model import Aggregation, Negation, Selection
+from cepheus.rules.model import Aggregation, Collection, Negation, Selection
 from cepheus.rules.timers import Every
 
 
@@ -88,7 +88,7 @@ def _reads(scopes: list[RuleScope]) -> dict[str, dict[str, bool]]:
             found.setdefault(scope.rule.pattern.terminator.type, {})
         for item in scope.rule.pattern.items:
             match item:
-                case Selection(event=event) | Negation(event=event):
+                case Selection(event=event) | Negation(event=event) | Collection(event=event):
                     found.setdefault(event.type, {})
                 case Aggregation(aggregate=aggregate):
                     found.setdefault(aggregate.event.type, {})
@@ -116,6 +116,10 @@ def _collect(node: Constraint, replaceable: bool, found: list[tuple[AttributeRef
     match node:
         case AttributeRef():
             found.append((node, replaceable))
+        case Call(function="in", arguments=(value, *choices)):
+            _collect(value, replaceable, found)
+            for choice in choices:
+                _collect(choice, True, found)
         case Call(function=function, arguments=operands):
             for operand in operands:
                 _collect(operand, replaceable or takes_undefined(function), found)

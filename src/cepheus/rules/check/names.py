@@ -15,10 +15,11 @@ from cepheus.rules.check.event_types import KnownTypes
 from cepheus.rules.check.findings import Findings, find_alias, find_name, line_of, text_of
 from cepheus.rules.check.scope import Role, RuleScope, Site
 from cepheus.rules.expressions import Aggregate, AttributeRef, Between, Call, Constant, EventPattern, Scope, Within
-from cepheus.rules.functions import FUNCTIONS
-from cepheus.rules.model import Aggregation, Negation, RuleSet, Selection
+from cepheus.rules.functions import CONNECTIVES, FUNCTIONS, function_of
+from cepheus.rules.model import Aggregation, Collection, FreeCondition, Negation, RuleSet, Selection
 from cepheus.rules.regular_expressions import PatternFault, fault_in
 from cepheus.rules.timers import NOW, After, is_moment
+from cepheus.rules.walk import walk
 
 _LETTER = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)|[^\\]", re.DOTALL)
 """A letter of a string as it is written, with its escape."""
@@ -26,7 +27,7 @@ _LETTER = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)|[^\\]", re.DOTALL
 
 def check_regex(node: Call, findings: Findings) -> None:
     """Check the regular expression that a call writes out, and point at the letters where it breaks."""
-    place = FUNCTIONS[node.function].regex
+    place = function_of(node.function).regex
     if place is None or place >= len(node.arguments):
         return
     match node.arguments[place]:
@@ -52,6 +53,8 @@ def _place(fault: PatternFault, pattern: str, span: Span | None) -> Span | None:
 
 def check_call(node: Call, findings: Findings) -> None:
     """Report a function that does not exist, a wrong number of arguments, and what is no regular expression."""
+    if node.function in CONNECTIVES:
+        return
     function = FUNCTIONS.get(node.function)
     if function is None:
         hint = did_you_mean(node.function, FUNCTIONS)
@@ -70,6 +73,12 @@ def check_call(node: Call, findings: Findings) -> None:
             f"write {function.signature}: {function.summary}",
         )
     check_regex(node, findings)
+    for argument in node.arguments[1:] if function.wrong is not None else ():
+        if isinstance(argument, Constant) and isinstance(argument.value, str) and function.wrong is not None:
+            problem = function.wrong(argument.value)
+            if problem is not None:
+                what, _, hint = problem.partition(": ")
+                findings.error("argument-value", what, argument.span, hint)
 
 
 def place_of_name(node: Call | Aggregate) -> Span | None:
@@ -81,7 +90,7 @@ def place_of_name(node: Call | Aggregate) -> Span | None:
 
 
 _NULLS = ("null", "none", "nil")
-_NULL_HINT = "coalesce(x, -1) = -1 asks whether x is undefined, x = x whether it is not"
+_NULL_HINT = "x is null asks whether x is undefined, x is not null whether it is not"
 
 
 def check_attributes(scope: RuleScope, known: KnownTypes, findings: Findings) -> None:
@@ -158,6 +167,29 @@ def _aggregate(node: Aggregate, findings: Findings) -> None:
             node.span,
             f"write '{node.function}({node.event.type}(..).attribute ..)'",
         )
+    else:
+        _argument(node, findings)
+
+
+def _argument(node: Aggregate, findings: Findings) -> None:
+    """Check the number that an aggregate is told besides its members."""
+    wanted = aggregate_named(node.function).argument
+    if wanted is None:
+        if node.argument is not None:
+            findings.error("aggregate-argument", f"{node.function} takes no number behind its window", node.span, None)
+        return
+    if node.argument is not None and wanted.least <= node.argument <= wanted.most:
+        return
+    range_ = f"from {wanted.least:g} to {wanted.most:g}"
+    message = f"{node.function} needs the {wanted.name}, a number {range_}, behind its window"
+    if node.argument is not None:
+        message = f"{node.argument:g} is no {wanted.name} for {node.function}: that is a number {range_}"
+    findings.error(
+        "aggregate-argument",
+        message,
+        node.span,
+        f"write '{node.function}({node.event.type}(..).attribute within .., {wanted.example})'",
+    )
 
 
 _SHORTEST_SIMILAR = 4
@@ -195,16 +227,25 @@ def _patterns(scope: RuleScope) -> list[tuple[EventPattern, bool]]:
     found = [(scope.rule.pattern.terminator, True)]
     for item in scope.rule.pattern.items:
         match item:
-            case Selection(event=event):
+            case Selection(event=event, ranking=ranking):
                 found.append((event, True))
+                aggregates = [node for node in walk(ranking) if isinstance(node, Aggregate)] if ranking else []
+                found += [(node.event, False) for node in aggregates if node.of is None]
             case Negation(event=event):
                 found.append((event, False))
             case Aggregation(aggregate=aggregate):
-                found.append((aggregate.event, False))
+                found += [(aggregate.event, False)] * (aggregate.of is None)
+            case Collection(event=event):
+                found.append((event, True))
+            case FreeCondition(constraint=constraint):
+                aggregates = [node for node in walk(constraint) if isinstance(node, Aggregate)]
+                found += [(node.event, False) for node in aggregates if node.of is None]
             case _:
                 assert_never(item)
     in_where = len(scope.rule.pattern.items) + 1
-    found += [(aggregate.event, False) for aggregate, index in scope.aggregates if index == in_where]
+    found += [
+        (aggregate.event, False) for aggregate, index in scope.aggregates if index == in_where and aggregate.of is None
+    ]
     return found
 
 
@@ -256,12 +297,17 @@ def _references(scope: RuleScope, findings: Findings) -> None:
         match item:
             case Selection(event=event, window=window):
                 _scope_references(scope, window, event, index, findings)
-            case Negation(event=event, scope=interval):
+            case Negation(event=event, scope=interval) | Collection(event=event, scope=interval):
                 _scope_references(scope, interval, event, index, findings)
-            case Aggregation():
+            case Aggregation() | FreeCondition():
                 pass
+            case _:
+                assert_never(item)
     for aggregate, index in scope.aggregates:
-        _scope_references(scope, aggregate.scope, aggregate.event, index, findings)
+        if aggregate.of is None:
+            _scope_references(scope, aggregate.scope, aggregate.event, index, findings)
+        else:
+            _collection_of(scope, aggregate, index, findings)
     for site in scope.sites:
         _attribute_references(scope, site, findings)
 
@@ -282,6 +328,19 @@ def _scope_references(scope: RuleScope, interval: Scope, event: EventPattern, in
             findings.error("self-reference", f"'{name}' is placed in time relative to itself", span, hint)
         else:
             _reference(scope, name, index - 1, span, findings)
+
+
+def _collection_of(scope: RuleScope, aggregate: Aggregate, index: int, findings: Findings) -> None:
+    """Check that an aggregate over members is one over those of a collection before it."""
+    items = scope.rule.pattern.items[:index]
+    found = next((item for item in items if isinstance(item, Collection) and item.event.name == aggregate.of), None)
+    if found is None or (found.event, found.scope) != (aggregate.event, aggregate.scope):
+        findings.error(
+            "unknown-collection",
+            f"no collection before this place is called '{aggregate.of}'",
+            aggregate.span,
+            f"write 'all {aggregate.event.type}(..) as {aggregate.of}' before it",
+        )
 
 
 def _attribute_references(scope: RuleScope, site: Site, findings: Findings) -> None:
@@ -309,7 +368,13 @@ def _attribute_references(scope: RuleScope, site: Site, findings: Findings) -> N
 
 
 def _nameless(scope: RuleScope, site: Site, node: AttributeRef, findings: Findings) -> None:
-    where = "where" if site.role is Role.ASSIGNMENT else "a comparison with an aggregate"
+    match site.role:
+        case Role.ASSIGNMENT:
+            where = "where"
+        case Role.CONDITION:
+            where = "a condition among the events"
+        case _:
+            where = "a comparison with an aggregate"
     example = f"'{next(iter(scope.events))}.{node.name}'"
     hint = f"write it with its event, such as {example}"
     if node.name in scope.binders:
@@ -352,14 +417,17 @@ def _reference(
                 hint,
             )
             return
+    if name in scope.collected:
+        values = f"count({name}), first({name}).{attribute or 'value'} or Avg({name}.{attribute or 'value'})"
+        message = f"'{name}' is a collection: none of its members can be referred to alone"
+        findings.error("not-selected", message, span, f"a collection has values: {values}")
+        return
     called = next((known for known, event in scope.events.items() if event.event.type == name), None)
     close = (
         did_you_mean(name, scope.events) if called is None else f"the event of type '{name}' is called '{called}' here"
     )
     if attribute is not None:  # other languages write the parts of an object so
-        hint = f"an attribute has no dot in its name: let the data call it {name}_{attribute}" + (
-            f"; {hint}" if hint else ""
-        )
+        hint = f"a name with a dot stands in backquotes: `{name}.{attribute}`" + (f"; {hint}" if hint else "")
     findings.error("unknown-event", f"no event of the pattern is called '{name}'", span, close or hint)
 
 

@@ -9,8 +9,9 @@ from cepheus.core.errors import did_you_mean
 from cepheus.core.source import Span
 from cepheus.rules.check.findings import Findings, find_name
 from cepheus.rules.check.scope import Role, RuleScope, Site
-from cepheus.rules.expressions import AttributeRef, Comparison, Parameter
+from cepheus.rules.expressions import AttributeRef, Call, Comparison, Constraint, Parameter
 from cepheus.rules.model import Aggregation
+from cepheus.rules.walk import walk
 
 
 def check_parameters(scope: RuleScope, findings: Findings) -> None:
@@ -44,6 +45,23 @@ def _unbound(scope: RuleScope, name: str, places: list[tuple[Site, Parameter]], 
                 f"bind it in an event that takes part, with 'attribute=${name}'",
             )
             return
+    for candidate, node in places:
+        if candidate.role is Role.EVENT and _inside(candidate.node, name):
+            findings.error(
+                "unbound-parameter",
+                f"${name} is compared only where 'or' or 'not' may leave it without a value, and nothing else binds it",
+                node.span,
+                f"bind it by itself, with 'attribute=${name}' outside of 'or' and 'not', or name the attribute instead",
+            )
+            return
+    if _assigned_expression(site, name):
+        findings.error(
+            "unbound-parameter",
+            f"${name} cannot stand for a computed value: parameters are bound to attributes and to aggregates alone",
+            parameter.span,
+            "bind the aggregates, such as $n = Count(..), and compute with these where the value is needed",
+        )
+        return
     hint = did_you_mean(name, scope.binders)
     if hint is not None:
         hint = hint.replace("'", "'$", 1)
@@ -61,6 +79,28 @@ def _would_bind(site: Site, name: str) -> bool:
         case Comparison(operands=(Parameter(name=found), AttributeRef()), operators=("=",)):
             return found == name
     return False
+
+
+def _inside(node: Constraint, name: str) -> bool:
+    """Whether a condition has ``attribute = $name`` as one of its parts."""
+    if not isinstance(node, Call):
+        return False
+    for part in walk(node):
+        match part:
+            case Comparison(operands=(AttributeRef(), Parameter(name=found)), operators=("=",)) if found == name:
+                return True
+            case Comparison(operands=(Parameter(name=found), AttributeRef()), operators=("=",)) if found == name:
+                return True
+    return False
+
+
+def _assigned_expression(site: Site, name: str) -> bool:
+    """Whether a condition among the parts of the pattern looks as if it gave the parameter its value."""
+    match site.node:
+        case Comparison(operands=(Parameter(name=found), *_), operators=("=", *_)):
+            return site.role is Role.CONDITION and found == name
+        case _:
+            return False
 
 
 def _binding_aggregates(scope: RuleScope) -> Iterator[tuple[str, Aggregation, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import assert_never
 
 from cepheus.rules.expressions import (
     Aggregate,
@@ -17,7 +18,7 @@ from cepheus.rules.expressions import (
     Expression,
     Negative,
 )
-from cepheus.rules.model import Aggregation, Negation, Rule, Selection
+from cepheus.rules.model import Aggregation, Collection, FreeCondition, Negation, Rule, Selection
 from cepheus.rules.resolve import bindings
 from cepheus.rules.timers import MOMENT, NOW, After
 
@@ -29,7 +30,10 @@ class Role(Enum):
     MEMBER = "constraint of a negated or aggregated event"
     VALUE = "value of an aggregated event"
     COMPARISON = "comparison around an aggregate"
+    CONDITION = "condition among the parts of the pattern"
     ASSIGNMENT = "assignment"
+    RANKING = "value that events are ranked by"
+    GROUP = "attribute by whose values events are grouped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +65,16 @@ class Introduced:
 class RuleScope:
     """A rule taken apart.
 
-    ``events`` are those that take part, ``absent`` and ``aggregated`` the others, by name; ``aggregates`` are all
-    aggregates that stand where they may, each with the index of its part, ``misplaced`` those that stand elsewhere.
+    ``events`` are those that take part, ``absent``, ``aggregated`` and ``collected`` the others, by name;
+    ``aggregates`` are all aggregates that stand where they may, each with the index of its part, ``misplaced`` those
+    that stand elsewhere.
     """
 
     rule: Rule
     events: dict[str, Introduced] = field(default_factory=dict)
     absent: dict[str, Introduced] = field(default_factory=dict)
     aggregated: dict[str, Introduced] = field(default_factory=dict)
+    collected: dict[str, Introduced] = field(default_factory=dict)
     sites: list[Site] = field(default_factory=list)
     aggregates: list[tuple[Aggregate, int]] = field(default_factory=list)
     misplaced: list[Aggregate] = field(default_factory=list)
@@ -97,8 +103,15 @@ def scope_of(rule: Rule) -> RuleScope:
     _take_part(scope, rule.pattern.terminator, 0)
     for index, item in enumerate(rule.pattern.items, 1):
         match item:
-            case Selection(event=event):
+            case Selection(event=event, per=per, ranking=ranking):
                 _take_part(scope, event, index)
+                if ranking is not None:
+                    _site(scope, ranking.by, event, Role.RANKING, index)
+                for attribute in per:
+                    _site(scope, attribute, event, Role.GROUP, index)
+            case Collection(event=event):
+                scope.collected.setdefault(event.name, Introduced(event, index))
+                _constraints(scope, event, Role.MEMBER, index)
             case Negation(event=event):
                 scope.absent.setdefault(event.name, Introduced(event, index))
                 _constraints(scope, event, Role.MEMBER, index)
@@ -106,6 +119,10 @@ def scope_of(rule: Rule) -> RuleScope:
                 _aggregate(scope, aggregate, index)
                 if comparison is not None:
                     _site(scope, comparison, None, Role.COMPARISON, index, inside=aggregate)
+            case FreeCondition(constraint=constraint):
+                _site(scope, constraint, None, Role.CONDITION, index)
+            case _:
+                assert_never(item)
     last = len(rule.pattern.items) + 1
     for assignment in rule.assignments:
         _site(scope, assignment.value, None, Role.ASSIGNMENT, last)
@@ -124,9 +141,10 @@ def _constraints(scope: RuleScope, event: EventPattern, role: Role, index: int) 
 
 def _aggregate(scope: RuleScope, aggregate: Aggregate, index: int) -> None:
     event = aggregate.event
-    scope.aggregated.setdefault(event.name, Introduced(event, index))
     scope.aggregates.append((aggregate, index))
-    _constraints(scope, event, Role.MEMBER, index)
+    if aggregate.of is None:  # members of a collection have been looked at there
+        scope.aggregated.setdefault(event.name, Introduced(event, index))
+        _constraints(scope, event, Role.MEMBER, index)
     if aggregate.value is not None:
         _site(scope, aggregate.value, event, Role.VALUE, index)
 
@@ -144,7 +162,7 @@ def _site(
     scope.sites.append(Site(node, own, role, index, nodes, depth))
     for aggregate in nodes:
         if isinstance(aggregate, Aggregate) and aggregate is not inside and aggregate != inside:
-            if role is Role.ASSIGNMENT:
+            if role in (Role.ASSIGNMENT, Role.CONDITION, Role.RANKING):
                 _aggregate(scope, aggregate, index)
             else:
                 scope.misplaced.append(aggregate)

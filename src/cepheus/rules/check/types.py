@@ -24,10 +24,9 @@ from cepheus.rules.expressions import (
     Negative,
     Parameter,
 )
+from cepheus.rules.function_record import Kind
 from cepheus.rules.functions import FUNCTIONS
 from cepheus.rules.model import Aggregation, Assignment
-
-_ORDER = ("<", "<=", ">", ">=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +79,12 @@ def _rule(scope: RuleScope, inference: Inference) -> None:
             if item.parameter is not None and scope.binders.get(item.parameter) is None:
                 rule.bind(item.parameter, slot, item.span)
     for site in scope.sites:
-        if site.role in (Role.EVENT, Role.MEMBER, Role.COMPARISON):
+        if site.role in (Role.EVENT, Role.MEMBER, Role.COMPARISON, Role.CONDITION):
             _constraint(rule, site)
+        elif site.role is Role.RANKING and not isinstance(site.node, Comparison):
+            _ranking(rule, site.node, site.own)
+        elif site.role is Role.GROUP and isinstance(site.node, AttributeRef):
+            rule.infer(site.node, site.own)
     attributes = {attribute.name for attribute in scope.rule.composite.attributes}
     for assignment in scope.rule.assignments:
         slot = rule.infer(assignment.value, None)
@@ -89,76 +92,24 @@ def _rule(scope: RuleScope, inference: Inference) -> None:
             _assign(rule, assignment, slot)
 
 
+def _ranking(rule: RuleInference, node: Expression, own: EventPattern | None) -> None:
+    slot = rule.infer(node, own)
+    if slot.root().family is Family.TIMESTAMP:
+        return
+    if not rule.unifier.learn(slot, Family.NUMBER, Origin("what events are ranked by", node.span)):
+        message = f"events are ranked by a number or a time, {rule.inference.describe(node, slot, own)}"
+        hint = f"write 'by Count(..)', or 'by {own.type if own else 'Temp'}.value' for the greatest values"
+        rule.inference.findings.error("ranking", message, node.span, hint)
+
+
 def _constraint(rule: RuleInference, site: Site) -> None:
     node, own = site.node, site.own
-    if not isinstance(node, Comparison):
-        slot = rule.infer(node, own)
-        if not rule.unifier.learn(slot, Family.BOOL, Origin("used as a condition", node.span)):
-            message = f"a constraint must be true or false, {rule.inference.describe(node, slot, own)}"
-            hint = f"compare it with something: '{text_of(node)} = ..'"
-            if isinstance(node, Constant) and text_of(node).isdecimal():
-                hint += "; numbers have no commas within"
-            rule.inference.findings.error("not-a-condition", message, node.span, hint)
-        return
-    slots = [rule.infer(operand, own) for operand in node.operands]
-    for position, operator in enumerate(node.operators):
-        left, right = node.operands[position], node.operands[position + 1]
-        _compare(rule, operator, (left, slots[position]), (right, slots[position + 1]), own)
-
-
-def _compare(
-    rule: RuleInference,
-    operator: str,
-    left: tuple[Expression, Slot],
-    right: tuple[Expression, Slot],
-    own: EventPattern | None,
-) -> None:
-    inference = rule.inference
-    span = left[0].span.to(right[0].span) if left[0].span is not None and right[0].span is not None else None
-
-    def origin(teacher: Slot) -> Origin:
-        other = left if left[1].root() is teacher else right
-        return Origin(f"compared with {text_of(other[0])}", span)
-
-    if not rule.unifier.same(left[1], right[1], origin):
-        one, two = inference.describe(*left, own), inference.describe(*right, own)
-        hint = _mismatch_hint(left[0], right[1]) or _mismatch_hint(right[0], left[1])
-        hint = hint or "compare values of one type; an int and a double are both numbers"
-        inference.findings.error("type-mismatch", f"these cannot be compared: {one}, {two}", span, hint)
-    elif operator in _ORDER and left[1].root().family in (None, Family.BOOL):
-
-        def report() -> None:
-            message = f"'{operator}' does not apply to bools: {inference.describe(*left, own)}"
-            inference.findings.error("no-order", message, span, "bools compare with = and != only")
-
-        inference.unordered.append((left[1], report))
+    rule.condition(node, rule.infer(node, own), own)
 
 
 def _written(slot: Slot) -> str | None:
     value_type = slot.value_type
     return None if value_type in (None, ValueType.LIST) else value_type.value
-
-
-def _mismatch_hint(node: Expression, other: Slot) -> str | None:
-    """How to write a constant so that it is of the other side's type."""
-    if not isinstance(node, Constant):
-        return None
-    match other.root().family:
-        case Family.STRING if node.type.is_numeric:
-            return f"a string is written in quotes: '{text_of(node)}'"
-        case Family.NUMBER if isinstance(node.value, str) and _is_number(node.value):
-            return f"a number is written without quotes: {node.value}"
-        case Family.TIMESTAMP:
-            return "a time is written timestamp '2026-01-31T12:00:00Z'"
-    return None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _assign(rule: RuleInference, assignment: Assignment, slot: Slot) -> None:
@@ -218,7 +169,9 @@ class _Search:
                 function = FUNCTIONS.get(name)
                 if function is None or function.result is not None:
                     return node if function is not None and function.result is ValueType.FLOAT else None
-                return self._first(arguments, own)
+                return self._first(arguments[function.arguments.count(Kind.TRUTH) :], own)
+            case Comparison():
+                return None
             case Aggregate(function=name, event=event, value=value):
                 result = AGGREGATES[name.lower()].result if name.lower() in AGGREGATES else None
                 if result is not None:

@@ -9,7 +9,8 @@ from typing import assert_never
 from cepheus.core.lists import Key, distinct, value_key
 from cepheus.core.values import Value
 from cepheus.rules.aggregates import aggregate, is_aggregable
-from cepheus.rules.evaluate import Evaluator, Test, compare, evaluator, tester
+from cepheus.rules.comparisons import compare
+from cepheus.rules.evaluate import Evaluator, Test, evaluator, tester
 from cepheus.rules.expressions import Constant, Constraint, Expression, Parameter
 from cepheus.rules.interval.matches import Binding, Instance, Match, fits, unify
 from cepheus.rules.interval.model import (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cepheus.core.event import DIGEST_MASK, EventId, composite_digest, text_digest
 from cepheus.core.lists import LIST_MARK, Key, list_text, value_key
 from cepheus.core.values import Value
-from cepheus.rules.evaluate import compare
+from cepheus.rules.comparisons import compare
 from cepheus.rules.expressions import Constant, Parameter
 from cepheus.rules.interval.model import Anything, Argument, Atom, ListPattern, Operator
 from cepheus.rules.interval.operators import OPERATORS

@@ -76,6 +76,7 @@ class _Plan:
     event_type: EventType
     kinds: list[tuple[str, ValueType | None, bool]]
     id_field: str
+    columns: Mapping[str, str]
 
 
 class Admission:
@@ -135,6 +136,7 @@ class Admission:
                 event_type,
                 [(a.name, a.type, a.optional) for a in event_type.attributes],
                 id_field_of(event_type, self._columns),
+                event_type.columns,
             )
             for event_type in types
         }
@@ -162,7 +164,8 @@ class Admission:
             if plan is None:
                 return None
             given = with_own_fields(given)
-            values, errors = self._values(plan, given.attributes, TimeUnit.US)
+            attributes = _renamed(given.attributes, plan.columns) if plan.columns else given.attributes
+            values, errors = self._values(plan, attributes, TimeUnit.US)
             errors |= {name: as_distribution(error) for name, error in given.errors.items() if name in values}
             event = Event(
                 event_type,
@@ -183,6 +186,8 @@ class Admission:
         plan = self._plan(given.get(self._type_key), given)
         if plan is None:
             return None
+        if plan.columns:
+            given = _renamed(given, plan.columns)
         if self._intervals:
             given = self._named(given, plan)
         raw_time, raw_id = given.get(self._time_key), given.get(plan.id_field)
@@ -325,11 +330,10 @@ class Admission:
             elif not optional:
                 raise missing_value(plan.event_type.name, name, given)
         for name, source in self._uncertain.items():
-            if name not in errors and isinstance(values.get(name), int | float):
-                try:
-                    error = error_of_record(source, given, float_of)
-                except EventError as fault:
-                    raise of_field(fault, name) from None
+            if name not in errors and values.get(name) is not None and self._is_number(plan, name):
+                error, fault = error_of_record(source, given, float_of)
+                if fault is not None:
+                    raise of_field(fault, name)
                 if error is not None:
                     errors[name] = error
         return values, errors
@@ -347,6 +351,11 @@ class Admission:
         if kind is None and found is not None:
             self._found[event_type, name] = found
         return value
+
+    def _is_number(self, plan: _Plan, name: str) -> bool:
+        """Whether an attribute is a number, by what is expected or by the value that has just come."""
+        kind = next(kind for own, kind, _ in plan.kinds if own == name) or self._found.get((plan.event_type.name, name))
+        return kind is not None and kind.is_numeric
 
     def _time(self, raw: object, given: Record, key: str) -> int:
         if type(raw) is int and self._unit is TimeUnit.US and INT_MIN <= raw <= INT_MAX:
@@ -453,3 +462,9 @@ def _array(values: list[Value | None], kind: ValueType) -> pa.Array:
     if kind is ValueType.TIMESTAMP:
         return pa.array(values, pa.int64()).cast(pa.timestamp("us")).cast(kind.arrow)
     return text_column(values) if kind is ValueType.LIST else pa.array(values, kind.arrow)
+
+
+def _renamed(given: Record, columns: Mapping[str, str]) -> Record:
+    """Return a dict with its attributes under the names that declarations give them; ``columns`` has the data's."""
+    found = {name: given[column] for name, column in columns.items() if column in given}
+    return {**given, **found} if found else given

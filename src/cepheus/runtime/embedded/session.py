@@ -20,7 +20,7 @@ from cepheus.core.event import Event
 from cepheus.core.options import ColumnNames, RunOptions, Until
 from cepheus.core.time import TimeCheck, TimeUnit
 from cepheus.engine.assembly.ending import end_input, has_timers, require_end
-from cepheus.engine.assembly.registry import create, goals_of, threads_for, weighted
+from cepheus.engine.assembly.registry import create, goals_of, take_for_instants, threads_for, weighted
 from cepheus.engine.assembly.weighted import WeightedEngine
 from cepheus.engine.base import snapshot_form as form
 from cepheus.engine.base.snapshot import pack, restoring, unpack
@@ -28,13 +28,23 @@ from cepheus.engine.base.ties import TieCounts
 from cepheus.language.tesla import parse_event_pattern
 from cepheus.plan.split.component import reads
 from cepheus.rules.model import RuleSet
+from cepheus.rules.provenance import with_provenance
 from cepheus.rules.resolve import resolve
+from cepheus.rules.ties import has_ties_ordered, with_ties
 from cepheus.runtime.embedded.admission import Admission, ArrowTable, Record
 from cepheus.runtime.embedded.catalog import Catalog
 from cepheus.runtime.embedded.order import ReorderBuffer, no_sequence
+from cepheus.runtime.embedded.progress import GoalCallback, ProgressSubscription, ProgressWatch, require_fraction
 from cepheus.runtime.embedded.rule_sources import RuleSource, read_rules
 from cepheus.runtime.embedded.snapshot import HEADER, batch_from_bytes, batch_to_bytes
-from cepheus.runtime.embedded.subscriptions import Callback, Subscription, Subscriptions, call_all, in_order_of_time
+from cepheus.runtime.embedded.subscriptions import (
+    Call,
+    Callback,
+    Subscription,
+    Subscriptions,
+    call_all,
+    in_order_of_time,
+)
 from cepheus.uncertainty.belief.belief import RuleBelief
 from cepheus.uncertainty.verdict import Observer
 
@@ -92,7 +102,9 @@ class Session:
         self._expect(catalog)
         self._buffer = self._new_buffer()
         self._engine = create(options, catalog.rules, catalog.types, beliefs=catalog.beliefs(), observe=observe)
+        self._take_for_instants()
         self._subscriptions = Subscriptions()
+        self._watch = ProgressWatch()
         self._fed = 0
         self._late = 0
         self._composite: Counter[str] = Counter()
@@ -195,7 +207,9 @@ class Session:
         now on, which includes those that wait for stragglers. A network takes the place of the one that its rule has.
         """
         self._require_running()
-        rules = read_rules(source, self._options.unit)
+        rules = with_provenance(
+            with_ties(read_rules(source, self._options.unit), self._options.ties), self._options.provenance
+        )
         catalog, added = self._catalog.with_rules(rules)
         beliefs = catalog.beliefs(rules.beliefs)
         self._expect(catalog)
@@ -209,6 +223,7 @@ class Session:
             for belief in beliefs.values():
                 engine.set_belief(belief)
         self._catalog, self._engine = catalog, engine
+        self._take_for_instants()
         return tuple(str(rule.name) for rule in added)
 
     def belief(self, rule: str) -> RuleBelief:
@@ -239,7 +254,7 @@ class Session:
         """What is under way toward complex events of interval rules, of one rule or of all of them.
 
         Each goal tells what has happened, what is missing, and how far along that is. A rule that is not deployed is an
-        OptionError; rules of TESLA have no goals.
+        OptionError; rules of TESLA have no goals. ``progress`` sorts them by how far along they are.
 
         >>> import cepheus
         >>> rules = "late(X) <- ordered(X) SEQ paid(X) SEQ shipped(X)."
@@ -248,11 +263,43 @@ class Session:
         ...     print(engine.goals()[-1])
         late: ordered(X) SEQ paid(X) with X = 7 waits for shipped(X) (67%)
         """
+        self._require_rule(rule)
+        return goals_of(self._engine, rule)
+
+    def progress(self, least: float = 0.0, *, rule: str | None = None) -> list[Goal]:
+        """The goals of which at least a fraction is there, those that are nearest to completion first.
+
+        A goal tells its rule, the ``fraction`` that is there, what is ``missing`` next, the ``values`` of its
+        variables, and since when it waits: its ``end``. Among equals the one that waits longest comes first.
+        """
+        self._require_rule(rule)
+        found = goals_of(self._engine, rule, require_fraction(least))
+        return sorted(found, key=lambda goal: (-goal.fraction, goal.end))
+
+    def on_progress(self, least: float, callback: GoalCallback, *, rule: str | None = None) -> ProgressSubscription:
+        """Call a function with each goal that begins to wait from now on with at least a fraction of its pattern there.
+
+        Goals are looked at after every event. It is called once for each, when all events of a call have been
+        processed, whether or not the goal still waits then. A goal that grows is another goal. While there is such a
+        subscription, events are processed one after the other. Like those of ``subscribe``, it is not part of
+        snapshots; what waited in a snapshot is not told of again.
+
+        >>> import cepheus
+        >>> rules = "late(X) <- ordered(X) SEQ paid(X) SEQ shipped(X)."
+        >>> with cepheus.compile(rules).start(engine="goals", time_unit="s") as engine:
+        ...     _ = engine.on_progress(0.6, print)
+        ...     _ = engine.feed([{"type": "ordered", "time": 1, "args": [7]}, {"type": "paid", "time": 2, "args": [7]}])
+        late: ordered(X) SEQ paid(X) with X = 7 waits for shipped(X) (67%)
+        """
+        self._require_rule(rule)
+        return self._watch.add(least, rule, callback, self._engine)
+
+    def _require_rule(self, rule: str | None) -> None:
+        """Refuse a rule that is not deployed, and a session that has ended."""
         self._require_running()
         names = [str(each.name) for each in self._catalog.rules]
         if rule is not None and rule not in names:
             raise OptionError.of("goals", f"no rule named '{rule}' is deployed", hint=did_you_mean(rule, names))
-        return goals_of(self._engine, rule)
 
     def subscribe(self, pattern: str, callback: Callback) -> Subscription:
         """Call a function with each event of a type and content, primitive or composite, from now on.
@@ -307,6 +354,7 @@ class Session:
 
     def _restore(self, header: dict[str, Any], blobs: dict[str, bytes]) -> None:
         catalog = self._catalog.restored(header["catalog"])
+        _require_same_ties(self._catalog, catalog)
         name = header["engine"]
         options = replace(
             self._options,
@@ -322,6 +370,9 @@ class Session:
         engine.restore(blobs["engine"])
         self._catalog, self._engine = catalog, weighted(engine, catalog.beliefs())
         self._options = options
+        self._take_for_instants()
+        if self._watch:
+            self._watch.begin(self._engine)
         check = self._check if self._check.unit is options.unit else None
         self._admission = Admission(options, check, self._admission.bad)
         self._admission.settled = {(event, name): kind for event, name, kind in header["settled"]}
@@ -351,6 +402,7 @@ class Session:
                 self._on_late(event)
             return []
         told: list[Event] = []
+        goals: list[tuple[GoalCallback, Goal]] = []
         composites: list[Event] = []
         for current in ready:
             made = self._guarded(self._engine.feed_event, current)
@@ -359,26 +411,33 @@ class Session:
                 self._composite[composite.type] += 1
             if self._subscriptions:
                 told += (current, *made)
-        if told:
-            self._subscriptions.notify(told)
+            if self._watch:
+                goals += self._watch.told(self._engine)
+        if told or goals:
+            call_all(chain(self._subscriptions.calls(told), goals))
         return composites
 
     def _process(
         self, ready: EventBatch, late: list[Event] | None = None, *, until: int | None = None, over: bool = False
     ) -> EventBatch:
         """Run the engine on events in total order, let time go on to ``until``, or as far as it may, then call back."""
-        composites = self._guarded(self._engine.feed, ready) if len(ready) else EventBatch.empty()
-        if until is not None:
-            composites = EventBatch.concat([composites, self._guarded(self._engine.advance, until)])
-        if over:
-            composites = EventBatch.concat([composites, self._guarded(self._end, self._options.until)])
+        goals: list[tuple[GoalCallback, Goal]] = []
+        if self._watch:
+            composites = self._watched(ready, goals)
+        else:
+            composites = self._guarded(self._engine.feed, ready) if len(ready) else EventBatch.empty()
+        if until is not None or over:
+            ended = self._guarded(self._engine.advance, until) if until is not None else EventBatch.empty()
+            ended = self._guarded(self._end, self._options.until) if over else ended
+            composites = EventBatch.concat([composites, ended])
+            goals += self._watch.told(self._engine) if self._watch else ()
         for name, count in zip(composites.types, np.bincount(composites.codes, minlength=0).tolist(), strict=False):
             if count:
                 self._composite[name] += count
         self._late += len(late or ())
-        calls: Iterable[tuple[Callback, Event]] = ()
+        calls: Iterable[Call] = goals
         if self._on_late is not None:
-            calls = [(self._on_late, event) for event in late or ()]
+            calls = chain(((self._on_late, event) for event in late or ()), goals)
         if self._subscriptions:
             wanted = self._subscriptions.wanted
             calls = chain(calls, self._subscriptions.calls(in_order_of_time(wanted(ready), wanted(composites))))
@@ -387,6 +446,14 @@ class Session:
 
     def _end(self, until: Until) -> EventBatch:
         return end_input(self._engine, self.rules, until)
+
+    def _watched(self, ready: EventBatch, goals: list[tuple[GoalCallback, Goal]]) -> EventBatch:
+        """Run the engine on one event after the other, and add the goals that are to be told of."""
+        found = []
+        for place in range(len(ready)):
+            found.append(self._guarded(self._engine.feed, ready.slice(place, place + 1)))
+            goals += self._watch.told(self._engine)
+        return EventBatch.concat(found) if found else EventBatch.empty()
 
     def _guarded(self, feed: Callable[[Given], Made], given: Given) -> Made:
         """Let the engine work; if it fails half-way through, nothing that it would say later can be trusted."""
@@ -405,6 +472,12 @@ class Session:
             plain=lambda: reads(resolve(rule) for rule in catalog.checked.rules.rules),
         )
 
+    def _take_for_instants(self) -> None:
+        """Let events that have not lasted so far count as instants, unless the user has named where starts are."""
+        if self._options.columns.start is None:
+            made = {rule.composite.name for rule in self._catalog.checked.rules.rules}
+            take_for_instants(self._engine, made)
+
     def _new_buffer(self) -> ReorderBuffer:
         sequenced = self._options.columns.sequence is not None
         return ReorderBuffer(self._options.lateness or 0, sequenced=sequenced, to_batch=self._admission.batch_of)
@@ -416,3 +489,16 @@ class Session:
     def _require_sequences(self, batch: EventBatch) -> None:
         if self._options.columns.sequence is not None and len(batch) and batch.sequences is None:
             raise no_sequence()
+
+
+def _require_same_ties(own: Catalog, restored: Catalog) -> None:
+    """Refuse a snapshot whose rules make something else of simultaneous events than those of the session."""
+    before, now = (has_ties_ordered(each.checked.rules) for each in (restored, own))
+    if before == now or not own.checked.rules.rules or not restored.checked.rules.rules:
+        return
+    names = {True: "ordered", False: "apart"}
+    raise OptionError.of(
+        "ties",
+        f"the snapshot was taken with ties {names[before]}, the session has ties {names[now]}",
+        hint=f"start it with ties='{names[before]}', or without the snapshot",
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from cepheus.rules.walk import walk
 
 Callback = Callable[[Event], object]
 """What is called with each event that a subscription asks for; what it gives back is ignored."""
+
+
+Call = tuple[Callable[[Any], object], object]
+"""A function of a user, and what it is to be called with."""
 
 
 class Subscription(Protocol):
@@ -117,15 +121,15 @@ class Subscriptions:
                     yield subscription.callback, event
 
 
-def call_all(calls: Iterable[tuple[Callback, Event]]) -> None:
-    """Call every callback with its event, even if one raises.
+def call_all(calls: Iterable[Call]) -> None:
+    """Call every callback with what it is for, even if one raises.
 
     The first exception is raised at the end, the others are told in its notes.
     """
     failures: list[Exception] = []
-    for callback, event in calls:
+    for callback, told in calls:
         try:
-            callback(event)
+            callback(told)
         except Exception as failure:  # whatever a user's function raises is handed on below
             failures.append(failure)
     if failures:

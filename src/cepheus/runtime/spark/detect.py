@@ -15,6 +15,8 @@ from cepheus.engine.base.ties import TieCounts
 from cepheus.plan.split import WayName
 from cepheus.rules.check import Checked
 from cepheus.rules.model import RuleSet
+from cepheus.rules.provenance import with_provenance
+from cepheus.rules.ties import with_ties
 from cepheus.runtime.embedded.rule_sources import RuleSource, read_rules
 from cepheus.runtime.spark.batch import batch, counts_in
 from cepheus.runtime.spark.explain import explain, skew
@@ -109,7 +111,6 @@ def detect(
     rules: RuleSource | Compiled,
     events: DataFrame | Mapping[str, DataFrame],
     *,
-    provenance: bool = False,
     shards: int | None = None,
     split: WayName | Literal["auto", "keys", "bands", "slices", "whole"] = "auto",
     late: bool = False,
@@ -122,7 +123,8 @@ def detect(
     are those of ``Program.detect`` (``cepheus.RunKeywords``); ``threads`` is not for Spark, which has cores and shards.
     Every column that is not named for something else is an attribute, and null means that it is undefined. Rules over
     intervals take an event with a start for one that lasted from then to its time; by default the column is ``start``,
-    if there is one. With ``provenance`` each composite event has an id and the ids of the events it was made of.
+    if there is one. With ``provenance`` (True, "full") each composite event has an id and the ids of the events it was
+    made of.
 
     Bare numbers in rules over intervals are in ``time_unit``, too. Whether times make sense in their unit Spark finds
     out by a few rows of a finite input now, of a stream when it runs.
@@ -138,14 +140,15 @@ def detect(
     are given, too. A finite input is sorted by time, so no event of it is late. ``name`` is what the metrics of a
     stream are called: by default ``cepheus``, for further ones that may go into one query ``cepheus-2`` and so on.
     """
+    shown = options.get("provenance") not in (None, False)
     run = on_spark(RunOptions.of(**options))
     if shards is not None:
         require_whole(shards, "number of shards", INT_MAX)
-    read = _rule_set(rules, run.unit)
+    read = with_provenance(with_ties(_rule_set(rules, run.unit), run.ties), run.provenance)
     naming = Naming.of(run, start_column(events, read, run.columns.start))
     check = TimeCheck.of(run.time_unit, strict=run.strict)
     sources = checked_times(sources_of(events, read, naming), naming, check)
-    how = SparkOptions(run, naming, shards or cores(sources[0].frame.sparkSession), provenance)
+    how = SparkOptions(run, naming, shards or cores(sources[0].frame.sparkSession), shown)
     return find(read, sources, how, split=split, late=late, name=name)
 
 

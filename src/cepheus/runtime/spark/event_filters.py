@@ -91,6 +91,7 @@ def event_filters(rules: Iterable[ResolvedRule], calculus: Calculus = DEFAULT_CA
                 found.append(EventFilter(step.type, step.name, step.constraints, least=least))
             elif isinstance(step, Compute):
                 found.append(EventFilter(step.type, None, step.constraints, step.value))
+        found += [EventFilter(gather.type, None, gather.constraints) for gather in rule.gathers]
         possible = 0.0 if calculus.negation == "independent" else None
         found += [EventFilter(absent.type, None, absent.constraints, least=possible) for absent in rule.absences]
     return found
@@ -101,6 +102,8 @@ def _needed(node: Constraint, own: str | None) -> Iterable[str]:
     match node:
         case AttributeRef(event=event, name=name):
             return [name] if event == own and name != TIME_ATTRIBUTE else []
+        case Call(function="in", arguments=(value, *_)):
+            return _needed(value, own)
         case Call(function=function) if takes_undefined(function):
             return []
         case Call(arguments=operands) | Comparison(operands=operands):

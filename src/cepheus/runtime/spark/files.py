@@ -27,6 +27,8 @@ from cepheus.formats.cells import id_of_text
 from cepheus.formats.table import as_uncertain
 from cepheus.rules.check import Checked
 from cepheus.rules.model import RuleSet
+from cepheus.rules.provenance import with_provenance
+from cepheus.rules.ties import with_ties
 from cepheus.runtime.embedded.detect import FileDetection, Files, FilesByType, Tally
 from cepheus.runtime.spark.detect import Detection, cores, find
 from cepheus.runtime.spark.planning import SparkOptions, on_spark
@@ -65,7 +67,9 @@ def detect_files(
     ``spark`` is a session, or what starts one when the files have been read. The keywords are those of ``detect``.
     """
     run = on_spark(RunOptions.of(**options))
-    checked = program.checked
+    checked = replace(
+        program.checked, rules=with_provenance(with_ties(program.checked.rules, run.ties), run.provenance)
+    )
     types = Schema({**checked.composites, **checked.inputs}.values())
     create(run, checked.rules.all_rules, types, beliefs=beliefs_of(checked.rules))  # or say why not
     return FileDetection(files, of_type or {}, checked, run, lambda tally: _Gathered(checked, tally, run, spark))

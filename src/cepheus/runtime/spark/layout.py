@@ -20,7 +20,7 @@ from cepheus.core.batch import ColumnKey, EventBatch, Ids, Provenance
 from cepheus.core.errors import EventError
 from cepheus.core.event import EventId
 from cepheus.core.lists import list_column, text_column
-from cepheus.core.schema import HOME_ATTRIBUTE, Attribute, EventType, Schema
+from cepheus.core.schema import OWNED_ATTRIBUTE, Attribute, EventType, Schema
 from cepheus.core.values import ValueType
 from cepheus.formats.cells import id_of_text
 from cepheus.plan.split.component import AttributeKey
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 
-SHARD, TYPE, TIME, SEQUENCE, ID, HOME, START = "shard", "type", "time", "sequence", "id", "home", "start"
+SHARD, TYPE, TIME, SEQUENCE, ID, OWNED, START = "shard", "type", "time", "sequence", "id", "home", "start"
 PROBABILITY = "probability"
 """The columns of events that are not attributes. ``home`` tells whether the shard owns the event."""
 
@@ -81,7 +81,7 @@ class EventLayout:
     required: tuple[tuple[str, ColumnKey], ...] = ()
     ids: IdKind = IdKind.NONE
     sequenced: bool = False
-    homes: bool = False
+    marks_owned: bool = False
     intervals: bool = False
     doubtful: bool = False
     errors: ErrorLayout = NO_ERRORS
@@ -93,7 +93,7 @@ class EventLayout:
         *,
         ids: IdKind,
         sequenced: bool,
-        homes: bool,
+        marks_owned: bool,
         intervals: bool = False,
         doubtful: bool = False,
         errors: ErrorLayout | None = None,
@@ -114,7 +114,7 @@ class EventLayout:
             tuple(required),
             ids,
             sequenced,
-            homes,
+            marks_owned,
             intervals,
             doubtful,
             errors or NO_ERRORS,
@@ -127,8 +127,8 @@ class EventLayout:
     def batch(self, rows: pa.RecordBatch) -> EventBatch:
         """Turn rows into events, in the order in which they come; EventError if one is bad."""
         columns = {key: _attribute(rows.column(f"a{n}"), key) for n, key in enumerate(self.columns)}
-        if self.homes:
-            columns[HOME_COLUMN] = rows.column(HOME)
+        if self.marks_owned:
+            columns[OWNED_COLUMN] = rows.column(OWNED)
         errors = self.errors.errors(rows, columns)
         return EventBatch(
             types=self.types,
@@ -368,23 +368,23 @@ def _as_told(batch: EventBatch, heads: Sequence[EventType]) -> EventBatch:
     return replace(batch, columns=columns)
 
 
-HOME_COLUMN = (HOME_ATTRIBUTE, ValueType.BOOL)
+OWNED_COLUMN = (OWNED_ATTRIBUTE, ValueType.BOOL)
 
 
-def with_home(rule: Rule) -> Rule:
-    """Change a rule so that its composite events are at home where their terminators are."""
-    value = AttributeRef(rule.pattern.terminator.name, HOME_ATTRIBUTE)
+def with_owner_mark(rule: Rule) -> Rule:
+    """Change a rule so that its composite events belong to the shard that their terminators belong to."""
+    value = AttributeRef(rule.pattern.terminator.name, OWNED_ATTRIBUTE)
     return replace(
         rule,
         composite=_with_attribute(rule.composite),
-        assignments=(*rule.assignments, Assignment(HOME_ATTRIBUTE, value)),
+        assignments=(*rule.assignments, Assignment(OWNED_ATTRIBUTE, value)),
     )
 
 
-def with_homes(schema: Schema) -> Schema:
+def with_owner_marks(schema: Schema) -> Schema:
     """Add the hidden attribute to event types."""
     return Schema((_with_attribute(event_type) for event_type in schema.values()), closed=schema.closed)
 
 
 def _with_attribute(event_type: EventType) -> EventType:
-    return replace(event_type, attributes=(*event_type.attributes, Attribute(HOME_ATTRIBUTE, ValueType.BOOL)))
+    return replace(event_type, attributes=(*event_type.attributes, Attribute(OWNED_ATTRIBUTE, ValueType.BOOL)))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.distribution_column import ErrorColumn, ErrorKind
-from cepheus.core.schema import HOME_ATTRIBUTE
+from cepheus.core.schema import OWNED_ATTRIBUTE
 from cepheus.core.values import ValueType
 
 
@@ -49,7 +49,7 @@ def _keys(batch: EventBatch) -> list[NDArray[np.generic]]:
     keys.append(_ranks(pa.array(batch.types, pa.string()))[batch.codes])
     if batch.starts is not None:
         keys.append(batch.starts)
-    content = sorted((name, kind.value, kind) for name, kind in batch.columns if name != HOME_ATTRIBUTE)
+    content = sorted((name, kind.value, kind) for name, kind in batch.columns if name != OWNED_ATTRIBUTE)
     for name, _, value_type in content:
         column = batch.columns[name, value_type]
         if column.null_count:

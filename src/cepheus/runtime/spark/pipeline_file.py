@@ -6,7 +6,7 @@ Everything that is wrong with a file is told at once, each finding with its line
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -85,6 +85,7 @@ class DetectSpec:
     uncertain: Mapping[str, ErrorSource] | None = None
     on_bad_event: str | None = None
     strict: bool | None = None
+    ties: str | None = None
     provenance: bool = False
     shards: int | None = None
     split: str = "auto"
@@ -134,6 +135,21 @@ def read_pipeline(path: Path) -> Pipeline:
     _check_combinations(found, file)
     file.raise_findings()
     return found
+
+
+def overridden(pipeline: Pipeline, options: Mapping[str, Any]) -> Pipeline:
+    """Return a pipeline with other options of its run; OptionError if they do not go with the rest.
+
+    >>> overridden(Pipeline((), (), (), DetectSpec(limit=7, lateness="1 s")), {"limit": 9}).detect.limit
+    9
+    """
+    detect = replace(pipeline.detect, **options)
+    _run_options(detect)
+    return replace(pipeline, detect=detect)
+
+
+def _run_options(detect: DetectSpec) -> RunOptions:
+    return on_spark(RunOptions.of(**{key: getattr(detect, key) for key in KEYWORDS}))
 
 
 def _pipeline_table(folder: Path) -> Table[Pipeline]:
@@ -255,7 +271,7 @@ def _check_rules(pipeline: Pipeline, file: TomlFile) -> None:
 def _check_combinations(pipeline: Pipeline, file: TomlFile) -> None:
     """Check what no table can tell alone."""
     try:
-        on_spark(RunOptions.of(**{key: getattr(pipeline.detect, key) for key in KEYWORDS}))
+        _run_options(pipeline.detect)
     except OptionError as error:
         wrong = _wrong(error)
         key = error.diagnostics[0].code

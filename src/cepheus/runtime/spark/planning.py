@@ -17,6 +17,7 @@ from cepheus.rules.belief.model import Belief
 from cepheus.rules.check import Checked, check
 from cepheus.rules.model import AnyRule, RuleSet
 from cepheus.rules.resolve import resolve
+from cepheus.rules.ties import has_ties_ordered
 from cepheus.runtime.spark.error_layout import ErrorLayout
 from cepheus.runtime.spark.event_filters import event_filters, interval_filters, settled_inputs
 from cepheus.runtime.spark.layout import CompositeLayout, EventLayout
@@ -119,6 +120,7 @@ def plan(
     The rows come from ``prepared_from``: the sources themselves, or what a stream has made of them.
     """
     naming = options.naming
+    _require_sequence(rules, naming)
     checked = check(rules, schema=schema_of(sources, naming, rules))
     _refuse_misfits(checked, sources)
     require_end(checked.rules, options.run.until)
@@ -135,7 +137,7 @@ def plan(
         tuple(inputs.values()),
         ids=id_kind(sources, naming, wanted=options.provenance),
         sequenced=naming.sequence is not None,
-        homes=any(isinstance(group.way, ByBand) for group in found.groups),
+        marks_owned=any(isinstance(group.way, ByBand) for group in found.groups),
         intervals=naming.start is not None,
         doubtful=doubtful,
         errors=_error_layout(inputs, sources, options),
@@ -195,6 +197,17 @@ def _error_layout(inputs: Mapping[str, EventType], sources: Sequence[Source], op
     read = sorted(set(numbers))
     texts = tuple(name for name in read if any(source.has_errors(name) for source in sources))
     return ErrorLayout(texts, tuple((name, told[name]) for name in read if name in told), options.skip_bad)
+
+
+def _require_sequence(rules: RuleSet, naming: Naming) -> None:
+    """Refuse ``ties ordered`` where nothing tells the order of simultaneous events, which Spark brings in any."""
+    if naming.sequence is None and has_ties_ordered(rules):
+        raise OptionError.of(
+            "ties",
+            "Spark brings simultaneous events in any order: ties ordered needs a column that tells it",
+            span=None if rules.ties is None else rules.ties.span,
+            hint="name a column of numbers that orders events, an offset say: sequence='COLUMN'",
+        )
 
 
 def _refuse_misfits(checked: Checked, sources: Sequence[Source]) -> None:

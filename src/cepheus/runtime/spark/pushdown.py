@@ -25,7 +25,7 @@ from cepheus.core.distribution import Distribution, Normal, Uniform
 from cepheus.core.error_columns import ErrorSource, Parameter
 from cepheus.core.schema import TIME_ATTRIBUTE, EventType
 from cepheus.core.values import ValueType, as_int
-from cepheus.language.tesla.print import format_expression
+from cepheus.language.tesla.print import format_condition
 from cepheus.plan.split.component import AttributeKey
 from cepheus.rules.expressions import (
     Arithmetic,
@@ -179,6 +179,10 @@ class _Translator:
     def _constraint(self, constraint: Constraint, asked: EventFilter) -> list[Condition]:
         own = asked.own
         if not isinstance(constraint, Comparison):
+            if not asked.observed and self._has_uncertain(constraint, own):
+                # one of several may hold with a probability that none of them has by itself
+                self.left_to_engine.append(_words(constraint, own))
+                raise _UntranslatableError
             return [Condition(self._truth(constraint, own), _words(constraint, own))]
         parts = []
         links = zip(constraint.operands, constraint.operators, constraint.operands[1:], strict=False)
@@ -230,8 +234,20 @@ class _Translator:
         chance = f"with a probability of {asked.least:g}" if asked.least > 0 else "as far as possible"
         return Condition(widened, f"{words} {chance}")
 
-    def _truth(self, expression: Expression, own: str | None) -> Column:
+    def _truth(self, expression: Expression, own: str | None, *, exact: bool = False) -> Column:
+        """Translate a condition; one that has to be exact may not let through more either."""
         match expression:
+            case Call(function="and" | "or" as word, arguments=parts):
+                return self._join(word, parts, own, exact=exact)
+            case Call(function="not", arguments=(part,)):
+                return ~self._truth(part, own, exact=True)
+            case Call(function="is null", arguments=(AttributeRef() as value,)):
+                return self._value(value, own).isNull()  # what is computed may be infinite, which to rules is undefined
+            case Call(function="in", arguments=(value, *choices)):
+                return reduce(operator.or_, [self._compare(value, "=", choice, own) for choice in choices])
+            case Comparison(operands=operands, operators=operators):
+                links = zip(operands, operators, operands[1:], strict=False)
+                return reduce(operator.and_, [self._compare(left, symbol, right, own) for left, symbol, right in links])
             case Call(function=name, arguments=(text, Constant(value=str(part)))) if (
                 name in FUNCTIONS and (method := FUNCTIONS[name].spark) is not None
             ):
@@ -241,6 +257,19 @@ class _Translator:
                 return self._value(expression, own)
             case _:
                 raise _UntranslatableError
+
+    def _join(self, word: str, parts: Sequence[Expression], own: str | None, *, exact: bool) -> Column:
+        """Join conditions: with ``and`` some of them may be left to the engine, with ``or`` none."""
+        found = []
+        for part in parts:
+            try:
+                found.append(self._truth(part, own, exact=exact))
+            except _UntranslatableError:
+                if exact or word == "or":
+                    raise
+        if not found:
+            raise _UntranslatableError
+        return reduce(operator.and_ if word == "and" else operator.or_, found)
 
     def _compare(self, left: Expression, symbol: str, right: Expression, own: str | None) -> Column:
         compared: Column = _COMPARE[symbol](self._side(left, right, own), self._side(right, left, own))
@@ -306,7 +335,7 @@ def _words(expression: Expression, own: str | None) -> str:
     def plain(node: object) -> object:
         return replace(node, event=None) if isinstance(node, AttributeRef) and node.event == own else node
 
-    return format_expression(transform(expression, plain))
+    return format_condition(transform(expression, plain))
 
 
 def _is_time(expression: Expression) -> bool:

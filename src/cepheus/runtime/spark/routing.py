@@ -16,8 +16,8 @@ from cepheus.core.schema import TIME_ATTRIBUTE, EventType
 from cepheus.core.values import ValueType
 from cepheus.plan.split import ByBand, ByKey, BySlice, RuleGroup, Whole
 from cepheus.runtime.spark.layout import (
-    HOME,
     ID,
+    OWNED,
     PROBABILITY,
     SEQUENCE,
     SHARD,
@@ -61,19 +61,19 @@ def _route_one(
     if len(needing) == 1 and isinstance(needing[0].group.way, ByKey | Whole):
         (group,) = needing  # each row goes to one shard: no need to make copies
         shard = _by_type(source, layout, lambda name: _one_shard(group, inputs[name], layout))
-        return source.frame.withColumns({SHARD: shard.cast("int"), **_home(layout)})
+        return source.frame.withColumns({SHARD: shard.cast("int"), **_owned(layout)})
     arrays = [_by_type(source, layout, partial(_shards_of, group, inputs, layout)) for group in needing]
     copies = f.explode(f.concat(*arrays) if len(arrays) > 1 else arrays[0])
     exploded = source.frame.withColumn("to", copies)
     columns = list(source.frame.columns)
-    homes = [f.col("to.home").alias(HOME)] if layout.homes else []
-    return exploded.select(*columns, f.col("to.shard").alias(SHARD), *homes)
+    owned = [f.col("to.home").alias(OWNED)] if layout.marks_owned else []
+    return exploded.select(*columns, f.col("to.shard").alias(SHARD), *owned)
 
 
-def _home(layout: EventLayout) -> dict[str, Column]:
+def _owned(layout: EventLayout) -> dict[str, Column]:
     from pyspark.sql import functions as f
 
-    return {HOME: f.lit(True)} if layout.homes else {}
+    return {OWNED: f.lit(True)} if layout.marks_owned else {}
 
 
 def _by_type(source: SourceRows, layout: EventLayout, expression: Callable[[str], Column]) -> Column:
@@ -123,15 +123,15 @@ def _shards_of(routed: Routed, inputs: Mapping[str, EventType], layout: EventLay
             assert routed.placement is not None
             value, _ = routed_value(event_type, attributes[event_type.name], layout)
             value = f.coalesce(value.cast("double"), f.lit(0.0))  # an event without a number matters only by itself
-            home = routed.placement.home(value)
+            owner = routed.placement.owner(value)
             shards = routed.placement.between(*with_slack(value, margins[event_type.name]))
         case BySlice(reaches=reaches):
             assert routed.placement is not None
             time = f.col(TIME)
-            home = routed.placement.home(time)
+            owner = routed.placement.owner(time)
             shards = routed.placement.between(time, _later(time, reaches[event_type.name]))
     return f.transform(
-        shards, lambda shard: f.struct((shard + first).cast("int").alias("shard"), (shard == home).alias("home"))
+        shards, lambda shard: f.struct((shard + first).cast("int").alias("shard"), (shard == owner).alias("home"))
     )
 
 
@@ -160,7 +160,7 @@ _SLACK = 1e-9
 class Placement(Protocol):
     """Finds the shards of values, from 0 on, as expressions that Spark computes."""
 
-    def home(self, value: Column) -> Column:
+    def owner(self, value: Column) -> Column:
         """The shard that owns a value."""
 
     def between(self, low: Column, high: Column) -> Column:
@@ -173,7 +173,7 @@ class Edges:
 
     edges: Sequence[float]
 
-    def home(self, value: Column) -> Column:
+    def owner(self, value: Column) -> Column:
         """Count the edges that are not above the value."""
         from pyspark.sql import functions as f
 
@@ -186,7 +186,7 @@ class Edges:
         """The shards from that of one value to that of the other."""
         from pyspark.sql import functions as f
 
-        return f.sequence(self.home(low), self.home(high))
+        return f.sequence(self.owner(low), self.owner(high))
 
 
 _FAR = float(2**40)
@@ -200,7 +200,7 @@ class Cells:
     width: float
     shards: int
 
-    def home(self, value: Column) -> Column:
+    def owner(self, value: Column) -> Column:
         """The shard of the value's cell."""
         from pyspark.sql import functions as f
 

@@ -29,7 +29,15 @@ from cepheus.rules.reach import reach
 from cepheus.rules.resolve import Choose, Compute, ResolvedRule, resolve
 from cepheus.rules.timers import Every
 from cepheus.rules.walk import walk
-from cepheus.runtime.spark.layout import HOME_COLUMN, SHARD, TYPE, CompositeLayout, EventLayout, with_home, with_homes
+from cepheus.runtime.spark.layout import (
+    OWNED_COLUMN,
+    SHARD,
+    TYPE,
+    CompositeLayout,
+    EventLayout,
+    with_owner_mark,
+    with_owner_marks,
+)
 from cepheus.runtime.spark.order import settle_ties
 from cepheus.uncertainty.belief.belief import beliefs_of
 
@@ -41,8 +49,9 @@ FEED = 1 << 16
 class GroupJob:
     """What the shards of one group of rules run; ``shards`` are their numbers.
 
-    ``edges`` are the times between which each shard keeps composite events, if the group is split by time. ``homes``
-    says that composite events know whether they are at home. ``beliefs`` are the networks of rules of the group.
+    ``edges`` are the times between which each shard keeps composite events, if the group is split by time. With
+    ``marks_owned`` composite events know whether they are the shard's own. ``beliefs`` are the networks of rules of the
+    group.
     ``lasts`` are the times of the first and the last event of all shards, if rules have timers.
     """
 
@@ -51,7 +60,7 @@ class GroupJob:
     options: RunOptions
     shards: range
     edges: tuple[int, ...] = ()
-    homes: bool = False
+    marks_owned: bool = False
     beliefs: tuple[Belief, ...] = ()
     lasts: tuple[int, int] | None = None
 
@@ -68,9 +77,9 @@ class GroupJob:
     def start(self) -> Engine:
         """Start an engine with the rules of the group."""
         rules, schema = self.rules, self.schema
-        if self.homes:
-            rules = tuple(with_home(rule) if isinstance(rule, Rule) else rule for rule in rules)
-            schema = with_homes(schema)
+        if self.marks_owned:
+            rules = tuple(with_owner_mark(rule) if isinstance(rule, Rule) else rule for rule in rules)
+            schema = with_owner_marks(schema)
         beliefs = beliefs_of(RuleSet.of(rules, self.beliefs))
         engine = create(self.options, rules, schema, beliefs=beliefs)
         if self.lasts is not None:
@@ -93,8 +102,8 @@ class GroupJob:
             return composites
         place = shard - self.shards.start
         mask = np.ones(len(composites), np.bool_)
-        if self.homes:
-            mask &= composites.columns[HOME_COLUMN].to_numpy(zero_copy_only=False)
+        if self.marks_owned:
+            mask &= composites.columns[OWNED_COLUMN].to_numpy(zero_copy_only=False)
         if self.edges and place > 0:
             mask &= composites.times >= self.edges[place - 1]
         if place < len(self.edges):
@@ -296,3 +305,5 @@ def _types(rule: ResolvedRule) -> Iterator[str]:
             yield step.type
     for absent in rule.absences:
         yield absent.type
+    for gather in rule.gathers:
+        yield gather.type

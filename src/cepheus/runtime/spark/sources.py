@@ -135,9 +135,32 @@ def sources_of(events: DataFrame | Mapping[str, DataFrame], rules: RuleSet, nami
         others = composites | _relations(rules)
         types = dict.fromkeys(name for name in mentioned if name in declared or name not in others)
         found = (Source(events, tuple(types), True),)
+    found = tuple(_with_declared_names(source, rules, naming) for source in found)
     for source in found:
         _check_columns(source, naming)
     return found
+
+
+def _with_declared_names(source: Source, rules: RuleSet, naming: Naming) -> Source:
+    """A source with the attributes that declarations call otherwise than the data under their names, too."""
+    from pyspark.sql import functions as f
+
+    declared = {event_type.name: event_type for event_type in rules.declarations}
+    frame = source.frame
+    own = frame.columns
+    renamed: dict[str, dict[str, str]] = {}
+    for event_type in (declared[name] for name in source.types if name in declared):
+        for attribute, called in event_type.columns.items():
+            if called in own:
+                renamed.setdefault(attribute, {})[event_type.name] = called
+    for attribute, by_type in renamed.items():
+        value = column(attribute) if attribute in own else f.lit(None)
+        for name, called in by_type.items():
+            value = (
+                f.when(column(naming.type) == name, column(called)).otherwise(value) if source.typed else column(called)
+            )
+        frame = frame.withColumn(attribute, value)
+    return replace(source, frame=frame)
 
 
 def _relations(rules: RuleSet) -> set[str]:

@@ -139,9 +139,11 @@ def test_a_message_that_failed_does_not_keep_a_node_from_coming_back(
 ) -> None:
     """Should a processor fail on a message all the same: it is in the journal, and the node starts from that."""
     dispatch = Processor._dispatch
+    failed = []
 
     def failing(processor: Processor, message: Message, sender: str) -> None:
         if message == Lost("nobody"):
+            failed.append(message)
             raise KeyError("nobody")
         dispatch(processor, message, sender)
 
@@ -155,7 +157,9 @@ def test_a_message_that_failed_does_not_keep_a_node_from_coming_back(
             await _works(server)
             server.host.journal.close_file()
             shutil.copytree(settings.state, tmp_path / "crashed")
+        assert len(failed) == 1
         async with serving(replace(settings, state=tmp_path / "crashed")) as server:
+            assert len(failed) == 2  # it was told again, from the journal
             await _works(server, at=8)
 
     run(check())

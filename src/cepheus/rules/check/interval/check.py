@@ -11,6 +11,7 @@ from cepheus.core.time import MILLISECOND, format_duration
 from cepheus.rules.check.event_types import KnownTypes
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.check.interval.knowledge import arities_of, check_uses, relations, used_relations
+from cepheus.rules.check.interval.negation_traps import may_last, warn_of_negation_traps, warn_of_open_delimiters
 from cepheus.rules.check.interval.signatures import Signatures, with_types
 from cepheus.rules.check.interval.strata import stratify
 from cepheus.rules.check.interval.types import check_expressions
@@ -64,9 +65,13 @@ def check_intervals(rules: RuleSet, known: KnownTypes, findings: Findings) -> Ch
     staged = stratify(typed, known.composites, findings)
     heads = {rule.head.name: rule.head for rule in staged}
     known_heads = {**signatures.types, **heads}
+    made = {*heads, *known.composites}
+    lasting = may_last(staged, known.composites)
     for rule in staged:
         check_expressions(rule, known_heads, findings)
-        warn_of_unbounded_state(rule, findings)
+        warn_of_unbounded_state(rule, findings, made)
+        warn_of_negation_traps(rule, known_heads, findings)
+        warn_of_open_delimiters(rule, lasting, findings)
         warn_of_bare_durations(rule, findings)
     warn_of_endless_rules(staged, findings)
     reads = {node.type: heads.get(node.type) or signatures.types[node.type] for rule in staged for node in _atoms(rule)}

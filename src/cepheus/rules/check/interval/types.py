@@ -20,7 +20,8 @@ from cepheus.rules.expressions import (
     Negative,
     Parameter,
 )
-from cepheus.rules.functions import FUNCTIONS, LIST_BEFORE, TERMS, Kind
+from cepheus.rules.function_record import Kind
+from cepheus.rules.functions import FUNCTIONS, LIST_BEFORE, TERMS
 from cepheus.rules.interval.model import (
     Aggregated,
     Argument,
@@ -243,7 +244,11 @@ def _aggregate(node: Aggregated, kinds: Kinds, findings: Findings) -> None:
     if node.value is None:
         return
     kind = kind_of(node.value, kinds)
-    takes = aggregate_named(node.function).takes
+    record = aggregate_named(node.function)
+    if not record.is_of_values_alone:
+        message = f"{node.function} is an aggregate of rules of TESLA alone"
+        findings.error("aggregate-type", message, node.span, "let a rule of TESLA compute it, and read what that makes")
+    takes = record.takes
     if kind is not None and kind in _NOT_TAKEN[takes]:
         message = f"{node.function} is taken over {takes.value}, {_told(node.value, kind)}"
         hint = f"{names_of_any_type()} take values of any type"

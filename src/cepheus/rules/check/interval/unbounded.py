@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from cepheus.core.time import MAX_TIME
@@ -39,16 +39,21 @@ from cepheus.rules.interval.model import (
 )
 from cepheus.rules.interval.operators import OPERATORS, Ends, operators_that_end
 from cepheus.rules.interval.reach import END_TOGETHER, LEFT_ENDS_FIRST, effective_policy, reach_below
+from cepheus.rules.interval.stand_ins import awaited_instants
 from cepheus.rules.walk import Node, walk
 
 _RECENT = ConsumptionPolicy(Choice.RECENT)
 _WINDOW = "write a window around the pattern, (p).20 min"
 
 
-def warn_of_unbounded_state(rule: IntervalRule, findings: Findings) -> None:
-    """Warn of a rule that must remember events for ever: no window limits it, and nothing takes their place."""
+def warn_of_unbounded_state(rule: IntervalRule, findings: Findings, made: Collection[str]) -> None:
+    """Warn of a rule that must remember events for ever: no window limits it, and nothing takes their place.
+
+    ``made`` are the types of events that rules make. All others count as instants, as they do in a session until one
+    of them lasts.
+    """
     policy = effective_policy(rule)
-    unlimited = list(_unlimited(rule.pattern, policy))
+    unlimited = list(_unlimited(rule.pattern, policy, made))
     if not unlimited:
         return
     if not window_missing(rule):
@@ -59,7 +64,7 @@ def warn_of_unbounded_state(rule: IntervalRule, findings: Findings) -> None:
             "leave out onesided, unless the rule must do what the ETALIS system does",
         )
         return
-    recent = policy.choice is not Choice.RECENT and not list(_unlimited(rule.pattern, _RECENT))
+    recent = policy.choice is not Choice.RECENT and not list(_unlimited(rule.pattern, _RECENT, made))
     findings.warning(
         "unbounded-state",
         f"rule '{rule.name}' remembers {_kept(policy)}: no window is around its {_words(unlimited)}",
@@ -70,7 +75,7 @@ def warn_of_unbounded_state(rule: IntervalRule, findings: Findings) -> None:
 
 def window_missing(rule: IntervalRule) -> bool:
     """Whether more and more waits at some operator of a rule because no window is around it."""
-    return bool(list(_unlimited(rule.pattern, replace(effective_policy(rule), onesided=False))))
+    return bool(list(_unlimited(rule.pattern, replace(effective_policy(rule), onesided=False), None)))
 
 
 def _kept(policy: ConsumptionPolicy) -> str:
@@ -87,46 +92,59 @@ def _words(nodes: list[Combined | Absence]) -> str:
 
 
 def _unlimited(
-    pattern: IntervalPattern, policy: ConsumptionPolicy, reach: int = MAX_TIME, filtered: bool = False
+    pattern: IntervalPattern,
+    policy: ConsumptionPolicy,
+    made: Collection[str] | None,
+    reach: int = MAX_TIME,
+    conditions: tuple[Condition, ...] = (),
 ) -> Iterator[Combined | Absence]:
     """Find the operators at which more and more may wait.
 
-    ``reach`` is what the windows around the pattern say, ``filtered`` whether conditions stand directly around it.
+    Events that last are of the types ``made``, or of any. ``reach`` is what the windows around the pattern say,
+    ``conditions`` are those that stand directly around it.
     """
     match pattern:
         case Lasting(pattern=inner, duration=duration):
-            yield from _unlimited(inner, policy, min(reach, duration), filtered)
-        case Where(pattern=inner):
-            yield from _unlimited(inner, policy, reach, True)
+            yield from _unlimited(inner, policy, made, min(reach, duration), conditions)
+        case Where(pattern=inner, conditions=own):
+            yield from _unlimited(inner, policy, made, reach, own + conditions)
         case Either(left=left, right=right):
-            yield from _unlimited(left, policy, reach)
-            yield from _unlimited(right, policy, reach)
+            yield from _unlimited(left, policy, made, reach)
+            yield from _unlimited(right, policy, made, reach)
         case Combined(operator=operator, left=left, right=right):
             reach = reach_below(operator, policy, reach)
-            if reach == MAX_TIME and not _bounded(pattern, policy, filtered):
+            if reach == MAX_TIME and not _bounded(pattern, policy, made, conditions):
                 yield pattern
-            yield from _unlimited(left, policy, reach)
-            yield from _unlimited(right, policy, reach)
+            yield from _unlimited(left, policy, made, reach)
+            yield from _unlimited(right, policy, made, reach)
         case Absence(negated=negated, first=first, second=second):
             # What must be absent waits, too, as long as a first delimiter does.
             if reach == MAX_TIME and not (_is_finite(first) and _is_finite(negated)):
                 yield pattern
             for inner in (first, second, negated):
-                yield from _unlimited(inner, policy, reach)
+                yield from _unlimited(inner, policy, made, reach)
         case _:
             return
 
 
-def _bounded(node: Combined, policy: ConsumptionPolicy, filtered: bool) -> bool:
+def _bounded(
+    node: Combined, policy: ConsumptionPolicy, made: Collection[str] | None, conditions: tuple[Condition, ...]
+) -> bool:
     """Whether what waits at an operator without a window has a bound: as many as there are different values."""
     if node.operator in END_TOGETHER or policy.renewing:
         return True
     left_alone = (*LEFT_ENDS_FIRST, *operators_that_end(Ends.LEFT_AT_START))
     if _is_finite(node.left) and (node.operator in left_alone or _is_finite(node.right)):
         return True
+    if _shares_unsurely(node):
+        return False
+    variables = mentioned_variables(node.left), mentioned_variables(node.right)
+    awaited = awaited_instants(node, conditions, policy, *variables)
+    if awaited is not None and made is not None and awaited not in made:
+        return True
     takes_over = policy.choice is Choice.RECENT and not (policy.once or policy.onesided)
-    takes_over = takes_over and policy.preference is Preference.ARRIVAL and not filtered
-    return takes_over and OPERATORS[node.operator].ends is Ends.ANY and not _shares_unsurely(node)
+    takes_over = takes_over and policy.preference is Preference.ARRIVAL and not conditions
+    return takes_over and OPERATORS[node.operator].ends is Ends.ANY
 
 
 def _shares_unsurely(node: Combined) -> bool:

@@ -14,7 +14,7 @@ from cepheus.core.values import Value
 from cepheus.engine.matching.matcher import Matcher
 from cepheus.engine.matching.store import Record, Store
 from cepheus.plan.partial import PartialRule
-from cepheus.rules.evaluate import compare
+from cepheus.rules.comparisons import compare
 from cepheus.rules.policies import Hides
 
 

@@ -122,7 +122,7 @@ class Tree:
         }
 
     def producers(self, local: frozenset[str]) -> Producers:
-        """Tell below which children each type is produced; ``local`` types also here."""
+        """The children below which each type is produced; ``local`` types also here."""
         found: dict[str, set[str]] = {kind: {HERE} for kind in sorted(local)}
         for name, child in self.children.items():
             for kind in sorted(child.types or ()):

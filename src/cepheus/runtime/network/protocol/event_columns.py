@@ -10,7 +10,7 @@ from typing import Any, overload
 from cepheus.core.distribution import parse_distribution
 from cepheus.core.event import Event, EventId
 from cepheus.core.values import Value
-from cepheus.rules.evaluate import compare
+from cepheus.rules.comparisons import compare
 from cepheus.runtime.network.protocol.interests import Contents
 
 Shape = tuple[str, tuple[str, ...]]
@@ -94,7 +94,7 @@ class EventColumns(Sequence[Event]):
                 yield Event(kind, self.times[row], attributes, self.ids[row], **read_rest(rest))
 
     def counts(self, rows: Sequence[int]) -> dict[str, int]:
-        """Tell how many of the rows are of each type."""
+        """How many of the rows are of each type."""
         if len(self.shapes) == 1:
             return {self.shapes[0][0]: len(rows)} if rows else {}
         found: dict[str, int] = {}
@@ -104,7 +104,7 @@ class EventColumns(Sequence[Event]):
         return found
 
     def wanted(self, contents: Contents) -> list[bool]:
-        """Tell for each row whether its content is asked for; in doubt it is."""
+        """Whether the content of each row is asked for; in doubt it is."""
         by_shape = [
             _admitted(dict(zip(names, columns, strict=True)), contents.get(kind), self.codes.count(code))
             for code, ((kind, names), columns) in enumerate(zip(self.shapes, self.values, strict=True))

@@ -11,8 +11,9 @@ from functools import lru_cache
 from cepheus.core.event import Event
 from cepheus.core.schema import TIME_ATTRIBUTE
 from cepheus.core.values import Value
-from cepheus.plan.partial.shape import item_event
-from cepheus.rules.evaluate import Test, compare, tester
+from cepheus.plan.partial.shape import events_of
+from cepheus.rules.comparisons import compare
+from cepheus.rules.evaluate import Test, tester
 from cepheus.rules.expressions import FLIPPED, AttributeRef, Comparison, Constant, Constraint, EventPattern
 from cepheus.rules.model import Pattern
 
@@ -33,7 +34,7 @@ def contents_of(patterns: Iterable[Pattern]) -> dict[str, tuple[Content, ...]]:
     """
     found: dict[str, dict[Content, None]] = {}
     for pattern in patterns:
-        for event in (pattern.terminator, *map(item_event, pattern.items)):
+        for event in events_of(pattern):
             found.setdefault(event.type, {})[_content(event)] = None
     return {kind: _simplest(alternatives) for kind, alternatives in found.items()}
 

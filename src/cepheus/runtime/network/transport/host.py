@@ -209,7 +209,7 @@ class NodeHost:
         """Tell the processor something in the name of the host."""
         self._answer(self._peers(self.node.tell(message, self._clock())))
 
-    async def room(self) -> None:
+    async def until_relieved(self) -> None:
         """Wait until everybody has taken enough of what was sent to them."""
         while self.congestion.holds(time.monotonic()):
             self._relieved.clear()

@@ -264,7 +264,7 @@ class NodeServer:
             if connection.leaving:
                 return True
             if principal is not None:
-                await self.host.room()
+                await self.host.until_relieved()
                 if pause := pace.take(events, time.monotonic()):
                     await asyncio.sleep(pause)
 

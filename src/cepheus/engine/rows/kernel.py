@@ -1,0 +1,555 @@
+"""The compiled loop of row patterns: rows as they come, each one step in the situation of its partition.
+
+Rows are known by their places in a store; ``before`` and ``after`` link those of one partition. Per partition there are
+its situation, where each open match began, and the candidate. When a match is over, its rows are walked once more to
+tell which variable took each, and the search goes on behind it, with the rows that were looked at already if need be.
+
+All arguments are arrays, so that one compilation serves every pattern. What the loop cannot know it asks for: it stops
+with a ``Stop`` and goes on where it was when called again.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cepheus.kernel.compiled import compiled, inlined
+
+Places = NDArray[np.int32]
+Numbers = NDArray[np.int64]
+Flags = NDArray[np.uint8]
+
+
+class Stop(IntEnum):
+    """Why the loop stopped: it is done, or lacks something, or cannot go on."""
+
+    DONE = 0
+    TRANSITION = 1
+    ROOM_FOR_MATCHES = 2
+    ROOM_FOR_ROWS = 3
+    STEPS = 4
+    SKIP_TO_START = 5
+    SKIP_TO_NOTHING = 6
+
+
+class Now(IntEnum):
+    """Where the loop is: its own notes, and what it found."""
+
+    ARRIVED = 0
+    """How many of the rows at hand have arrived, or of the partitions have ended."""
+    ROW = 1
+    """The row to take next in the partition at hand, -1 if there is none."""
+    MATCHES = 2
+    ROWS = 3
+    SITUATION = 4
+    CLASS = 5
+    STEPS = 6
+
+
+class Skip(IntEnum):
+    """Where the search goes on after a match."""
+
+    PAST_LAST_ROW = 0
+    TO_NEXT_ROW = 1
+    TO_FIRST = 2
+    TO_LAST = 3
+
+
+class Match(IntEnum):
+    """The fields of a match found: its partition, its number there, its first row, its rows, the first of them."""
+
+    PARTITION = 0
+    NUMBER = 1
+    START = 2
+    LENGTH = 3
+    ROWS = 4
+
+
+class Part(IntEnum):
+    """What is kept of a partition: rows by their places, -1 for none."""
+
+    SITUATION = 0
+    LAST = 1
+    CANDIDATE_START = 2
+    CANDIDATE_END = 3
+    """-1: the candidate has no rows."""
+    NUMBER = 4
+    ATTEMPT = 5
+    """Where the search began, if it looks from one row at a time."""
+
+
+PART_WIDTH = len(Part)
+MATCH_WIDTH = len(Match)
+NOW_WIDTH = len(Now)
+
+_IDLE = 1
+_KEEP, _EMPTY_HERE = -3, -2
+
+
+class Program(NamedTuple):
+    """A pattern as tables: its automaton (``next_of``, ``variable``) and its situations so far."""
+
+    table: NDArray[np.int32]
+    to: Places
+    candidate: Places
+    stays: Flags
+    begins: Places
+    came_from: Places
+    over: Flags
+    waits: Flags
+    ends: Places
+    next_of: Places
+    next_begins: Places
+    variable: Places
+    class_masks: Numbers
+    skip: int
+    skip_to: int
+    within: int
+    one_start: int
+
+
+class Rows(NamedTuple):
+    """The rows in the store; a class of -1 is that of a row that may not be taken yet."""
+
+    partition: Places
+    row_class: Places
+    before: Places
+    after: Places
+    time: Numbers
+
+
+class State(NamedTuple):
+    """What is kept between rows: notes of the loop, partitions, and where open matches began."""
+
+    now: Numbers
+    parts: Places
+    starts: Places
+    moved: Places
+
+
+class Found(NamedTuple):
+    """Where matches are written, and room to work in."""
+
+    matches: Numbers
+    rows: Places
+    states: Places
+    scratch: Places
+
+
+@compiled
+def by_appearance(codes: Places, size: int) -> tuple[Places, Places]:
+    """Codes numbered in the order in which they first come, and the codes in that order."""
+    numbers = np.full(size, -1, np.int32)
+    found = np.empty(size, np.int32)
+    count = 0
+    renumbered = np.empty(len(codes), np.int32)
+    for k in range(len(codes)):
+        code = codes[k]
+        if numbers[code] < 0:
+            numbers[code] = count
+            found[count] = code
+            count += 1
+        renumbered[k] = numbers[code]
+    return renumbered, found[:count]
+
+
+@compiled
+def by_partition(partitions: Numbers) -> Numbers:
+    """The order that puts partitions together, each in the order that it has."""
+    most = 0
+    for k in range(len(partitions)):
+        most = max(most, partitions[k] + 1)
+    begins = np.zeros(most + 1, np.int64)
+    for k in range(len(partitions)):
+        begins[partitions[k] + 1] += 1
+    for p in range(most):
+        begins[p + 1] += begins[p]
+    order = np.empty(len(partitions), np.int64)
+    for k in range(len(partitions)):
+        order[begins[partitions[k]]] = k
+        begins[partitions[k]] += 1
+    return order
+
+
+@compiled
+def link(rows: Rows, parts: Places, begin: int, end: int) -> None:
+    """Append rows of the store to their partitions."""
+    for row in range(begin, end):
+        p = rows.partition[row]
+        last = parts[p, Part.LAST]
+        rows.before[row] = last
+        rows.after[row] = -1
+        if last >= 0:
+            rows.after[last] = row
+        parts[p, Part.LAST] = row
+
+
+@compiled
+def run(program: Program, rows: Rows, state: State, found: Found, todo: Places, ending: bool, steps_limit: int) -> int:
+    """Take rows in the order of their arrival or, ``ending``, end all partitions; 0 if that is done.
+
+    At the end of a partition what waits for rows that will not come is decided.
+    """
+    now, parts, starts, moved = state.now, state.parts, state.starts, state.moved
+    partition, row_class, after, time = rows.partition, rows.row_class, rows.after, rows.time
+    table, to, candidate, stays = program.table, program.to, program.candidate, program.stays
+    begins, came_from, over, waits = program.begins, program.came_from, program.over, program.waits
+    next_of, next_begins, variable = program.next_of, program.next_begins, program.variable
+    class_masks, skip, skip_to = program.class_masks, program.skip, program.skip_to
+    within, one_start, before = program.within, program.one_start, rows.before
+    matches, match_rows, match_states, scratch = found.matches, found.rows, found.states, found.scratch
+    place, row, steps = now[Now.ARRIVED], now[Now.ROW], now[Now.STEPS]
+    stop: int = Stop.DONE
+    while True:
+        at_end = False
+        if ending:
+            if place >= len(parts):
+                break
+            p = place
+            last = int(parts[p, Part.LAST])
+            if row < 0:
+                situation = parts[p, Part.SITUATION]
+                if program.ends[situation] >= 0:
+                    parts[p, Part.CANDIDATE_START] = starts[p, program.ends[situation]]
+                    parts[p, Part.CANDIDATE_END] = last
+                    at_end = True
+                elif not waits[situation]:
+                    if one_start and situation > _IDLE:
+                        parts[p, Part.SITUATION] = _IDLE
+                        row = int(after[parts[p, Part.ATTEMPT]])
+                    if row < 0:
+                        place += 1
+                        continue
+                if row < 0:
+                    stop, row = _found(
+                        now,
+                        parts,
+                        p,
+                        row,
+                        last,
+                        at_end,
+                        row_class,
+                        before,
+                        after,
+                        next_of,
+                        next_begins,
+                        variable,
+                        class_masks,
+                        skip,
+                        skip_to,
+                        matches,
+                        match_rows,
+                        match_states,
+                        scratch,
+                    )
+                    if stop != Stop.DONE:
+                        row = -1
+                        break
+        else:
+            if row < 0:
+                if place >= len(todo):
+                    break
+                row = int(todo[place])
+                place += 1
+            last = int(todo[place - 1])
+            p = partition[row]
+        while row >= 0:
+            situation = parts[p, Part.SITUATION]
+            steps += 1
+            if steps > steps_limit:
+                stop = Stop.STEPS
+                break
+            finds = over[situation] != 0
+            if within > 0 and situation > _IDLE and not finds:
+                attempt = parts[p, Part.ATTEMPT]
+                if time[row] - time[attempt] >= within:
+                    if not waits[situation]:
+                        parts[p, Part.SITUATION] = _IDLE
+                        row = int(after[attempt])
+                        continue
+                    finds = True
+            if not finds:
+                transition = table[situation, row_class[row]]
+                if transition < 0:
+                    now[Now.SITUATION], now[Now.CLASS] = situation, row_class[row]
+                    stop = Stop.TRANSITION
+                    break
+                if situation <= _IDLE:
+                    parts[p, Part.ATTEMPT] = row
+                outcome = candidate[transition]
+                if outcome != _KEEP:
+                    parts[p, Part.CANDIDATE_END] = row if outcome != _EMPTY_HERE else -1
+                    parts[p, Part.CANDIDATE_START] = row if outcome < 0 else starts[p, outcome]
+                if not stays[transition]:
+                    first, end = begins[transition], begins[transition + 1]
+                    for k in range(first, end):
+                        source = came_from[k]
+                        moved[k - first] = row if source < 0 else starts[p, source]
+                    for k in range(end - first):
+                        starts[p, k] = moved[k]
+                situation = to[transition]
+                parts[p, Part.SITUATION] = situation
+                finds = over[situation] != 0
+            if finds:
+                stop, row = _found(
+                    now,
+                    parts,
+                    p,
+                    row,
+                    last,
+                    False,
+                    row_class,
+                    before,
+                    after,
+                    next_of,
+                    next_begins,
+                    variable,
+                    class_masks,
+                    skip,
+                    skip_to,
+                    matches,
+                    match_rows,
+                    match_states,
+                    scratch,
+                )
+                if stop != Stop.DONE:
+                    break
+                continue
+            row = int(after[parts[p, Part.ATTEMPT] if one_start and situation == _IDLE else row])
+            if row > last:
+                row = -1
+        if stop != Stop.DONE:
+            break
+    now[Now.ARRIVED], now[Now.ROW], now[Now.STEPS] = place, row, steps
+    return stop
+
+
+@compiled
+def _found(
+    now: Numbers,
+    parts: Places,
+    p: int,
+    row: int,
+    last: int,
+    at_end: bool,
+    row_class: Places,
+    before: Places,
+    after: Places,
+    next_of: Places,
+    next_begins: Places,
+    variable: Places,
+    class_masks: Numbers,
+    skip: int,
+    skip_to: int,
+    matches: Numbers,
+    match_rows: Places,
+    match_states: Places,
+    scratch: Places,
+) -> tuple[int, int]:
+    """Write the match that is over, and return the row to go on with (-1: none has arrived yet)."""
+    start, end = int(parts[p, Part.CANDIDATE_START]), int(parts[p, Part.CANDIDATE_END])
+    count = now[Now.MATCHES]
+    filled = now[Now.ROWS]
+    if count >= len(matches):
+        return Stop.ROOM_FOR_MATCHES, row
+    length = 0
+    if end >= 0:
+        length = _label(
+            start,
+            end,
+            at_end,
+            filled,
+            row_class,
+            before,
+            after,
+            next_of,
+            next_begins,
+            variable,
+            class_masks,
+            match_rows,
+            match_states,
+            scratch,
+        )
+        if length < 0:
+            return Stop.ROOM_FOR_ROWS, row
+    resume = after[start]
+    if length > 0 and skip != Skip.TO_NEXT_ROW:
+        resume = after[end]
+        if skip != Skip.PAST_LAST_ROW:
+            target = -1
+            for k in range(length):
+                if skip_to >> variable[match_states[filled + k]] & 1:
+                    target = k
+                    if skip == Skip.TO_FIRST:
+                        break
+            if target <= 0:
+                return (Stop.SKIP_TO_START if target == 0 else Stop.SKIP_TO_NOTHING), row
+            resume = match_rows[filled + target]
+    parts[p, Part.NUMBER] += 1
+    matches[count, Match.PARTITION] = p
+    matches[count, Match.NUMBER] = parts[p, Part.NUMBER]
+    matches[count, Match.START] = start
+    matches[count, Match.LENGTH] = length
+    matches[count, Match.ROWS] = filled
+    now[Now.MATCHES] = count + 1
+    now[Now.ROWS] = filled + length
+    parts[p, Part.SITUATION] = _IDLE
+    return Stop.DONE, int(resume) if resume <= last else -1
+
+
+@inlined
+def _label(
+    start: int,
+    end: int,
+    at_end: bool,
+    filled: int,
+    row_class: Places,
+    before: Places,
+    after: Places,
+    next_of: Places,
+    next_begins: Places,
+    variable: Places,
+    class_masks: Numbers,
+    match_rows: Places,
+    match_states: Places,
+    scratch: Places,
+) -> int:
+    """Write the rows of a match and the state that took each; the number of rows, or -1 where there is no room.
+
+    The scratch has three lists: by state the last row at which it was met, and what was open at each row as a state and
+    the place of what it came from.
+    """
+    states = len(variable)
+    room = (len(scratch) - states) // 2
+    opened, came_from = states, states + room
+    for k in range(states):
+        scratch[k] = -1
+    used = 1
+    scratch[opened] = 0 if before[start] < 0 else 1
+    level, level_end = 0, 1
+    row = start
+    length = 0
+    while True:
+        mask = class_masks[row_class[row]]
+        for at in range(level, level_end):
+            state = scratch[opened + at]
+            for k in range(next_begins[state], next_begins[state + 1]):
+                goal = next_of[k]
+                if goal >= 0 and scratch[goal] != row and mask >> variable[goal] & 1:
+                    if used >= room:
+                        return -1
+                    scratch[goal] = row
+                    scratch[opened + used] = goal
+                    scratch[came_from + used] = at
+                    used += 1
+        level, level_end = level_end, used
+        length += 1
+        if row == end:
+            break
+        row = int(after[row])
+    if filled + length > len(match_rows):
+        return -1
+    at = level
+    while not _accepts(scratch[opened + at], at_end, next_of, next_begins):
+        at += 1
+    row = end
+    for k in range(filled + length - 1, filled - 1, -1):
+        match_rows[k] = row
+        match_states[k] = scratch[opened + at]
+        at = scratch[came_from + at]
+        row = int(before[row])
+    return length
+
+
+@inlined
+def _accepts(state: int, at_end: bool, next_of: Places, next_begins: Places) -> bool:
+    """Whether a match may end in a state."""
+    for k in range(next_begins[state], next_begins[state + 1]):
+        if next_of[k] == -1 or (at_end and next_of[k] == -2):
+            return True
+    return False
+
+
+@compiled
+def shifted(places: Places, by: int, before: Places, after: Places) -> Places:
+    """The places of rows some rows further in their partitions (negative: before them), -1 where there is none."""
+    moved = places.copy()
+    for k in range(len(moved)):
+        row = moved[k]
+        steps = by
+        while steps > 0 and row >= 0:
+            row = after[row]
+            steps -= 1
+        while steps < 0 and row >= 0:
+            row = before[row]
+            steps += 1
+        moved[k] = row
+    return moved
+
+
+@compiled
+def taken_places(
+    matches: Numbers, match_rows: Places, variables: Places, wanted: int, last: bool, logical: int, final: bool
+) -> Places:
+    """By row of a match, the row that FIRST or LAST of some variables finds there, -1 where there is none."""
+    found = np.full(len(match_rows), -1, np.int32)
+    recent = np.empty(logical + 1, np.int32)
+    for m in range(len(matches)):
+        begin = matches[m, Match.ROWS]
+        end = begin + matches[m, Match.LENGTH]
+        met = 0
+        place = -1
+        for k in range(begin, end):
+            if wanted >> variables[k] & 1:
+                if last:
+                    recent[met % (logical + 1)] = match_rows[k]
+                    if met >= logical:
+                        place = recent[(met - logical) % (logical + 1)]
+                elif met == logical:
+                    place = match_rows[k]
+                met += 1
+            found[k] = place
+        if final:
+            for k in range(begin, end):
+                found[k] = place
+    return found
+
+
+@compiled
+def taken_in_the_end(
+    matches: Numbers, match_rows: Places, variables: Places, wanted: int, last: bool, logical: int
+) -> Places:
+    """By match, the row that FIRST or LAST of some variables finds in all of it, -1 where there is none."""
+    found = np.full(len(matches), -1, np.int32)
+    for m in range(len(matches)):
+        begin = matches[m, Match.ROWS]
+        length = matches[m, Match.LENGTH]
+        left = logical
+        for k in range(length):
+            at = begin + (length - 1 - k if last else k)
+            if wanted >> variables[at] & 1:
+                if left == 0:
+                    found[m] = match_rows[at]
+                    break
+                left -= 1
+    return found
+
+
+@compiled
+def taken_counts(matches: Numbers, variables: Places, wanted: int, final: bool) -> Numbers:
+    """By row of a match, how many rows some variables took up to it, or in the whole match."""
+    found = np.zeros(len(variables), np.int64)
+    for m in range(len(matches)):
+        begin = matches[m, Match.ROWS]
+        end = begin + matches[m, Match.LENGTH]
+        met = 0
+        for k in range(begin, end):
+            met += wanted >> variables[k] & 1
+            found[k] = met
+        if final:
+            for k in range(begin, end):
+                found[k] = met
+    return found

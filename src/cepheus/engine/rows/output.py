@@ -1,0 +1,329 @@
+"""What a query gives for matches found: measures computed for many rows at once, then WHERE and SELECT."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from cepheus.core.lists import text_column
+from cepheus.core.values import Value, ValueType
+from cepheus.engine.rows.kernel import (
+    Match,
+    Numbers,
+    Places,
+    by_partition,
+    shifted,
+    taken_counts,
+    taken_in_the_end,
+    taken_places,
+)
+from cepheus.engine.rows.matcher import Matches
+from cepheus.engine.rows.store import RowStore
+from cepheus.engine.rows.vectors import Vector, compute, holds, storage
+from cepheus.rules.rows.evaluate import aggregate_rows
+from cepheus.rules.rows.expressions import Aggregated, At, RowExpression
+from cepheus.rules.rows.model import RowQuery, RowsPerMatch
+from cepheus.rules.rows.types import type_of
+
+_EMPTY, _UNMATCHED = -1, -2
+
+Columns = dict[str, Any]
+
+
+def given_rows(
+    query: RowQuery, matches: Matches, unmatched: Places, store: RowStore, types: Mapping[str, ValueType]
+) -> tuple[pa.Table, NDArray[np.int64]]:
+    """What a query gives for matches and for rows of none, and the partition of each row of it.
+
+    ``types`` are those of its result.
+    """
+    shown = MatchRows(query, matches, unmatched, store)
+    partitions = store.rows.partition[shown.rows].astype(np.int64)
+    measures = {each.name: shown.measure(each.expression) for each in query.measures}
+    given: Columns = {}
+    for name in query.given(tuple(store.types)):
+        given[name] = measures[name] if name in measures else shown.own(name)
+    inner = {name: type_of(each.expression, store.types) or ValueType.STRING for name, each in _by_name(query).items()}
+    known = {**store.types, **inner}
+    result = GivenRows(given, {name: known[name] for name in given}, shown.length)
+    if query.where is not None:
+        kept = pa.array(holds(query.where, result))
+        result = GivenRows({name: column.filter(kept) for name, column in given.items()}, result.types, kept.true_count)
+        partitions = partitions[kept.to_numpy(zero_copy_only=False)]
+    if query.select is None:
+        columns = {name: as_type(column, types[name]) for name, column in result.columns.items()}
+    else:
+        columns = {each.name: as_type(compute(each.expression, result), types[each.name]) for each in query.select}
+    return pa.table(columns), partitions
+
+
+def together(parts: Sequence[tuple[pa.Table, NDArray[np.int64]]]) -> pa.Table:
+    """What was given at one time after the other, put together by partition."""
+    tables, partitions = [table for table, _ in parts], [each for _, each in parts]
+    order = by_partition(np.concatenate(partitions))
+    if bool(np.all(np.diff(order) == 1)):
+        return pa.concat_tables(tables)
+    return pa.concat_tables(tables).combine_chunks().take(pa.array(order))
+
+
+def _by_name(query: RowQuery) -> dict[str, Any]:
+    return {each.name: each for each in query.measures}
+
+
+def as_type(column: Any, kind: ValueType) -> Any:
+    """A column in the type that users get it in."""
+    return column if column.type == kind.arrow else column.cast(kind.arrow, safe=False)
+
+
+def rows_of_none(matches: Matches, rows: int) -> Places:
+    """The rows, of so many, that no match has; an empty match has the row at which it is."""
+    covered = np.zeros(rows, np.bool_)
+    covered[matches.rows] = True
+    covered[matches.lines[matches.lines[:, Match.LENGTH] == 0, Match.START]] = True
+    return np.flatnonzero(~covered).astype(np.int32)
+
+
+class GivenRows:
+    """The rows of MATCH_RECOGNIZE, as WHERE and SELECT see them."""
+
+    def __init__(self, columns: Columns, types: dict[str, ValueType], length: int) -> None:
+        self.columns, self.types, self.length = columns, types, length
+
+    def column(self, name: str, at: At | None) -> Vector:
+        """A column of what is given."""
+        assert at is None
+        return self.columns[name]
+
+    def classifier(self, at: At | None) -> Vector:
+        """Not part of SELECT and WHERE."""
+        raise AssertionError(at)
+
+    def number(self) -> Vector:
+        """Not part of SELECT and WHERE."""
+        raise AssertionError("MATCH_NUMBER outside of the clause")
+
+    def aggregate(self, expression: Aggregated) -> Vector:
+        """Not part of SELECT and WHERE."""
+        raise AssertionError(expression)
+
+
+class MatchRows:
+    """The rows to be given, each with its match and its place there.
+
+    ``_line`` is the match of each, ``_flat`` its place among the rows of all matches (-1 in an empty match, -2 for a
+    row of none), ``_row`` the row of the store that its own columns come from.
+    """
+
+    def __init__(self, query: RowQuery, matches: Matches, unmatched: Places, store: RowStore) -> None:
+        self._query, self._matches, self._store = query, matches, store
+        self._names = query.variables
+        if query.rows is RowsPerMatch.ONE_ROW:
+            self._line, self._flat, self._row = _one_each(matches)
+        else:
+            self._line, self._flat, self._row = _all_rows(query, matches, unmatched, store.rows.partition)
+
+    @property
+    def length(self) -> int:
+        """How many rows are given."""
+        return len(self._flat)
+
+    @property
+    def types(self) -> dict[str, ValueType]:
+        """The types of the columns."""
+        return self._store.types
+
+    @property
+    def rows(self) -> Places:
+        """The rows of the store that are given, or at which the matches that are given begin."""
+        return self._row
+
+    def own(self, name: str) -> Vector:
+        """A column of the rows themselves."""
+        if name not in self._store.columns:
+            return self._store.key_column(name, self._matches.lines[self._line, Match.PARTITION])
+        return self._store.take(name, self._row)
+
+    def measure(self, expression: RowExpression) -> Vector:
+        """The values of a measure; a row of no match has none."""
+        found = compute(expression, self)
+        outside = self._flat == _UNMATCHED
+        return pc.if_else(pa.array(outside), pa.scalar(None, found.type), found) if outside.any() else found
+
+    def column(self, name: str, at: At | None) -> Vector:
+        """A column at a row found from the match."""
+        assert at is not None
+        return self._store.take(name, self._places(at))
+
+    def classifier(self, at: At | None) -> Vector:
+        """The variable of a row found from the match, NULL outside of it."""
+        assert at is not None
+        places = self._places(at)
+        first, length = self._bounds()
+        offset = self._within_match(places)
+        inside = (places >= 0) & (offset >= 0) & (offset < length)
+        flat = np.where(inside, first + offset, 0)
+        codes = self._matches.variables[flat] if len(self._matches.variables) else np.zeros(len(flat), np.int32)
+        return pa.array(list(self._names)).take(pa.array(codes, mask=~inside))
+
+    def number(self) -> Vector:
+        """The number of each row's match."""
+        if not len(self._matches.lines):
+            return pa.array(np.zeros(self.length, np.int64))
+        return pa.array(self._matches.lines[np.maximum(self._line, 0), Match.NUMBER])
+
+    def aggregate(self, expression: Aggregated) -> Vector:
+        """An aggregate over rows of the match, up to each row or over all."""
+        if expression.function == "count" and not expression.arguments and expression.condition is None:
+            wanted = self._wanted(expression.variables)
+            counts = taken_counts(self._matches.lines, self._matches.variables, wanted, expression.final)
+            return pa.array(np.where(self._flat >= 0, _at(counts, self._flat), 0))
+        return self._one_by_one(expression)
+
+    def _one_by_one(self, expression: Aggregated) -> Vector:
+        """Aggregate as the definition says, for each row anew."""
+        members = MatchMembers(self._names, self._matches, self._store)
+        arguments = [compute(argument, members).to_pylist() for argument in expression.arguments]
+        wanted = self._wanted(expression.variables)
+        kept = (wanted >> self._matches.variables.astype(np.int64) & 1).astype(np.bool_)
+        if expression.condition is not None:
+            kept &= holds(expression.condition, members)
+        first, length = self._bounds()
+        found: list[Value | None] = []
+        for flat, begin, rows in zip(self._flat.tolist(), first.tolist(), length.tolist(), strict=True):
+            end = begin + rows if expression.final else flat + 1
+            places = [k for k in range(begin, end) if kept[k]] if flat >= 0 else []
+            lines = [[values[k] for values in arguments] for k in places]
+            found.append(aggregate_rows(expression.function, expression.distinct, lines))
+        kind = type_of(expression, self.types)
+        return text_column(found) if kind is ValueType.LIST else pa.array(found, storage(kind))
+
+    def _wanted(self, variables: tuple[str, ...] | None) -> int:
+        if variables is None:
+            return (1 << len(self._names)) - 1
+        return sum(1 << self._names.index(name) for name in variables)
+
+    def _places(self, at: At) -> Places:
+        if self._query.rows is RowsPerMatch.ONE_ROW:
+            lines, rows, variables = self._matches.lines, self._matches.rows, self._matches.variables
+            wanted = self._wanted(at.variables)
+            return self._shifted(taken_in_the_end(lines, rows, variables, wanted, at.last, at.logical), at.physical)
+        found = taken_places(
+            self._matches.lines,
+            self._matches.rows,
+            self._matches.variables,
+            self._wanted(at.variables),
+            at.last,
+            at.logical,
+            at.final,
+        )
+        places = np.where(self._flat >= 0, _at(found, self._flat), -1).astype(np.int32)
+        return self._shifted(places, at.physical)
+
+    def _shifted(self, places: Places, by: int) -> Places:
+        rows = self._store.rows
+        return shifted(places, by, rows.before, rows.after) if by else places
+
+    def _bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the match of each row begins among the rows of all matches, and how many it has."""
+        if not len(self._matches.lines):
+            nothing = np.zeros(self.length, np.int64)
+            return nothing, nothing
+        lines = self._matches.lines[np.maximum(self._line, 0)]
+        return lines[:, Match.ROWS], np.where(self._flat >= 0, lines[:, Match.LENGTH], 0)
+
+    def _within_match(self, places: Places) -> NDArray[np.int64]:
+        """How many rows places lie behind the first row of each row's match, -1 for those outside of it."""
+        first, length = self._bounds()
+        offsets = np.full(len(places), -1, np.int64)
+        for k, (place, begin, rows) in enumerate(zip(places.tolist(), first.tolist(), length.tolist(), strict=True)):
+            if place >= 0 and rows:
+                members = self._matches.rows[begin : begin + rows]
+                at = int(np.searchsorted(members, place))
+                if at < rows and members[at] == place:
+                    offsets[k] = at
+        return offsets
+
+
+class MatchMembers:
+    """All rows of all matches, as the arguments of aggregates read them."""
+
+    def __init__(self, names: tuple[str, ...], matches: Matches, store: RowStore) -> None:
+        self._names, self._matches, self._store = names, matches, store
+
+    @property
+    def length(self) -> int:
+        """How many rows there are."""
+        return len(self._matches.rows)
+
+    @property
+    def types(self) -> dict[str, ValueType]:
+        """The types of the columns."""
+        return self._store.types
+
+    def column(self, name: str, at: At | None) -> Vector:
+        """A column of the rows."""
+        assert at is None
+        return self._store.take(name, self._matches.rows)
+
+    def classifier(self, at: At | None) -> Vector:
+        """The variable of each row."""
+        assert at is None
+        return pa.array(list(self._names)).take(pa.array(self._matches.variables))
+
+    def number(self) -> Vector:
+        """The number of each row's match."""
+        lines = self._matches.lines
+        return pa.array(lines[line_of_each(lines), Match.NUMBER])
+
+    def aggregate(self, expression: Aggregated) -> Vector:
+        """Aggregates have no aggregates inside."""
+        raise AssertionError(expression)
+
+
+def line_of_each(lines: Numbers) -> NDArray[np.int64]:
+    """By row of all matches, the line of its match."""
+    order = np.argsort(lines[:, Match.ROWS], kind="stable")
+    return np.repeat(order, lines[order, Match.LENGTH])
+
+
+def _at(values: NDArray[Any], places: NDArray[np.int64]) -> NDArray[Any]:
+    """Values at places; anything where a place is negative."""
+    if not len(values):
+        return np.zeros(len(places), values.dtype)
+    found: NDArray[Any] = values[np.maximum(places, 0)]
+    return found
+
+
+def _one_each(matches: Matches) -> tuple[NDArray[np.int64], NDArray[np.int64], Places]:
+    lines = matches.lines
+    last = lines[:, Match.ROWS] + lines[:, Match.LENGTH] - 1
+    flat = np.where(lines[:, Match.LENGTH] > 0, last, _EMPTY)
+    return np.arange(len(lines)), flat, lines[:, Match.START].astype(np.int32)
+
+
+def _all_rows(
+    query: RowQuery, matches: Matches, unmatched: Places, partition: Places
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Places]:
+    lines = matches.lines
+    empty = lines[:, Match.LENGTH] == 0
+    if query.rows is RowsPerMatch.OMIT_EMPTY:
+        empty &= False
+    members = line_of_each(lines)
+    shown = ~matches.excluded
+    line = np.concatenate([members[shown], np.flatnonzero(empty), np.full(len(unmatched), -1)])
+    count = int(empty.sum())
+    flat = np.concatenate([np.flatnonzero(shown), np.full(count, _EMPTY), np.full(len(unmatched), _UNMATCHED)]).astype(
+        np.int64
+    )
+    row = np.concatenate([matches.rows[shown], lines[empty, Match.START].astype(np.int32), unmatched])
+    if len(unmatched):  # by partition, where a match stands at its first row
+        start = np.concatenate([lines[:, Match.START], np.zeros(1, np.int64)])
+        order = np.lexsort((row, line, np.where(line < 0, row, start[line]), partition[row]))
+    else:  # in the order of matches, those of a match in the order of its rows
+        order = np.lexsort((row, line))
+    return line[order].astype(np.int64), flat[order], row[order].astype(np.int32)

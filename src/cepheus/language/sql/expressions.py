@@ -1,0 +1,472 @@
+"""SQL expressions to the model of expressions over rows: sqlglot reads them, this gives them their meaning.
+
+sqlglot does not know RUNNING and FINAL, and has other ideas of FIRST and LAST; these words are blanked or replaced by
+others of the same length before it reads the text, so that all places stay what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from cepheus.core.errors import CepheusError, did_you_mean
+from cepheus.core.source import Source, Span
+from cepheus.core.time import UNITS, duration_of, parse_time
+from cepheus.core.values import INT_MAX, ValueType
+from cepheus.language.sql.scan import Word
+from cepheus.rules.check.findings import Findings
+from cepheus.rules.functions import FUNCTIONS
+from cepheus.rules.rows.expressions import (
+    HERE,
+    Aggregated,
+    At,
+    Case,
+    Cast,
+    Classifier,
+    Column,
+    FunctionCall,
+    Literal,
+    MatchNumber,
+    Operation,
+    Operator,
+    RowExpression,
+    walk,
+)
+
+_STAND_INS = {"FIRST": "_FRST", "LAST": "_LST"}
+_NAVIGATION = {"PREV", "NEXT", *_STAND_INS.values()}
+_BINARY: dict[type, Operator] = {
+    exp.Add: Operator.ADD,
+    exp.Sub: Operator.SUBTRACT,
+    exp.Mul: Operator.MULTIPLY,
+    exp.Div: Operator.DIVIDE,
+    exp.Mod: Operator.REMAINDER,
+    exp.EQ: Operator.EQUAL,
+    exp.NEQ: Operator.UNEQUAL,
+    exp.LT: Operator.LESS,
+    exp.LTE: Operator.LESS_OR_EQUAL,
+    exp.GT: Operator.GREATER,
+    exp.GTE: Operator.GREATER_OR_EQUAL,
+    exp.And: Operator.AND,
+    exp.Or: Operator.OR,
+    exp.Like: Operator.LIKE,
+    exp.DPipe: Operator.JOIN,
+    exp.NullSafeEQ: Operator.SAME,
+}
+_AGGREGATES: dict[type, str] = {
+    exp.Count: "count",
+    exp.Sum: "sum",
+    exp.Avg: "avg",
+    exp.Min: "min",
+    exp.Max: "max",
+    exp.Stddev: "stddev",
+    exp.StddevSamp: "stddev",
+    exp.Median: "median",
+    exp.ArrayAgg: "array_agg",
+    exp.ArgMax: "max_by",
+    exp.ArgMin: "min_by",
+}
+_FUNCTIONS: dict[type, str] = {
+    exp.Abs: "abs",
+    exp.Floor: "floor",
+    exp.Ceil: "ceil",
+    exp.Sqrt: "sqrt",
+    exp.Exp: "exp",
+    exp.Ln: "ln",
+    exp.Pow: "pow",
+    exp.Sign: "sign",
+    exp.Length: "length",
+    exp.Lower: "lower",
+    exp.Upper: "upper",
+    exp.Trim: "trim",
+    exp.Coalesce: "coalesce",
+    exp.Greatest: "max",
+    exp.Least: "min",
+    exp.StartsWith: "starts_with",
+    exp.EndsWith: "ends_with",
+    exp.Contains: "contains",
+    exp.Year: "year",
+    exp.Month: "month",
+    exp.Day: "day",
+}
+_TYPES = {
+    exp.DType.BOOLEAN: ValueType.BOOL,
+    exp.DType.DOUBLE: ValueType.FLOAT,
+    exp.DType.FLOAT: ValueType.FLOAT,
+    exp.DType.TINYINT: ValueType.INT,
+    exp.DType.SMALLINT: ValueType.INT,
+    exp.DType.INT: ValueType.INT,
+    exp.DType.BIGINT: ValueType.INT,
+    exp.DType.VARCHAR: ValueType.STRING,
+    exp.DType.TEXT: ValueType.STRING,
+    exp.DType.CHAR: ValueType.STRING,
+    exp.DType.TIMESTAMP: ValueType.TIMESTAMP,
+    exp.DType.TIMESTAMPTZ: ValueType.TIMESTAMP,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What an expression may use: the variables by name with what each stands for, and where it stands.
+
+    Without variables it is one over the columns given (SELECT, WHERE), whose table may be called ``alias``.
+    """
+
+    variables: Mapping[str, tuple[str, ...]] | None
+    may_be_final: bool = True
+    alias: str | None = None
+
+
+class _Wrong(Exception):  # noqa: N818  # never leaves this module
+    """Something that cannot be built; the finding has been noted."""
+
+
+def build_expression(
+    words: Sequence[Word], source: Source, scope: Scope, findings: Findings, what: str
+) -> RowExpression | None:
+    """The expression that words hold; None, with findings, if they hold none."""
+    if not words:
+        return None
+    start, end = words[0].start, words[-1].end
+    text = list(source.text[start:end])
+    final: dict[int, bool] = {}
+    for word, following, opening in zip(words, words[1:], words[2:], strict=False):
+        if word.upper in ("RUNNING", "FINAL") and following.kind == "name" and opening.text == "(":
+            text[word.start - start : word.end - start] = " " * len(word.text)
+            final[following.start - start] = word.upper == "FINAL"
+    for word, following in pairwise(words):
+        if word.upper in _STAND_INS and following.text == "(":
+            text[word.start - start : word.end - start] = _STAND_INS[word.upper]
+    try:
+        tree = sqlglot.parse_one("".join(text), read="trino")
+    except SqlglotError as error:
+        findings.error("syntax", *_syntax(error, source, start, end, what))
+        return None
+    try:
+        return _Builder(source, start, scope, findings, final).build(tree)
+    except _Wrong:
+        return None
+
+
+def _syntax(error: SqlglotError, source: Source, start: int, end: int, what: str) -> tuple[str, Span, str | None]:
+    found = (getattr(error, "errors", None) or [{}])[0]
+    before, marked = found.get("start_context"), found.get("highlight")
+    span = Span(source, start, end)
+    if before is not None and marked:
+        place = start + min(len(before), end - start - 1)
+        span = Span(source, place, min(end, place + len(marked)))
+    return f"this {what} is not an expression of SQL", span, None
+
+
+class _Builder:
+    """Walks a tree of sqlglot."""
+
+    def __init__(
+        self, source: Source, offset: int, scope: Scope, findings: Findings, final: Mapping[int, bool]
+    ) -> None:
+        self._source, self._offset, self._scope, self._findings = source, offset, scope, findings
+        self._final = dict(final)
+
+    def build(self, tree: exp.Expr) -> RowExpression:
+        """The expression of a tree, at the row at hand or at the last row of its variable."""
+        return self._build(tree, At())
+
+    def _fail(self, code: str, message: str, tree: exp.Expr, hint: str | None = None) -> _Wrong:
+        self._findings.error(code, message, self._span(tree), hint)
+        return _Wrong()
+
+    def _build(self, tree: exp.Expr, at: At | None) -> RowExpression:
+        span = self._span(tree)
+        kind = type(tree)
+        if kind in _BINARY:
+            operands = (self._build(tree.this, at), self._build(tree.expression, at))
+            return Operation(_BINARY[kind], operands, span)
+        if kind in _AGGREGATES or isinstance(tree, exp.Filter | exp.CountIf):
+            return self._aggregate(tree, at)
+        if isinstance(tree, exp.Anonymous):
+            return self._named_call(tree, at)
+        if isinstance(tree, exp.Column):
+            return self._column(tree, at)
+        if isinstance(tree, exp.Func) and not isinstance(tree, exp.Cast | exp.Case | exp.If | exp.Nullif):
+            return self._call(tree, at)
+        return self._other(tree, at)
+
+    def _other(self, tree: exp.Expr, at: At | None) -> RowExpression:
+        span = self._span(tree)
+
+        def inner(part: exp.Expr) -> RowExpression:
+            return self._build(part, at)
+
+        match tree:
+            case exp.Paren():
+                return inner(tree.this)
+            case exp.Not():
+                return Operation(Operator.NOT, (inner(tree.this),), span)
+            case exp.Neg():
+                return Operation(Operator.NEGATIVE, (inner(tree.this),), span)
+            case exp.Is() if isinstance(tree.expression, exp.Null):
+                return Operation(Operator.IS_NULL, (inner(tree.this),), span)
+            case exp.Is() if isinstance(tree.expression, exp.Boolean):
+                return Operation(Operator.SAME, (inner(tree.this), inner(tree.expression)), span)
+            case exp.NullSafeNEQ():
+                same = Operation(Operator.SAME, (inner(tree.this), inner(tree.expression)), span)
+                return Operation(Operator.NOT, (same,), span)
+            case exp.Between():
+                value = inner(tree.this)
+                low = Operation(Operator.GREATER_OR_EQUAL, (value, inner(tree.args["low"])), span)
+                high = Operation(Operator.LESS_OR_EQUAL, (value, inner(tree.args["high"])), span)
+                return Operation(Operator.AND, (low, high), span)
+            case exp.In() if tree.expressions:
+                value = inner(tree.this)
+                equal = tuple(Operation(Operator.EQUAL, (value, inner(each)), span) for each in tree.expressions)
+                return equal[0] if len(equal) == 1 else Operation(Operator.OR, equal, span)
+            case exp.Case() | exp.If() | exp.Nullif():
+                return self._case(tree, at)
+            case exp.Cast():
+                return self._cast(tree, at)
+            case exp.Null():
+                return Literal(None, None, span)
+            case exp.Boolean():
+                return Literal(bool(tree.this), ValueType.BOOL, span)
+            case exp.Literal():
+                return self._literal(tree)
+            case exp.Interval():
+                return Literal(self.interval(tree), ValueType.INT, span)
+            case _:
+                raise self._fail(
+                    "unsupported", f"{tree.key.upper()} is not part of these expressions", tree, _what_there_is()
+                )
+
+    def _case(self, tree: exp.Expr, at: At | None) -> RowExpression:
+        span = self._span(tree)
+        if isinstance(tree, exp.Nullif):
+            value = self._build(tree.this, at)
+            equal = Operation(Operator.EQUAL, (value, self._build(tree.expression, at)), span)
+            return Case(((equal, Literal(None, None)),), value, span)
+        branches = tree.args.get("ifs") if isinstance(tree, exp.Case) else [tree]
+        default = tree.args.get("default" if isinstance(tree, exp.Case) else "false")
+        subject = tree.this if isinstance(tree, exp.Case) else None
+        pairs = []
+        for branch in branches or ():
+            condition = self._build(branch.this, at)
+            if subject is not None:
+                condition = Operation(Operator.EQUAL, (self._build(subject, at), condition), span)
+            pairs.append((condition, self._build(branch.args["true"], at)))
+        otherwise = Literal(None, None) if default is None else self._build(default, at)
+        return Case(tuple(pairs), otherwise, span)
+
+    def _cast(self, tree: exp.Cast, at: At | None) -> RowExpression:
+        kind = _TYPES.get(tree.to.this)
+        if kind is None:
+            raise self._fail("type", f"there is no type {tree.to.sql()} here", tree)
+        if kind is ValueType.TIMESTAMP and isinstance(tree.this, exp.Literal):
+            try:
+                return Literal(parse_time(tree.this.name), kind, self._span(tree))
+            except ValueError:
+                raise self._fail("time", f"'{tree.this.name}' is not a time", tree) from None
+        return Cast(self._build(tree.this, at), kind, self._span(tree))
+
+    def _literal(self, tree: exp.Literal) -> RowExpression:
+        span, text = self._span(tree), str(tree.this)
+        if tree.is_string:
+            return Literal(text, ValueType.STRING, span)
+        if text.isdigit():
+            if int(text) > INT_MAX:
+                raise self._fail("number", f"{text} does not fit in 64 bits", tree)
+            return Literal(int(text), ValueType.INT, span)
+        return Literal(float(text), ValueType.FLOAT, span)
+
+    def interval(self, tree: exp.Interval) -> int:
+        """The microseconds of an interval."""
+        unit = tree.args.get("unit")
+        length = None if unit is None else UNITS.get(str(unit.name).lower())
+        if length is None or tree.this is None:
+            raise self._fail("interval", "an interval has a number and a unit", tree, "write INTERVAL '5' MINUTE")
+        try:
+            return duration_of(tree.this.name, length)
+        except (ValueError, CepheusError):
+            raise self._fail("interval", f"'{tree.this.name}' is not a number of {unit}", tree) from None
+
+    def _column(self, tree: exp.Column, at: At | None) -> RowExpression:
+        span = self._span(tree)
+        qualifier = tree.args.get("table")
+        if tree.args.get("db") is not None or isinstance(tree.this, exp.Star):
+            raise self._fail("column", "a column has one name, and a variable in front at most", tree)
+        if self._scope.variables is None:
+            if qualifier is not None and qualifier.name.lower() != (self._scope.alias or "").lower():
+                raise self._fail("column", f"there is no table '{qualifier.name}' here", tree)
+            return Column(tree.name, HERE, span)
+        variables = None if qualifier is None else self._members(qualifier)
+        return Column(tree.name, None if at is None else replace(at, variables=variables), span)
+
+    def _members(self, name: exp.Identifier) -> tuple[str, ...]:
+        assert self._scope.variables is not None
+        key = name.name if name.quoted else name.name.upper()
+        members = self._scope.variables.get(key)
+        if members is None:
+            hint = did_you_mean(key, self._scope.variables) or f"the variables are {', '.join(self._scope.variables)}"
+            raise self._fail("variable", f"there is no variable '{key}' in the pattern", name, hint)
+        return members
+
+    def _named_call(self, tree: exp.Anonymous, at: At | None) -> RowExpression:
+        name = str(tree.this).upper()
+        if name in _NAVIGATION or name in ("CLASSIFIER", "MATCH_NUMBER"):
+            if self._scope.variables is None:
+                raise self._fail("navigation", f"{_shown(name)} has a meaning only inside MATCH_RECOGNIZE", tree)
+            if name == "MATCH_NUMBER":
+                return MatchNumber(self._span(tree))
+            return self._classifier(tree, at) if name == "CLASSIFIER" else self._navigation(tree, at)
+        if name.lower() in FUNCTIONS:
+            arguments = tuple(self._build(each, at) for each in tree.expressions)
+            return self._checked_call(name.lower(), arguments, tree)
+        hint = did_you_mean(name.lower(), FUNCTIONS) or _what_there_is()
+        raise self._fail("function", f"there is no function '{tree.this}'", tree, hint)
+
+    def _classifier(self, tree: exp.Anonymous, at: At | None) -> RowExpression:
+        span = self._span(tree)
+        if not tree.expressions:
+            return Classifier(at, span)
+        (argument,) = tree.expressions[:1]
+        if len(tree.expressions) > 1 or not isinstance(argument, exp.Column) or argument.args.get("table") is not None:
+            raise self._fail("navigation", "CLASSIFIER takes a variable, or nothing", tree)
+        members = self._members(argument.this)
+        return Classifier(None if at is None else replace(at, variables=members), span)
+
+    def _navigation(self, tree: exp.Anonymous, at: At | None) -> RowExpression:
+        name = str(tree.this).upper()
+        if at is None:
+            raise self._fail("navigation", f"{_shown(name)} cannot stand inside an aggregate", tree)
+        if at != At():
+            allowed = name in _STAND_INS.values() and at == At(physical=at.physical)
+            if not allowed:
+                hint = "PREV and NEXT may have FIRST or LAST inside, nothing else"
+                raise self._fail("navigation", f"{_shown(name)} cannot stand here inside another", tree, hint)
+        offset = self._offset_of(tree, 1 if name in ("PREV", "NEXT") else 0)
+        final = self._is_final(tree)
+        if name in ("PREV", "NEXT"):
+            if final is not None:
+                raise self._fail("navigation", f"{name} is neither RUNNING nor FINAL", tree, "say so of what is inside")
+            inside = replace(at, physical=offset if name == "NEXT" else -offset)
+        else:
+            inside = replace(at, last=name == "_LST", logical=offset, final=bool(final))
+        built = self._build(tree.expressions[0], inside)
+        self._require_one_variable([built], tree)
+        return built
+
+    def _offset_of(self, tree: exp.Anonymous, default: int) -> int:
+        name = _shown(str(tree.this).upper())
+        if not 1 <= len(tree.expressions) <= 2:
+            raise self._fail("navigation", f"{name} takes a value and, if need be, a number of rows", tree)
+        if len(tree.expressions) == 1:
+            return default
+        number = tree.expressions[1]
+        if not isinstance(number, exp.Literal) or number.is_string or not number.this.isdigit():
+            raise self._fail("navigation", f"{name} needs a whole number of rows, 0 or more", number)
+        return int(number.this)
+
+    def _is_final(self, tree: exp.Expr) -> bool | None:
+        final = self._final.pop(tree.meta.get("start", -1), None)
+        if final and not self._scope.may_be_final:
+            raise self._fail("navigation", "FINAL cannot stand in DEFINE: the match is not over yet", tree)
+        return final
+
+    def _require_one_variable(self, built: Iterable[RowExpression], tree: exp.Expr) -> None:
+        """All that is read inside one navigation or aggregate must be read of one variable."""
+        read = [each for part in built for each in walk(part) if isinstance(each, Column | Classifier)]
+        if not read:
+            raise self._fail("navigation", "nothing in here is read from a row", tree, "name a column")
+        if len({each.at for each in read}) > 1:
+            raise self._fail("navigation", "all columns in here must be of one variable", tree)
+
+    def _aggregate(self, tree: exp.Expr, at: At | None) -> RowExpression:
+        if self._scope.variables is None or at != At():
+            where = "here" if self._scope.variables is None else "inside of another, nor of PREV, NEXT, FIRST or LAST"
+            raise self._fail("aggregate", f"an aggregate cannot stand {where}", tree)
+        condition = None
+        call = tree
+        if isinstance(tree, exp.Filter):
+            call, condition = tree.this, tree.expression.this
+        if isinstance(call, exp.CountIf):
+            condition, function, arguments = call.this, "count", []
+        else:
+            function = _AGGREGATES[type(call)]
+            arguments = [
+                each for each in (call.this, call.args.get("expression"), *call.expressions) if each is not None
+            ]
+        distinct = bool(arguments) and isinstance(arguments[0], exp.Distinct)
+        if distinct:
+            arguments = arguments[0].expressions
+        final = self._is_final(call)
+        variables: tuple[str, ...] | None = None
+        if function == "count" and arguments and _is_star(arguments[0]):
+            qualifier = arguments[0].args.get("table")
+            variables = None if qualifier is None else self._members(qualifier)
+            arguments = []
+        columns = [each for part in (*arguments, condition) if part is not None for each in part.find_all(exp.Column)]
+        named = {each.args["table"].name for each in columns if each.args.get("table") is not None}
+        if named and (len(named) > 1 or any(each.args.get("table") is None for each in columns)):
+            raise self._fail("aggregate", "all columns of an aggregate must be of one variable", tree)
+        if named:
+            variables = self._members(
+                next(each for each in columns if each.args.get("table") is not None).args["table"]
+            )
+        variables = self._of_classifiers(arguments, variables)
+        built = tuple(self._build(each, HERE) for each in arguments)
+        kept = None if condition is None else self._build(condition, HERE)
+        return Aggregated(function, built, variables, bool(final), distinct, kept, self._span(tree))
+
+    def _of_classifiers(self, arguments: list[Any], variables: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        """The variables of an aggregate over ``CLASSIFIER(U)``: those of ``U``."""
+        for part in arguments:
+            for call in part.find_all(exp.Anonymous):
+                if str(call.this).upper() == "CLASSIFIER" and call.expressions:
+                    variables = self._members(call.expressions[0].this)
+        return variables
+
+    def _call(self, tree: exp.Func, at: At | None) -> RowExpression:
+        function = _FUNCTIONS.get(type(tree))
+        given = [tree.this, tree.args.get("expression"), *tree.expressions]
+        if isinstance(tree, exp.Extract):
+            function, given = str(tree.this.name).lower(), [tree.expression]
+        elif isinstance(tree, exp.Concat):
+            function, given = "concat", list(tree.expressions)
+        if function not in FUNCTIONS:
+            raise self._fail("function", f"there is no function {tree.sql_name()} here", tree, _what_there_is())
+        arguments = tuple(self._build(each, at) for each in given if isinstance(each, exp.Expr))
+        return self._checked_call(function, arguments, tree)
+
+    def _checked_call(self, function: str, arguments: tuple[RowExpression, ...], tree: exp.Expr) -> RowExpression:
+        record = FUNCTIONS[function]
+        least = len(record.arguments)
+        if len(arguments) < least or (len(arguments) > least and not record.variadic):
+            plural = "" if least == 1 else "s"
+            more = " or more" if record.variadic else ""
+            raise self._fail("function", f"{function} takes {least}{more} argument{plural}", tree)
+        return FunctionCall(function, arguments, self._span(tree))
+
+    def _span(self, tree: exp.Expr) -> Span:
+        """From the first to the last word of a tree that sqlglot has the place of."""
+        places = [each.meta for each in tree.walk() if "start" in each.meta]
+        if not places:
+            return Span(self._source, self._offset, self._offset)
+        start = min(place["start"] for place in places)
+        end = max(place["end"] for place in places) + 1
+        return Span(self._source, self._offset + start, self._offset + end)
+
+
+def _is_star(tree: Any) -> bool:
+    return isinstance(tree, exp.Star) or (isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star))
+
+
+def _shown(name: str) -> str:
+    return {stand_in: word for word, stand_in in _STAND_INS.items()}.get(name, name)
+
+
+def _what_there_is() -> str:
+    return f"there are + - * / %, comparisons, AND OR NOT, CASE, CAST, LIKE, and {', '.join(sorted(FUNCTIONS))}"

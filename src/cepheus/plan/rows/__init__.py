@@ -1,0 +1,1 @@
+"""Row patterns as tables: the automaton of a pattern and the states that it can be in."""

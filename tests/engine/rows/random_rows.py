@@ -1,0 +1,124 @@
+# ruff: noqa: E501  # choices and clauses are lists of short texts
+"""Queries over rows and rows for them, drawn by a random generator: every construct of the language."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+import pyarrow as pa
+
+_VARIABLES = ("A", "B", "C", "D")
+_NEAR = (
+    "true", "v > 2", "v < PREV(v)", "v >= PREV(v)", "v = 1 OR v = 3", "PREV(v, 2) < v", "{x}.v <> 0", "w IS NULL", "w < v",
+    "v + w > 4", "NOT v > 2", "PREV({x}.v) IS NULL OR v <> PREV(v)", "NEXT(v) > v", "v * 2 / w >= 1", "CLASSIFIER() = 'B'",
+    "s LIKE 'a%'", "CASE WHEN v > 2 THEN w > 1 ELSE s = 'b' END", "v IN (0, 2, 4)", "v BETWEEN 1 AND 3", "upper(s) = 'AB'",
+)  # fmt: skip
+_FAR = (
+    "v > {y}.v", "v <> FIRST({y}.v)", "count(*) < 4", "sum(v) <= 7", "count({x}.*) <= 2", "v > avg({y}.v)", "LAST(v, 1) < v",
+    "PREV(CLASSIFIER()) = '{y}'", "MATCH_NUMBER() < 3", "FIRST(v) <= v", "max({y}.v) < v + 2", "PREV(LAST({y}.v), 1) < 3",
+    "sum(v) FILTER (WHERE w > 1) < 5", "min(w) > 0", "LAST({y}.v) IS NULL", "count(DISTINCT v) < 3", "{y}.v + FIRST({x}.w) > v",
+)  # fmt: skip
+_MEASURES = (
+    "LAST(v)", "FIRST({x}.v)", "LAST({x}.v, 1)", "FIRST(v, 1)", "PREV(FIRST({x}.v))", "NEXT({x}.v, 2)", "CLASSIFIER()",
+    "PREV(CLASSIFIER())", "NEXT(CLASSIFIER())", "FIRST(CLASSIFIER({x}))", "MATCH_NUMBER()", "count(*)", "count({x}.*)", "sum({x}.v)",
+    "FINAL sum(w)", "avg(v)", "FINAL LAST(v)", "FINAL count({x}.*)", "RUNNING max({x}.w)", "min(s)", "max_by(s, v)", "LAST(v) + LAST({x}.v)",
+    "{x}.v / {x}.w", "FINAL FIRST({x}.w)", "v", "count(DISTINCT s)", "count(*) FILTER (WHERE v > 1)", "min(CLASSIFIER())", "LAST({x}.w + {x}.v, 1)",
+    "CASE WHEN count(*) > 2 THEN s ELSE 'few' END", "array_agg(v)", "median(v)",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RowCase:
+    text: str
+    rows: list[dict[str, object]]
+
+    @property
+    def table(self) -> pa.Table:
+        kinds = [
+            ("n", pa.int64()),
+            ("k", pa.string()),
+            ("t", pa.timestamp("us")),
+            ("v", pa.int64()),
+            ("w", pa.float64()),
+        ]
+        return pa.Table.from_pylist(self.rows, pa.schema([*kinds, ("s", pa.string())]))
+
+
+def row_case(seed: int, *, far: float = 0.4) -> RowCase:
+    """A query and rows; ``far`` is how likely it is that a condition looks at other rows of the match."""
+    random = Random(seed)
+    names = _VARIABLES[: random.randint(1, 4)]
+    pattern = _pattern(random, names, random.randint(0, 3))
+    used = [name for name in names if name in pattern.replace("PERMUTE", "")]
+    if not used:
+        pattern, used = f"{pattern} | A", ["A"]
+    rows = random.choice(
+        ["ONE ROW PER MATCH"] * 3
+        + ["ALL ROWS PER MATCH", "ALL ROWS PER MATCH OMIT EMPTY MATCHES", "ALL ROWS PER MATCH WITH UNMATCHED ROWS"]
+    )
+    if "WITH UNMATCHED" in rows:
+        pattern = pattern.replace("{-", "(").replace("-}", ")")
+    skip = random.choice(
+        ["PAST LAST ROW"] * 4
+        + ["TO NEXT ROW"] * 3
+        + [f"TO FIRST {random.choice(used)}", f"TO LAST {random.choice(used)}"]
+    )
+    known = [*used, "U"] if random.random() < 0.3 else used
+    subset = f"SUBSET U = ({', '.join(sorted(set(random.choices(used, k=2))))})" if "U" in known else ""
+    measures = [
+        f"{random.choice(_MEASURES).format(x=random.choice(known))} AS m{k}" for k in range(random.randint(1, 4))
+    ]
+    defined = [name for name in used if random.random() < 0.8]
+    conditions = [f"{name} AS {_condition(random, name, known, far)}" for name in defined]
+    within = "WITHIN INTERVAL '5' SECOND" if random.random() < 0.15 else ""
+    partition = "PARTITION BY k" if random.random() < 0.7 else ""
+    define = f"DEFINE {', '.join(conditions)}" if conditions else ""
+    text = (
+        f"MATCH_RECOGNIZE ({partition} ORDER BY t, n MEASURES {', '.join(measures)} {rows} AFTER MATCH SKIP {skip} "
+        f"PATTERN ({pattern}) {within} {subset} {define})"
+    )
+    return RowCase(text, _rows(random))
+
+
+def _condition(random: Random, name: str, known: list[str], far: float) -> str:
+    def one() -> str:
+        source = _FAR if random.random() < far else _NEAR
+        return random.choice(source).format(x=name, y=random.choice(known))
+
+    return one() if random.random() < 0.8 else f"({one()}) {random.choice(['AND', 'OR'])} ({one()})"
+
+
+def _pattern(random: Random, names: tuple[str, ...], depth: int) -> str:
+    kind = random.random()
+    if depth == 0 or kind < 0.2:
+        return random.choice(names) if random.random() < 0.93 else random.choice(["()", "^", "$"])
+    inner = [_pattern(random, names, depth - 1) for _ in range(random.randint(2, 3))]
+    if kind < 0.5:
+        return " ".join(f"({part})" if "|" in part else part for part in inner)
+    if kind < 0.65:
+        return f"({' | '.join(inner)})"
+    if kind < 0.9:
+        times = random.choice(
+            ["*", "+", "?", "*?", "+?", "??", "{2}", "{1,2}", "{,2}?", "{2,}", "{0,3}", "{1,}?", "{3}?"]
+        )
+        return f"({inner[0]}){times}"
+    return f"{{- {inner[0]} -}}" if kind < 0.95 else f"PERMUTE({', '.join(inner)})"
+
+
+def _rows(random: Random) -> list[dict[str, object]]:
+    time = 0
+    rows: list[dict[str, object]] = []
+    for n in range(random.choice([0, 1, 3, 6, 8, 10])):
+        time += random.choice([0, 1, 1, 2, 4]) * 1_000_000
+        rows.append(
+            {
+                "n": n,
+                "k": random.choice(["x", "x", "y", None]),
+                "t": time,
+                "v": random.choice([0, 1, 2, 3, 4, None]),
+                "w": random.choice([0.0, 0.5, 1.0, 2.0, 3.0, None]),
+                "s": random.choice(["a", "ab", "b", None]),
+            }
+        )
+    return rows

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from row_cases import CASES, RowCase
+
+from cepheus import RuleError, UnsupportedError, match_recognize
+from cepheus.engine.rows.matcher import unsupported
+from cepheus.language.sql import parse_query
+from cepheus.runtime.embedded.row_tables import ENGINES
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_case(case: RowCase, engine: str) -> None:
+    rows = [{"id": place + 1, "value": value} for place, value in enumerate(case.values)]
+    query = parse_query(f"SELECT {case.select} FROM events MATCH_RECOGNIZE ({case.clause})")
+    if engine == "rows" and unsupported(query) is not None:
+        with pytest.raises(UnsupportedError):
+            match_recognize(query, _table(rows), engine=engine)
+        return
+    table = match_recognize(query, _table(rows), engine=engine)
+    assert [tuple(row.values()) for row in table.to_pylist()] == case.expected
+
+
+def _table(rows: list[dict[str, int]]) -> pa.Table:
+    return pa.Table.from_pylist(rows, pa.schema([("id", pa.int64()), ("value", pa.int64())]))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("skip", "pattern", "said"),
+    [("TO FIRST A", "A B", "A is the first row of the match"), ("TO LAST C", "A B | C", "the match has no row of C")],
+)
+def test_skipping_that_leads_nowhere(skip: str, pattern: str, said: str, engine: str) -> None:
+    clause = f"MATCH_RECOGNIZE (MEASURES LAST(value) AS v AFTER MATCH SKIP {skip} PATTERN ({pattern}))"
+    with pytest.raises(RuleError, match=said):
+        match_recognize(clause, [{"value": 1}, {"value": 2}], engine=engine)
+
+
+def test_partitions_are_apart() -> None:
+    rows = [{"key": key, "n": n} for n in range(3) for key in ("x", "y")]
+    clause = "MATCH_RECOGNIZE (PARTITION BY key ORDER BY n MEASURES LAST(n) AS z, PREV(FIRST(n)) AS p PATTERN (A A))"
+    assert match_recognize(clause, rows).to_pylist() == [
+        {"key": "x", "z": 1, "p": None},
+        {"key": "y", "z": 1, "p": None},
+    ]
+
+
+def test_order_and_nulls() -> None:
+    rows = [{"n": n} for n in (3, None, 1, 2)]
+    clause = "MATCH_RECOGNIZE (ORDER BY n{} MEASURES FIRST(n) AS a, LAST(n) AS z PATTERN (A A A A))"
+    for order, ends in [("", (1, None)), (" DESC", (3, None)), (" NULLS FIRST", (None, 3))]:
+        assert [tuple(row.values()) for row in match_recognize(clause.format(order), rows).to_pylist()] == [ends]
+
+
+def test_within() -> None:
+    rows = [{"n": n, "time": second * 1_000_000} for n, second in enumerate([0, 4, 9, 10, 30])]
+    table = pa.table(
+        {"n": [row["n"] for row in rows], "time": pa.array([row["time"] for row in rows], pa.timestamp("us"))}
+    )
+    clause = """MATCH_RECOGNIZE (ORDER BY time MEASURES FIRST(n) AS a, LAST(n) AS z
+        PATTERN (A A+) WITHIN INTERVAL '10' SECOND)"""
+    assert [tuple(row.values()) for row in match_recognize(clause, table).to_pylist()] == [(0, 2)]
+
+
+def test_types_that_do_not_fit_are_all_told() -> None:
+    clause = """SELECT a, nothing FROM events MATCH_RECOGNIZE (ORDER BY tme
+        MEASURES sum(name) AS a, LAST(vaule) AS b PATTERN (A B) DEFINE A AS name > 5, B AS value + 1)"""
+    with pytest.raises(RuleError) as error:
+        match_recognize(clause, [{"name": "x", "value": 1, "time": 2}])
+    assert [each.code for each in error.value.diagnostics] == ["column", "column", "type", "column", "type", "type"]
