@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.growth import footprint, scaling, startup
+from benchmarks.growth import deadlines, footprint, scaling, startup
 from benchmarks.growth.report import growth_section
 from benchmarks.measuring.timing import Say
 from benchmarks.papers.etalis import stock_ticker
@@ -42,6 +42,7 @@ def measure(part: Part, say: Say, *, workloads: Sequence[str] = (), repeat: int 
                 scaling.scaling(some, say, scaling.QUICK if quick else scaling.FULL),
                 footprint.footprint(say, footprint.QUICK if quick else footprint.FULL),
                 startup.startup(some, say, quick=quick),
+                deadlines.pending_deadlines(some, say, deadlines.QUICK if quick else deadlines.FULL),
                 judged=judged,
             )
         case Part.CERTAIN:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from benchmarks.growth.deadlines import Pending
 from benchmarks.growth.footprint import Footprint
 from benchmarks.growth.scaling import Scaling
 from benchmarks.growth.startup import Startup
@@ -19,13 +20,16 @@ MOST_DEPLOYMENT = 1.0
 MOST_P50, MOST_P99 = 20.0, 100.0
 MOST_GROWTH = 0.05
 MOST_PER_STORED = 100.0
+LEAST_WITH_TIMERS, MOST_SNAPSHOT = 1 / 3, 2.0
 MOST_STARTUP, MOST_FIRST_EVER = 3.0, 60.0
 
 
-def growth_section(scaling: Scaling, footprint: Footprint, startup: Startup, *, judged: bool) -> Section:
-    """Report on rules, single events, memory and start-up."""
+def growth_section(
+    scaling: Scaling, footprint: Footprint, startup: Startup, pending: Pending, *, judged: bool
+) -> Section:
+    """Report on rules, single events, memory, start-up and deadlines."""
     bars = judge(
-        [*scaling_bars(scaling), *footprint_bars(footprint), *startup_bars(startup)],
+        [*scaling_bars(scaling), *footprint_bars(footprint), *startup_bars(startup), *deadline_bars(pending)],
         judged=judged,
     )
     tables = [_rules_table(scaling), _steps_table(scaling, startup), _memory_table(footprint), _threads_table(scaling)]
@@ -46,6 +50,25 @@ def growth_section(scaling: Scaling, footprint: Footprint, startup: Startup, *, 
             ),
         ),
     )
+
+
+def deadline_bars(pending: Pending) -> list[Bar]:
+    """What rules with timers must reach."""
+    both = pending.saved + pending.restored
+    return [
+        Bar(
+            f"{pending.deadlines:,} pending deadlines: throughput as a part of that of the same rule that looks back",
+            f"at least {LEAST_WITH_TIMERS:.2f}",
+            f"{pending.ratio:.2f}",
+            pending.ratio >= LEAST_WITH_TIMERS,
+        ),
+        Bar(
+            f"{pending.deadlines:,} pending deadlines: a snapshot and its restoring",
+            f"at most {MOST_SNAPSHOT:.0f} s",
+            seconds(both),
+            both <= MOST_SNAPSHOT,
+        ),
+    ]
 
 
 def _rules_table(scaling: Scaling) -> Table:

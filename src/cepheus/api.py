@@ -25,6 +25,7 @@ from cepheus.runtime.embedded.catalog import Catalog
 from cepheus.runtime.embedded.detect import (
     Detected,
     EventPath,
+    FedEngine,
     FileDetection,
     Files,
     FilesByType,
@@ -182,7 +183,8 @@ class Program:
     ) -> FileDetection:
         catalog = self._catalog_for(options)
         engine = create(options, catalog.rules, catalog.types, beliefs=catalog.beliefs(), observe=observe)
-        return FileDetection(files, of_type, catalog.checked, options, lambda _: engine)
+        fed = FedEngine(engine, catalog.checked.rules, options.until)
+        return FileDetection(files, of_type, catalog.checked, options, lambda _: fed)
 
     @property
     def _catalog(self) -> Catalog:

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from typer.testing import CliRunner
 
+from benchmarks.growth.deadlines import Pending
 from benchmarks.growth.footprint import Footprint
 from benchmarks.growth.report import footprint_bars, growth_section, scaling_bars, startup_bars
 from benchmarks.growth.scaling import Deployment, RuleScaling, Scaling
@@ -37,6 +38,7 @@ SCALING = Scaling(
 )
 FOOTPRINT = Footprint(((1_000_000, 100), (2_000_000, 120)), 5, 1_000, 60.0, 6.7)
 STARTUP = Startup(1_000, 2.5, 0.1, 1.0, 1.0, 61.0)
+PENDING = Pending(1_000_000, 4e6, 8e6, 0.5, 1.0)
 PEER = PeerRow(
     "F-last",
     Coding.DICTIONARY,
@@ -123,7 +125,7 @@ def test_the_peer_table_and_its_verdict() -> None:
 
 
 def test_a_picture_of_each_part(tmp_path: Path) -> None:
-    peers, growth = peer_section([PEER], judged=True), growth_section(SCALING, FOOTPRINT, STARTUP, judged=True)
+    peers, growth = peer_section([PEER], judged=True), growth_section(SCALING, FOOTPRINT, STARTUP, PENDING, judged=True)
     assert [path.name for path in draw_pictures(peers, tmp_path)] == ["bench-peers.svg"]
     assert [path.name for path in draw_pictures(growth, tmp_path)] == ["bench-memory.svg"]
     first = (tmp_path / "bench-peers.svg").read_bytes()
@@ -132,7 +134,7 @@ def test_a_picture_of_each_part(tmp_path: Path) -> None:
 
 
 def test_growth_in_tables() -> None:
-    section = growth_section(SCALING, FOOTPRINT, STARTUP, judged=True)
+    section = growth_section(SCALING, FOOTPRINT, STARTUP, PENDING, judged=True)
     rules, steps, memory, threads = section.tables
     assert rules.rows[1] == ("type", "10,000", "1.4", "3.00")
     assert ("fresh process that has to compile the kernel", "61.0 s") in steps.rows

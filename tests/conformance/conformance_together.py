@@ -19,6 +19,7 @@ from cepheus.rules.check.check import name_rules
 from cepheus.rules.expressions import EventPattern
 from cepheus.rules.model import Pattern, Rule, RuleSet, Selection
 from cepheus.rules.ties import has_ties_ordered
+from cepheus.rules.timers import is_moment
 from cepheus.rules.walk import transform
 from cepheus.runtime.embedded.catalog import Catalog
 
@@ -127,7 +128,7 @@ def _renamed(rule: Rule, prefix: str) -> Rule:
     def change(node: Any) -> Any:
         """Rename event types; events that others refer to by their type keep that as their name."""
         match node:
-            case EventPattern():
+            case EventPattern() if not is_moment(node.type):
                 return replace(node, type=prefix + node.type)
             case Selection(event=event):
                 return replace(node, event=_named(event, prefix))

@@ -143,6 +143,7 @@ def compare(
             coarse=coarse,
             share=share,
             ordered=name != "automata" and seed % 4 == 1,
+            timed=seed % 4 in (0, 2),
         )
     except RuleError:
         return -1

@@ -24,6 +24,9 @@ DECLARATIONS = "".join(
     f"event {name}(x: int, y: double, s: string, b: bool, at: timestamp, o: int?)\n" for name in "ABCD"
 )
 _COMPOSITE = "(x: int, y: double, s: string, b: bool, at: timestamp, o: int?)"
+_TIMED = 0.2
+"""The share of rules with timers."""
+_DELAYS = ("1 us", "2 us", "3 us", "4 us", "7 us", "5 days")
 _WINDOWS = ("0 us", "1 us", "2 us", "3 us", "5 us", "5 us", "8 us", "8 us", "20 us", "1 ms", "5 days")
 _OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
 _INTS = (0, 1, 1, 2, 2, 3, -1, -2, 2**63 - 1, -(2**63), 10**9)
@@ -78,19 +81,20 @@ def make_case(
     events: int = 30,
     coarse: int = 1,
     share: float = SHARE,
+    timed: bool = False,
     ordered: bool = False,
 ) -> Case:
     """Make the case of a seed; a ``share`` of the seeds have corners.
 
     With ``while_running``, rules come and go in mid-stream. With ``undeclared``, no event type is declared: what the
     rules do not tell of its attributes, the data does. Times are multiples of ``coarse``: the coarser they are, the
-    more events are simultaneous. ``ordered`` rules take these one after the other.
+    more events are simultaneous. ``ordered`` rules take these one after the other. With ``timed``, some have timers.
     """
     random, corners = Random(seed), corners_of(seed, share)
     count = random.choice((1, 1, 2, 3))
     text = "ties ordered;\n" if ordered else ""
     text += ("" if undeclared else DECLARATIONS) + "\n".join(
-        _Rule(random, corners, number, count).text() for number in range(count)
+        _Rule(random, corners, number, count, timed=timed).text() for number in range(count)
     )
     stream = tuple(_stream(random, random.randint(0, events), told_by_data=undeclared))
     stream = tuple(_at_corners(stream, corners, told_by_data=undeclared))
@@ -178,7 +182,8 @@ def _at_corners(events: tuple[Event, ...], corners: Corners, *, told_by_data: bo
 class _Rule:
     """Writes one random rule."""
 
-    def __init__(self, random: Random, corners: Corners, number: int, count: int) -> None:
+    def __init__(self, random: Random, corners: Corners, number: int, count: int, *, timed: bool = False) -> None:
+        self.timed = timed
         self.random = random
         self.corners = corners
         self.number = number
@@ -245,7 +250,7 @@ class _Rule:
         while self.aside.random() < 0.25:
             pieces.insert(self.aside.randint(1, len(pieces)), "")
         self._conditions(pieces)
-        body = " and\n  ".join(pieces)
+        body = " and\n  ".join(self._timed(pieces))
         consuming = [name for name in selected if random.random() < 0.25]
         consuming += [name for name in collections if self.aside.random() < 0.25]
         clause = f"\nconsuming {', '.join(consuming)}" if consuming else ""
@@ -303,6 +308,24 @@ class _Rule:
                 )
             )
         )
+
+    def _timed(self, pieces: list[str]) -> list[str]:
+        """Have some rules evaluated at moments: after their first event, or at regular times, which then looks back."""
+        choice, kind = self.aside.choice, self.aside.random()
+        if kind > _TIMED or not self.timed:
+            return pieces
+        first, *others = pieces
+        for name in ("from e0", "between e0", "and e0"):
+            others = [other.replace(name, choice((name, name.replace("e0", "now")))) for other in others]
+        others = [other.replace("between now and now", "between e0 and now") for other in others]
+        if kind < _TIMED / 3 and not self.corners.values:
+            begin = choice(("every 2 us", "every 3 us", "every 5 us from 00:00:07"))
+            return [
+                begin,
+                f"{choice(('last', 'first', 'each'))} {first} within {choice(_WINDOWS[1:6])} from now",
+                *others,
+            ]
+        return [f"{choice(_DELAYS)} after {first}", *others]
 
     def _type(self) -> str:
         return str(self.random.choice([*"ABCD", *self.composites]))

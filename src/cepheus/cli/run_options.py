@@ -89,6 +89,10 @@ Lateness = Annotated[
     str | None,
     typer.Option(metavar="DURATION", help="How far events may be out of order, such as 10s.", show_default="0s"),
 ]
+Until = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="How far timers go on after the last event: a time, or 'end' for all of them."),
+]
 OnBadEvent = Annotated[
     OnBad | None,
     typer.Option(help="Stop at the first bad or late event, or skip and count them.", show_default="stop"),
@@ -147,6 +151,7 @@ def _keywords(
     probability: Probability = None,
     uncertain: Uncertain = None,
     lateness: Lateness = None,
+    until: Until = None,
     on_bad_event: OnBadEvent = None,
     limit: Limit = None,
     threads: Threads = None,
@@ -167,6 +172,7 @@ def _keywords(
         "probability": probability,
         "uncertain": _errors(uncertain or ()),
         "lateness": lateness,
+        "until": until,
         "on_bad_event": None if on_bad_event is None else on_bad_event.value,
         "limit": limit,
         "threads": threads,

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import Enum
 from typing import Literal, TypedDict, TypeVar, Unpack, cast
 
 from cepheus.core.calculus import DEFAULT_CALCULUS, Calculus
 from cepheus.core.error_columns import ErrorSources
 from cepheus.core.errors import OptionError, did_you_mean
-from cepheus.core.time import TimeUnit, parse_duration
+from cepheus.core.time import TimeUnit, parse_duration, parse_time
 from cepheus.core.values import INT_MAX
 
 AUTO = "auto"
@@ -29,6 +29,12 @@ MOST_THREADS = 1024
 
 Duration = int | str | timedelta
 """Microseconds, a text such as ``10s`` or ``5 min``, or a timedelta."""
+
+END = "end"
+"""Lets a finite input go on to the end of every timer that was set."""
+
+Until = int | Literal["end"] | None
+"""How far time goes on after the last event: to a time in microseconds, or to the end; None for not at all."""
 
 TimeUnitName = Literal["us", "ms", "s"]
 """The unit of integer times: microseconds, milliseconds or seconds."""
@@ -69,6 +75,9 @@ class RunKeywords(TypedDict, total=False):
     are in ``time_unit``, microseconds if none is given. Times that make no sense in their unit give a CepheusWarning
     or, if ``strict``, an OptionError.
 
+    A finite input ends with its last event; with ``until`` timers go on to a time (an integer is in ``time_unit``), or
+    with ``until="end"`` every timer that was set.
+
     ``time``, ``type``, ``id``, ``sequence``, ``start`` and ``probability`` name the columns (of files, tables and
     frames) or keys (of dicts and JSON lines) that are not attributes. ``uncertain`` names, by attribute, the columns
     that have its error. A bad event stops the run or, with ``on_bad_event="skip"``, is left out and counted.
@@ -85,6 +94,7 @@ class RunKeywords(TypedDict, total=False):
     threads: int | None
     calculus: Calculus | None
     lateness: Duration | None
+    until: int | str | datetime | None
     time_unit: TimeUnitName | None
     time: str | None
     type: str | None
@@ -157,6 +167,7 @@ class RunOptions:
     threads: int = 1
     calculus: Calculus = DEFAULT_CALCULUS
     lateness: int | None = None
+    until: Until = None
     time_unit: TimeUnit | None = None
     columns: ColumnNames = field(default_factory=ColumnNames)
     uncertain: ErrorSources = field(default_factory=dict)
@@ -192,6 +203,8 @@ class RunOptions:
             given["lateness"] = microseconds_of(cast("Duration", given["lateness"]))
         if "time_unit" in given:
             given["time_unit"] = chosen("time unit", given["time_unit"], TimeUnit, "time-unit")
+        if "until" in given:
+            given["until"] = until_of(given["until"], cast("TimeUnit", given.get("time_unit", TimeUnit.US)))
         if "on_bad_event" in given:
             given["on_bad_event"] = chosen("on_bad_event", given["on_bad_event"], OnBadEvent)
         if "ties" in given:
@@ -243,6 +256,27 @@ def microseconds_of(duration: Duration) -> int:
         hint = "write a number and a unit, such as 10s, 500 ms or 5 min"
         raise OptionError.of("duration", f"{duration!r} is not a duration", hint=hint)
     return duration
+
+
+def until_of(until: object, unit: TimeUnit = TimeUnit.US) -> int | Literal["end"]:
+    """Read how far time goes on after the last event, however it is written; an integer is in the unit.
+
+    >>> until_of(5, TimeUnit.S), until_of("1970-01-01T00:00:01Z"), until_of("end")
+    (5000000, 1000000, 'end')
+    """
+    try:
+        if isinstance(until, int) and not isinstance(until, bool):
+            return until * unit.microseconds
+        if isinstance(until, datetime):
+            return parse_time(until.isoformat())
+        if until == END:
+            return "end"
+        if isinstance(until, str):
+            return int(until) * unit.microseconds if until.lstrip("-").isdigit() else parse_time(until)
+    except ValueError:
+        pass
+    hint = "write '2026-01-31T10:00:00Z', a number in the time unit, or 'end'"
+    raise OptionError.of("until", f"{until!r} is not a time", hint=hint)
 
 
 def require_whole(value: object, what: str, most: int, code: str = "option") -> None:

@@ -21,6 +21,7 @@ from cepheus.kernel.state import (
     GroupState,
     LaneState,
     MarkField,
+    TimerState,
     TypeState,
 )
 from cepheus.kernel.strings import StringTable
@@ -40,6 +41,7 @@ class State:
     hash: Words = field(default_factory=lambda: np.full(1024, -1, np.int64))
     column_lane: Words = field(default_factory=lambda: np.full(0, -1, np.int64))
     free: Words = field(default_factory=lambda: np.full(FREE_LISTS, -1, np.int64))
+    timer_state: Words = field(default_factory=lambda: TimerState.zeros(0))
     queue: Words = field(default_factory=lambda: np.zeros(64, np.int64))
 
 
@@ -186,6 +188,12 @@ class Context(Addresses[At]):
         self[At.INPUT_SIZE] = len(given.times if given.rows is None else given.rows)
         self[At.INPUT_NEXT] = 0
         self._given, self._given_digests = given, given.id_digests
+
+    def use_nothing(self, id_digests: Words) -> None:
+        """Take no events: only time goes on."""
+        self.point(At.ID_DIGESTS, id_digests)
+        self[At.INPUT_SIZE] = self[At.INPUT_NEXT] = 0
+        self._given, self._given_digests = None, id_digests
 
     def use_single(self, given: Input) -> None:
         """Point at an input of one event, whose arrays are written anew for each event."""

@@ -1,5 +1,8 @@
 """The loop that every kernel of columns is: the queue of composite events first, then one event of the input at a time.
 
+Before each event the rules are evaluated whose moments have come by its time, and after the last those that come by
+the time up to which the input tells all.
+
 What is done with an event is a part that each kernel has of its own: ``process(context, kind, base, now)`` takes the
 event at ``base`` and gives a status. Nothing may have changed if that is not DONE: the caller grows what is full, and
 the same event is taken again.
@@ -16,15 +19,31 @@ from cepheus.kernel.memory import At, fixed, peek, peek_half, poke, put, table
 from cepheus.kernel.parts import with_parts
 from cepheus.kernel.program import HEADER, SLOT_ID, SLOT_ORDER, SLOT_START, SLOT_TIME, TypeField
 from cepheus.kernel.state import DONE, STORE_FULL
+from cepheus.kernel.timers import reach_with
 
 Process = Callable[[int, int, int, int], int]
 
 
-def loop_over(process: Process) -> Callable[[int], int]:
-    """Make the loop of a kernel, compiled: it works on a context and gives the status it stopped with."""
+def loop_over(process: Process, search_all: Callable[[int, int], int] | None = None) -> Callable[[int], int]:
+    """Make the loop of a kernel, compiled: it works on a context and gives the status it stopped with.
+
+    A kernel that evaluates rules also at moments says by which search.
+    """
     process_queue = compiled(with_parts(_process_queue, process=process))
-    loop: Callable[[int], int] = compiled(with_parts(_run, process=process, _process_queue=process_queue))
+    reach = _never_reached if search_all is None else reach_with(search_all, process_queue)
+    loop: Callable[[int], int] = compiled(with_parts(_run, process=process, _process_queue=process_queue, reach=reach))
     return loop
+
+
+@inlined
+def _never_reached(_context: int, _until: int) -> int:
+    """Evaluate nothing: no rule has a timer."""
+    return DONE
+
+
+def reach(context: int, until: int) -> int:
+    """Stand for how a kernel evaluates rules at moments."""
+    raise NotImplementedError
 
 
 def process(context: int, kind: int, base: int, now: int) -> int:
@@ -41,6 +60,10 @@ def _run(context: int) -> int:
     at = -1
     while status == DONE and next_row < count:
         at = next_row if rows == 0 else peek(rows, next_row)
+        if peek(fixed(context, At.TIMES), at) >= peek(context, At.DUE):
+            status = reach(context, peek(fixed(context, At.TIMES), at))
+            if status != DONE:
+                break
         kind = table(context, At.KINDS, peek_half(fixed(context, At.CODES), at))
         if kind >= 0:
             events = peek(context, At.OUTPUT_EVENTS)
@@ -54,6 +77,8 @@ def _run(context: int) -> int:
             if peek(context, At.QUEUE_NEXT) > 0:
                 status = _process_queue(context)
         next_row += 1
+    if status == DONE and peek(context, At.UNTIL) >= peek(context, At.DUE):
+        status = reach(context, peek(context, At.UNTIL))
     poke(context, At.INPUT_NEXT, next_row)
     if at >= 0:
         poke(context, At.TIME, peek(fixed(context, At.TIMES), at))

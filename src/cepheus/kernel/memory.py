@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from cepheus.core.time import MIN_TIME
+from cepheus.core.time import MAX_TIME, MIN_TIME
 from cepheus.kernel.checked import CHECKED, remember
 from cepheus.kernel.compiled import inlined
 from cepheus.kernel.guard import guard, index_type
@@ -34,6 +34,7 @@ from cepheus.kernel.program import (
     RuleField,
     SpanField,
     StepField,
+    TimerField,
     TypeField,
 )
 from cepheus.kernel.state import (
@@ -44,6 +45,7 @@ from cepheus.kernel.state import (
     LaneState,
     MarkField,
     OutputHeader,
+    TimerState,
     TypeState,
 )
 from cepheus.kernel.tables import Fields, cell, rows_of, size_of, words_at
@@ -191,6 +193,9 @@ class At(Fields):
     GROUP_KEYS = rows_of(GroupKeyField)
     OUTPUTS = rows_of(OutputField)
     CONSUMING = rows_of(ConsumedField)
+    TIMERS = rows_of(TimerField)
+    TIMER_COUNT = size_of(TIMERS)
+    SHORTEST_DELAY = cell(MAX_TIME)
     INDEXES = rows_of(IndexField)
     POINTS = words_at()
     NODES = rows_of(SpanField)
@@ -223,6 +228,8 @@ class At(Fields):
     QUEUE_FIRST = cell(0)
     QUEUE_NEXT = cell(0)
     TIME = cell(MIN_TIME)
+    TIMER_STATE = rows_of(TimerState)
+    DUE = cell(MAX_TIME)  # no timer has a moment before
     # working space
     BOUND = words_at()
     CURSORS = rows_of(Cursor)
@@ -263,6 +270,7 @@ class At(Fields):
     ROWS = words_at()
     INPUT_SIZE = cell(0)
     INPUT_NEXT = cell(0)
+    UNTIL = cell(MIN_TIME)  # moments up to this time are reached when the input is over
     # output
     OUTPUT = words_at(OutputHeader)
     OUTPUT_SIZE = cell(0)

@@ -307,6 +307,23 @@ class InstructionField(Fields):
     B = cell()
 
 
+class TimerField(Fields):
+    """Of a rule that is evaluated at moments: how long after the events of a column, or at which regular times.
+
+    ``TYPE`` is that of its terminators, ``POSITION`` where the event it waits after is bound. ``PERIOD`` is 0 unless
+    the moments are regular ones. What it has consumed, as the slot and bit say, has no moment.
+    """
+
+    RULE = cell()
+    TYPE = cell()
+    COLUMN = cell(-1)
+    DELAY = cell(0)
+    POSITION = cell(0)
+    CONSUMED_SLOT = cell(-1)
+    CONSUMED_BIT = cell(0)
+    PERIOD = cell(0)
+
+
 class SpanField(Fields):
     """Of things that stand one after the other: the first, and the one behind the last."""
 
@@ -350,6 +367,7 @@ class Program(NamedTuple):
     group_keys: Words
     outputs: Words
     consuming: Words
+    timers: Words
     indexes: Words
     points: Words
     nodes: Words

@@ -93,6 +93,13 @@ class Cursor(Fields):
     LANE = cell()
 
 
+class TimerState(Fields):
+    """Of a timer: the entry of its column that it comes to next, or the time of its next regular moment."""
+
+    ENTRY = cell()
+    TIME = cell()
+
+
 class GroupState(Fields):
     """Of a group that a selection has met: when (the stamp of the selection), one of its events, how many are taken."""
 

@@ -61,14 +61,17 @@ from cepheus.rules.model import (
     Rule,
     RuleSet,
     Selection,
+    moments_of,
 )
 from cepheus.rules.policies import Policy
+from cepheus.rules.timers import After, Every, Timer
 
 VERSION = 1
 """Version of the JSON form that is written and read."""
 
 _int64 = integer_between(INT_MIN, INT_MAX)
 _duration = integer_between(0, MAX_TIME)
+_positive = integer_between(1, MAX_TIME)
 _count = integer_between(1, INT_MAX)
 _members = integer_between(0, INT_MAX)
 _COMPARATORS = ("=", "!=", "<", "<=", ">", ">=")
@@ -151,8 +154,21 @@ def _read_rule(value: object, path: str) -> Rule:
 
 def _read_pattern(value: object, path: str) -> Pattern:
     node = JsonObject(value, path)
-    node.only("terminator", "items")
-    return Pattern(node.read("terminator", _read_event), node.list("items", _read_item))
+    node.only("items", optional=("terminator", "timer"))
+    timer = node.read("timer", _read_timer) if "timer" in node.fields else None
+    if isinstance(timer, Every):
+        node.only("items", "timer")
+        return Pattern(moments_of(timer), node.list("items", _read_item), timer)
+    return Pattern(node.read("terminator", _read_event), node.list("items", _read_item), timer)
+
+
+def _read_timer(value: object, path: str) -> Timer:
+    node = JsonObject(value, path)
+    if node.one_of("kind", ("after", "every")) == "after":
+        node.only("kind", "duration_us")
+        return After(node.read("duration_us", _positive))
+    node.only("kind", "period_us", "start_us")
+    return Every(node.read("period_us", _positive), node.read("start_us", _duration))
 
 
 def _read_assignment(value: object, path: str) -> Assignment:
@@ -377,16 +393,27 @@ def _rule(rule: Rule) -> Json:
     return {
         "name": rule.name,
         "composite": _event_type(rule.composite),
-        "pattern": {
-            "terminator": _event(rule.pattern.terminator),
-            "items": [_item(item) for item in rule.pattern.items],
-        },
+        "pattern": _pattern(rule.pattern),
         "assignments": [{"attribute": a.attribute, "value": _expression(a.value)} for a in rule.assignments],
         "consuming": list(rule.consuming),
         "min_probability": rule.min_probability,
         **({"ties": "ordered"} if rule.ordered else {}),
         **({"provenance": "full"} if rule.full_provenance else {}),
     }
+
+
+def _pattern(pattern: Pattern) -> Json:
+    items = [_item(item) for item in pattern.items]
+    match pattern.timer:
+        case None:
+            return {"terminator": _event(pattern.terminator), "items": items}
+        case After(duration=duration):
+            timer = {"kind": "after", "duration_us": duration}
+            return {"terminator": _event(pattern.terminator), "timer": timer, "items": items}
+        case Every(period=period, start=start):
+            return {"timer": {"kind": "every", "period_us": period, "start_us": start}, "items": items}
+        case _:
+            assert_never(pattern.timer)
 
 
 def _item(item: PatternItem) -> Json:

@@ -25,6 +25,7 @@ from cepheus.rules.expressions import (
 )
 from cepheus.rules.interval.model import IntervalRule, Knowledge
 from cepheus.rules.policies import Policy
+from cepheus.rules.timers import NOW, Every, Timer
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +107,25 @@ PatternItem = Selection | Negation | Aggregation | FreeCondition | Collection
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """What must have happened: a terminator and, in text order, everything that hangs from it."""
+    """What must have happened: a terminator and, in text order, everything that hangs from it.
+
+    With a ``timer`` the pattern is looked for not when the terminator comes but at a moment of its own. Moments of
+    ``every`` are terminators themselves: they have a type, and the name ``now``.
+    """
 
     terminator: EventPattern
     items: tuple[PatternItem, ...] = ()
+    timer: Timer | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
+
+
+def moments_of(timer: Every) -> EventPattern:
+    """The moments of ``every`` as a terminator.
+
+    >>> moments_of(Every(600_000_000)).type
+    'every 10 min'
+    """
+    return EventPattern(timer.type, (), NOW, timer.span)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,17 @@ from __future__ import annotations
 from cepheus.core.time import MAX_TIME
 from cepheus.rules.expressions import Between, Scope, Within
 from cepheus.rules.resolve import Choose, Compute, ResolvedRule
+from cepheus.rules.timers import NOW
 
 
 def reach(rule: ResolvedRule) -> int:
-    """The longest time, in microseconds, between a terminator and an event the rule may look at for it.
+    """The longest time, in microseconds, between the evaluation of a rule and an event it may look at then.
 
-    Windows hang from other events, so their lengths add up along the way to the terminator.
+    Windows hang from other events, so their lengths add up along the way to the terminator, which comes when the rule
+    is evaluated, or so long before as a timer says.
     """
-    back = {rule.terminator.name: 0}
-    longest = 0
+    back = {NOW: 0, rule.terminator.name: rule.delay}
+    longest = rule.delay
     for step in rule.steps:
         if isinstance(step, Choose):
             back[step.name] = min(back[step.window.reference] + step.window.duration, MAX_TIME)

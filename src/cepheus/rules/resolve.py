@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar, assert_never
 
-from cepheus.core.errors import RuleError
+from cepheus.core.errors import RuleError, UnsupportedError
 from cepheus.core.schema import EventType
 from cepheus.core.values import ValueType
 from cepheus.rules.expressions import (
@@ -48,12 +48,16 @@ from cepheus.rules.model import (
     Selection,
 )
 from cepheus.rules.policies import Policy
+from cepheus.rules.timers import NOW, After, Timer
 from cepheus.rules.walk import transform, walk
 
 
 @dataclass(frozen=True, slots=True)
 class Terminator:
-    """The event that decides the rule: its name, type and the constraints it must satisfy alone."""
+    """The event that decides the rule: its name, type and the constraints it must satisfy alone.
+
+    With a timer of the rule it decides at a moment after its time, or is itself a moment.
+    """
 
     name: str
     type: str
@@ -152,6 +156,12 @@ class ResolvedRule:
     min_probability: float
     gathers: tuple[Gather, ...] = ()
     ordered: bool = False
+    timer: Timer | None = None
+
+    @property
+    def delay(self) -> int:
+        """How many microseconds after its terminator the rule is evaluated; what it makes carries that time."""
+        return self.timer.duration if isinstance(self.timer, After) else 0
 
     @property
     def positions(self) -> tuple[Terminator | Choose, ...]:
@@ -167,6 +177,13 @@ class ResolvedRule:
 def resolve(rule: Rule) -> ResolvedRule:
     """Resolve a rule that has passed the checks and has a name."""
     assert rule.name is not None
+    if rule.ordered and rule.pattern.timer is not None:
+        raise UnsupportedError.of(
+            "unsupported",
+            "no engine runs timers where ties are ordered",
+            span=rule.pattern.timer.span,
+            hint="write ties apart, or let an event stand for the moment",
+        )
     pattern, assignments = _name_aggregates(rule)
     binders = bindings(pattern)
     gathers = tuple(
@@ -174,7 +191,7 @@ def resolve(rule: Rule) -> ResolvedRule:
         for item in rule.pattern.items
         if isinstance(item, Collection)
     )
-    schedule = _Schedule(binders)
+    schedule = _Schedule(binders, {NOW} if pattern.timer is not None else set())
     schedule.terminator(pattern.terminator)
     absences = []
     for item in pattern.items:
@@ -204,6 +221,7 @@ def resolve(rule: Rule) -> ResolvedRule:
         min_probability=rule.min_probability or 0.0,
         gathers=(*gathers, *(map(_counted_by, computes) if rule.full_provenance else ())),
         ordered=rule.ordered,
+        timer=pattern.timer,
     )
 
 
@@ -380,9 +398,9 @@ class _Pending:
 class _Schedule:
     """Places constraints and aggregates at the earliest step where all they need is known, in text order."""
 
-    def __init__(self, binders: dict[str, AttributeRef | None]) -> None:
+    def __init__(self, binders: dict[str, AttributeRef | None], known: set[str]) -> None:
         self._binders = binders
-        self._known: set[str] = set()
+        self._known = known
         self._terminator = ""
         self.at_terminator: list[Constraint] = []
         self.steps: list[Step] = []

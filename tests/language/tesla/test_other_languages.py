@@ -100,8 +100,9 @@ PATTERNS: dict[str, tuple[str, str, str]] = {
         "within 5 min from A",
     ),
     "A() and last B() within 5 min after A": (
-        "after",
-        "the later event comes first, and looks back: from {}",
+        "within 5 min after A",
+        "the later event comes first, and looks back: from {}; or begin with 'from 5 min after A(..)' "
+        "and look back from now",
         "B() and last A() within 5 min from B",
     ),
     "A() followed by B()": (

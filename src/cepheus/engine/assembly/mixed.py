@@ -20,13 +20,15 @@ from cepheus.core.event import Event, EventId
 from cepheus.core.schema import Schema
 from cepheus.core.time import MIN_TIME
 from cepheus.engine.base import snapshot_form as form
+from cepheus.engine.base.capabilities import MIXED
 from cepheus.engine.base.declared_types import Kinds, batch_as_taken, event_as_taken, kinds_of, moments_of, with_moments
 from cepheus.engine.base.interface import Engine
 from cepheus.engine.base.snapshot import pack, restoring, unpack
 from cepheus.engine.base.ties import TieCounts
+from cepheus.plan.pattern.constructs import require_rules
 from cepheus.rules.expressions import EventPattern
 from cepheus.rules.interval.model import Atom, IntervalRule, TimePoint
-from cepheus.rules.model import AnyRule, Rule
+from cepheus.rules.model import AnyRule, Rule, RuleSet
 from cepheus.rules.walk import walk
 
 _KIND = "mixed"
@@ -172,6 +174,7 @@ class MixedEngine:
     def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
         """Add rules of either family, all or none."""
         tesla = [rule for rule in rules if isinstance(rule, Rule)]
+        require_rules(MIXED, RuleSet.of(tesla))
         self._tesla.deploy(tesla, schema)
         try:
             self._intervals.deploy([rule for rule in rules if isinstance(rule, IntervalRule)], schema)

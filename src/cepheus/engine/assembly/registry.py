@@ -14,7 +14,7 @@ from cepheus.engine.assembly.mixed import MixedEngine
 from cepheus.engine.assembly.weighted import WeightedEngine
 from cepheus.engine.base.interface import Engine
 from cepheus.rules.interval.model import IntervalRule
-from cepheus.rules.model import AnyRule
+from cepheus.rules.model import AnyRule, Rule
 from cepheus.uncertainty.verdict import Observer
 
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ def create(
         options = RunOptions(engine=options)
     name = options.engine
     _require_threads(name, options.threads)
+    if any(isinstance(rule, Rule) and rule.pattern.timer is not None for rule in rules):
+        options = replace(options, threads=1)  # time is one for all rules: moments are not dealt out
     schema = Schema() if schema is None else schema
     if "+" in name or name in _INTERVAL_ENGINES or any(isinstance(rule, IntervalRule) for rule in rules):
         return weighted(_mixed(options, rules, schema, observe), beliefs)

@@ -29,13 +29,13 @@ AUTOMATA = replace(
     name="automata",
     subject="the engine automata does",
     elsewhere="choose the engine auto or reference",
-    constructs=COMPILED.constructs - {Construct.TIES_ORDERED} - _MANY,
+    constructs=COMPILED.constructs - {Construct.TIES_ORDERED, Construct.TIMERS} - _MANY,
     runs_policy=lambda policy: policy in (Policy.EACH, Policy.LAST, Policy.FIRST),
     instead=MappingProxyType({**COMPILED.instead, Construct.TIES_ORDERED: "choose the engine columns"}),
 )
 """States of sequences are kept, and dropped, for these policies, by the times of events alone, whatever their groups.
 
-Composite events name the events of their sequences, and no others.
+Composite events name the events of their sequences, and no others. States go on when an event comes, not by time alone.
 """
 
 REFERENCE = Support(
@@ -48,10 +48,16 @@ MATCHING = Support(
     "the engine matching does",
     "choose the engine auto or reference",
     _EVERYTHING
-    - {Construct.ERRORS, Construct.BELIEFS, Construct.UNCERTAIN_FORMS, Construct.RANKINGS, Construct.TIES_ORDERED},
+    - {Construct.ERRORS, Construct.BELIEFS, Construct.UNCERTAIN_FORMS, Construct.RANKINGS, Construct.TIES_ORDERED}
+    - {Construct.TIMERS},
     lambda _: True,
     lambda _: True,
-    MappingProxyType({Construct.TIES_ORDERED: "there is no order but that of times: write ties apart"}),
+    MappingProxyType(
+        {
+            Construct.TIES_ORDERED: "there is no order but that of times: write ties apart",
+            Construct.TIMERS: "let an event stand for the moment",
+        }
+    ),
     arrival=Arrival.ANY_ORDER,
 )
 """Events may come out of order (it is an ``OutOfOrderEngine``); they are certain."""
@@ -72,6 +78,24 @@ Partial rules know of these policies which events may be dropped on the way.
 
 SPARK = replace(REFERENCE, name="spark", subject="Spark does", arrival=Arrival.WITHIN_WATERMARK)
 """Each task takes the fastest engine that runs its rules, the reference at last."""
+
+MIXED = replace(
+    REFERENCE,
+    name="mixed",
+    subject="an engine for rules of TESLA and of ETALIS does",
+    elsewhere="run the two families in sessions of their own",
+    constructs=_EVERYTHING - {Construct.TIMERS},
+)
+"""Rules of both families feed one another event by event, and moments are no events."""
+
+PARALLEL = replace(
+    COMPILED,
+    name="threads",
+    subject="an engine on several threads does",
+    elsewhere="run with threads=1",
+    constructs=COMPILED.constructs - {Construct.TIMERS},
+)
+"""Events are dealt out to threads; time is one for all of them."""
 
 INTERVAL_REFERENCE = Support(
     "interval-reference",

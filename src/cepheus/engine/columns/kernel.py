@@ -94,5 +94,5 @@ def _search(context: int, rule_number: int, events_before: int) -> int:
 
 _search_all = search_all_with(_search, enqueue, compiled)
 
-run = loop_over(process_with(Handling(accept, fetch, _search_all, store_entry), inlined))
+run = loop_over(process_with(Handling(accept, fetch, _search_all, store_entry), inlined), _search_all)
 """Process the queue of composite events and then the input of a context, from where the last call left it."""

@@ -18,6 +18,7 @@ from cepheus.core.errors import CepheusError
 from cepheus.core.event import Event
 from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.core.schema import OWNED_ATTRIBUTE, Schema
+from cepheus.core.time import MIN_TIME
 from cepheus.engine.base.limits import too_many_composites
 from cepheus.engine.base.refusals import require_ties, tesla_rules
 from cepheus.engine.base.snapshot import restoring
@@ -28,6 +29,7 @@ from cepheus.engine.lowered.outlet import Found, Gathered, Outlet, to_batch
 from cepheus.engine.lowered.single import SingleInput
 from cepheus.engine.lowered.snapshot import DeployedRule, Saved, StoredType, read, require_texts, stored_type, write
 from cepheus.engine.lowered.texts import TextCensus, mark_texts
+from cepheus.engine.lowered.timers import Timers
 from cepheus.kernel.compiled import announce_compilation
 from cepheus.kernel.context import Context, Input, Scratch, State
 from cepheus.kernel.memory import At, address
@@ -113,6 +115,7 @@ class LoweredEngine:
         self._tables_used = strings.tables
         self._census = TextCensus()
         self._context.use_strings(strings)
+        self._timers = Timers(self._context, self._state)
         self._begin_own()
 
     def _new_lowering(self, strings: StringTable) -> Lowering:
@@ -155,6 +158,7 @@ class LoweredEngine:
         self._refresh()
         dropped = self._lowering.remove(name)
         del self._rules[name]
+        self._timers.forget(name)
         sweep_lanes(self._context, self._state, dropped)
         self._stale = True
 
@@ -177,6 +181,7 @@ class LoweredEngine:
         self._context[At.LIMIT] = self._limit
         self._context[At.IS_ORDERED] = int(self._lowering.ordered)
         self._order = tuple(self._lowering.rules.values())
+        self._timers.fit(self._order)
         self._outlet = Outlet(self._order)
         types = self._program.types
         listeners = types[:, TypeField.MEMBERS] < types[:, TypeField.MEMBERS_END]
@@ -213,6 +218,8 @@ class LoweredEngine:
         given = self.prepare(BatchWords(batch, self._fed, self._lowering.strings))
         given.rows = self.relevant_rows(batch, given)
         self._fed += len(batch)
+        if len(batch):
+            self._timers.expect(int(batch.times[0]), int(batch.times[-1]))
         found = self.find(given)
         return EventBatch.empty() if found is None else to_batch(found)
 
@@ -335,12 +342,17 @@ class LoweredEngine:
         if self._single is None:
             self._single = self._single_input()
         if not self._single.load(event, position):
-            return None
+            self._timers.expect(event.time, event.time)
+            return self._find_at_moments()
         if self._lowering.is_outdated:
             self._widen()
             self._single = self._single_input()
             self._single.load(event, position)
         self._fit_strings()
+        if self._timers.any:
+            self._timers.expect(event.time, event.time)
+        else:
+            self._timers.latest = event.time
         self._context.use_single(self._single.given)
         self._finish()
         count = self._context.take_output_events()
@@ -349,16 +361,50 @@ class LoweredEngine:
         strings, look = self._lowering.strings, self._output.look(count)
         return Found(self._outlet, strings, look, self._output, self._gathered())
 
+    def _find_at_moments(self) -> Found | None:
+        """What rules make at moments that time has come to, without an event; None for nothing.
+
+        What was found is to be read before the next event.
+        """
+        if not self._timers.any or self._context[At.UNTIL] < self._context[At.DUE]:
+            return None
+        self._fit_strings()
+        self._context.use_nothing(self._lowering.strings.digests())
+        self._finish()
+        count = self._context.take_output_events()
+        if count == 0:
+            return None
+        fields = self._output.take(count)
+        self._context.use_output(self._output)
+        return Found(self._outlet, self._lowering.strings, fields, gathered=self._gathered())
+
+    def begin(self, time: int) -> None:
+        """Let time begin, before the first event: with the first event of all, which may be another engine's."""
+        self._refresh()
+        self._timers.expect(time, time)
+
+    def next_deadline(self) -> int | None:
+        """The next moment at which a rule is evaluated, None if none is to come."""
+        self._refresh()
+        return self._timers.next_deadline()
+
+    def last_deadline(self) -> int | None:
+        """The last moment that an event has set, None if nothing waits for one."""
+        return self._timers.last_deadline()
+
     def _single_input(self) -> SingleInput:
         """Get ready for events that come one at a time."""
         return SingleInput(self._lowering, self._listening)
 
     def advance(self, time: int) -> EventBatch:
-        """Forget what no window can reach any more."""
+        """Evaluate the rules whose moments have come, and forget what no window can reach any more."""
         self._refresh()
+        self._timers.promise(time)
+        found = self._find_at_moments()
         self._context[At.TIME] = max(self._context[At.TIME], time)
+        made = EventBatch.empty() if found is None else to_batch(found)
         sweep_lanes(self._context, self._state)
-        return EventBatch.empty()
+        return made
 
     @property
     def bytes_held(self) -> int:
@@ -380,7 +426,8 @@ class LoweredEngine:
             for layout in self._lowering.types.values()
         )
         texts = self._lowering.strings.texts
-        saved = Saved(tuple(self._rules.values()), types, texts, self._fed, self._context[At.TIME])
+        time = max(self._context[At.TIME], self._timers.reached)
+        saved = Saved(tuple(self._rules.values()), types, texts, self._fed, time)
         return saved.with_doubles(self._lowering.widened)
 
     def restore(self, data: bytes) -> None:
@@ -407,10 +454,13 @@ class LoweredEngine:
         for stored in saved.types:
             self._put_back(stored)
         self._context[At.TIME] = saved.time
+        self._timers.put_back(saved.time, saved.time if saved.fed else MIN_TIME)
 
     def _widen(self) -> None:
         """Go on with the types that data has told by now; stored integers become doubles where those have come."""
-        self.take_over(self.saved(), self._lowering.strings)
+        latest, saved = self._timers.latest, self.saved()
+        self.take_over(saved, self._lowering.strings)
+        self._timers.put_back(saved.time, latest)
 
     def _born(self) -> Words:
         """The first row that each column may hold."""

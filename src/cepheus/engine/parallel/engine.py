@@ -19,6 +19,7 @@ from cepheus.core.event import Event
 from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.core.schema import Schema
 from cepheus.core.time import MIN_TIME
+from cepheus.engine.base.capabilities import PARALLEL
 from cepheus.engine.base.limits import too_many_composites
 from cepheus.engine.base.refusals import tesla_rules
 from cepheus.engine.base.snapshot import restoring
@@ -35,7 +36,8 @@ from cepheus.kernel.context import Input
 from cepheus.kernel.program import Words
 from cepheus.kernel.state import OUTPUT_HEADER
 from cepheus.kernel.strings import StringTable
-from cepheus.rules.model import AnyRule, Rule
+from cepheus.plan.pattern.constructs import require_rules
+from cepheus.rules.model import AnyRule, Rule, RuleSet
 
 _WORTH_THREADS = 512
 """Fewer events than this are processed by one engine after the other."""
@@ -106,6 +108,7 @@ class ParallelEngine:
         OptionError if rules bring together what runs in different threads already.
         """
         added = tesla_rules(rules, self.name)
+        require_rules(PARALLEL, RuleSet.of(added))
         for rule in added:
             if str(rule.name) in self._order:
                 raise OptionError.of(
@@ -290,6 +293,7 @@ class ParallelEngine:
             group.know(deployed.rule for deployed in part.engines[0].rules)
             rules |= group.rules
             self._groups.append(group)
+        require_rules(PARALLEL, RuleSet.of(rules.values()))
         self._order = {name: rules[name] for name in saved.order}
 
 

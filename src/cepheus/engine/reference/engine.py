@@ -26,6 +26,7 @@ from cepheus.engine.base.past import Past
 from cepheus.engine.base.refusals import no_such_rule, require_factor, require_ties, tesla_rules
 from cepheus.engine.base.snapshot import pack, restoring
 from cepheus.engine.base.ties import MOST_COMPARED, TieCounter, TieCounts
+from cepheus.engine.reference.deadlines import Deadlines
 from cepheus.engine.reference.state import Deployed as _Deployed
 from cepheus.engine.reference.state import Match as _Match
 from cepheus.engine.reference.state import Stored as _Stored
@@ -38,6 +39,7 @@ from cepheus.rules.json_form import to_json
 from cepheus.rules.model import AnyRule, RuleSet
 from cepheus.rules.policies import Take
 from cepheus.rules.resolve import Absent, Choose, Compute, Gather, Ranked, Require, scope_events
+from cepheus.rules.timers import MOMENT, NOW, Every
 from cepheus.uncertainty.aggregates import Computed, Member, compute_aggregate
 from cepheus.uncertainty.production import error_of, law_of_value
 from cepheus.uncertainty.verdict import CERTAIN, Estimate, Factor, Method, Observer, Reason, Verdict, absence
@@ -60,11 +62,14 @@ class ReferenceEngine:
         self._observe = observe
         self._errors: dict[str, dict[str, Distribution]] = {}
         self._rules: dict[str, _Deployed] = {}
+        self._places, self._places_of = 0, dict[str, int]()
         self._history: dict[str, list[_Stored]] = {}
         self._fed = 0
+        self._begun = False
         self._ordinal = 0
         self._time = MIN_TIME
         self._ties = TieCounter()
+        self._deadlines = Deadlines()
 
     @property
     def ties(self) -> TieCounts:
@@ -79,6 +84,11 @@ class ReferenceEngine:
             require_ties((each.rule for each in deployed.values()), ordered=first.rule.ordered)
         for name in deployed.keys() & self._rules.keys():
             raise OptionError.of("deploy", f"a rule named '{name}' is already deployed", hint="withdraw it first")
+        for place, (name, each) in enumerate(deployed.items(), self._places):
+            self._places_of[name] = place
+            if self._begun and isinstance(each.resolved.timer, Every):
+                self._deadlines.start(each, place, self._time + 1)
+        self._places += len(deployed)
         self._rules |= deployed
         for event_type in schema.values():
             errors = {a.name: a.error for a in event_type.attributes if a.error is not None}
@@ -90,6 +100,7 @@ class ReferenceEngine:
         if name not in self._rules:
             raise OptionError.of("withdraw", f"no rule named '{name}' is deployed")
         del self._rules[name]
+        self._deadlines.forget(name)
         for stored in (stored for events in self._history.values() for stored in events):
             stored.consumed_by.discard(name)
 
@@ -112,34 +123,78 @@ class ReferenceEngine:
         return self._process(event, position)
 
     def advance(self, time: int) -> EventBatch:
-        """Forget what no window can reach any more. Time alone completes no TESLA rule."""
+        """Evaluate the rules whose moments have come, and forget what no window can reach any more."""
+        made = self._moments(time)
         self._time = max(self._time, time)
         self._forget()
-        return EventBatch.empty()
+        return batch_of_made(made, [deployed.rule.composite for deployed in self._rules.values()])
+
+    def begin(self, time: int) -> None:
+        """Let time begin, before the first event: with the first event of all, which may be another engine's."""
+        self._begun, self._time = True, max(self._time, time)
+        for name, deployed in self._rules.items():
+            if isinstance(deployed.resolved.timer, Every):
+                self._deadlines.start(deployed, self._places_of[name], time)
+
+    def next_deadline(self) -> int | None:
+        """The next moment at which a rule is evaluated, None if none is to come."""
+        return self._deadlines.next()
+
+    def last_deadline(self) -> int | None:
+        """The last moment that an event has set, None if nothing waits for one."""
+        return self._deadlines.last_set()
+
+    def _process(self, event: Event, position: int) -> list[Event]:
+        if not self._begun:
+            self.begin(event.time)
+        made = self._moments(event.time)
+        made += self._enter([self._with_errors(event if event.id is not None else replace(event, id=position))])[1:]
+        if event.time > self._time:
+            self._time = event.time
+            self._forget()
+        return made
+
+    # Timers. A moment comes before the events of its time. What is made at a moment enters the stream there.
+
+    def _moments(self, until: int) -> list[Event]:
+        made: list[Event] = []
+        while (time := self._deadlines.next()) is not None and time <= until:
+            self._time = max(self._time, time)
+            deployed, terminator = self._deadlines.take(time)
+            if deployed.resolved.name not in terminator.consumed_by:
+                made += self._enter(self._evaluate(deployed, terminator))
+        return made
 
     # Hierarchies. A composite event enters the stream at its time and may feed any rule. It takes its place right
     # after the event that completed it; those completed by one event are ordered by rule, then by choice of parts.
 
-    def _process(self, event: Event, position: int) -> list[Event]:
-        queue = [self._with_errors(event if event.id is not None else replace(event, id=position))]
+    def _enter(self, events: list[Event]) -> list[Event]:
+        """Take events in, and those that they complete; all of them are returned."""
+        queue = list(events)
         for current in queue:
             stored = _Stored(current, self._ordinal)
             self._ordinal += 1
             made: list[Event] = []
-            for deployed in self._rules.values():
+            for name, deployed in self._rules.items():
                 if deployed.resolved.terminator.type == current.type:
-                    counted = self._ties.counts
-                    made += self._fire(deployed, stored)
-                    if current.attributes.get(OWNED_ATTRIBUTE) is False:  # it is counted where the event is at home
-                        self._ties.reset(counted)
+                    if deployed.resolved.timer is None:
+                        made += self._evaluate(deployed, stored)
+                    else:
+                        self._deadlines.set(deployed, self._places_of[name], stored)
                 if len(made) > self._limit:
                     raise too_many_composites(deployed.rule, self._limit)
             queue += made
             self._history.setdefault(current.type, []).append(stored)
-        if event.time > self._time:
-            self._time = event.time
-            self._forget()
-        return queue[1:]
+        return queue
+
+    def _evaluate(self, deployed: _Deployed, terminator: _Stored) -> list[Event]:
+        counted = self._ties.counts
+        made = self._fire(deployed, terminator)
+        if terminator.event.attributes.get(OWNED_ATTRIBUTE) is False:  # it is counted where the event is at home
+            self._ties.reset(counted)
+        if len(made) > self._limit:
+            raise too_many_composites(deployed.rule, self._limit)
+        return made
 
     # Uncertainty. A source that sends no error of its own has the one that the rules declare.
 
@@ -154,6 +209,8 @@ class ReferenceEngine:
     def _fire(self, deployed: _Deployed, terminator: _Stored) -> list[Event]:
         rule = deployed.resolved
         start = _Match({rule.terminator.name: terminator}, {})
+        if rule.delay:
+            start.events[NOW] = _Stored(Event(MOMENT, terminator.event.time + rule.delay, {}), -1)
         if deployed.probability(rule.terminator.constraints, start, self._calculus) == 0.0:
             return []
         matches = [start]
@@ -449,7 +506,7 @@ class ReferenceEngine:
         made_of = tuple(part.id for part in parts if part.id is not None)
         made = Event(
             rule.composite.name,
-            parts[0].time,
+            parts[0].time + rule.delay,
             attributes,
             id=composite_id(rule.composite.name, rule.name, made_of),
             probability=verdict.estimate.probability,
@@ -503,6 +560,15 @@ class ReferenceEngine:
             deployed.factor = past.factors.get(str(rule.name), 1.0)
             self._rules[str(rule.name)] = deployed
         self._errors |= {event_type: dict(errors) for event_type, errors in past.errors.items()}
+        self._rebuild_deadlines()
+
+    def _rebuild_deadlines(self) -> None:
+        """Find out which moments are still to come: what is remembered tells."""
+        self._places_of = {name: place for place, name in enumerate(self._rules)}
+        self._places = len(self._rules)
+        self._begun = self._fed > 0
+        rules = [(self._places_of[name], deployed) for name, deployed in self._rules.items()]
+        self._deadlines.rebuild(rules, self._history, self._time, started=self._begun)
 
     def snapshot(self) -> bytes:
         """The rules and all that is remembered, as bytes."""
@@ -542,6 +608,7 @@ class ReferenceEngine:
             for each in header["history"]:
                 stored = _Stored(each["event"], each["ordinal"], set(each["consumed_by"]))
                 self._history.setdefault(stored.event.type, []).append(stored)
+            self._rebuild_deadlines()
 
 
 def _bounds(scope: Scope, match: _Match) -> tuple[int, int]:

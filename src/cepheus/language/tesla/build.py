@@ -11,7 +11,7 @@ from cepheus.core.source import Span
 from cepheus.core.values import TYPE_NAMES, as_float
 from cepheus.language.common.literals import LiteralError, read_count, read_members, read_number, read_string
 from cepheus.language.common.node_builder import Children
-from cepheus.language.tesla.build_expressions import ExpressionBuilder
+from cepheus.language.tesla.build_timers import Ahead, TimerBuilder
 from cepheus.language.tesla.scan import TIES
 from cepheus.rules.belief.model import Bands, Belief, Chances, Node, Observation, Row, Season
 from cepheus.rules.belief.periods import Period, read_period
@@ -26,6 +26,7 @@ from cepheus.rules.expressions import (
     Expression,
     Negative,
     Parameter,
+    Within,
 )
 from cepheus.rules.functions import NOT
 from cepheus.rules.model import (
@@ -49,7 +50,7 @@ _NO_DISTRIBUTION = Normal(0, 1)
 _NO_PERIOD = read_period("00:00", "12:00")
 
 
-class BeliefBuilder(ExpressionBuilder):
+class BeliefBuilder(TimerBuilder):
     """Builds networks of one source at a time."""
 
     def network(self, children: Children) -> Belief:
@@ -329,17 +330,16 @@ class Builder(BeliefBuilder):
 
     # ---- Patterns ------------------------------------------------------------------------------------------------
 
-    def terminator(self, children: Children) -> Children:
-        """Start a pattern, and remember where its first event ends in case that is all."""
-        self.terminator_end = self.event_end
-        self.collections.clear()
-        return children
-
     def pattern(self, children: Children) -> Pattern:
         """A terminator and what hangs from it."""
         terminator, *items = children[0]
         end = items[-1].span.end if items else self.terminator_end
-        return Pattern(terminator, tuple(items), Span(self.source, terminator.span.start, end))
+        return self.timed_pattern(terminator, tuple(items), Span(self.source, self.pattern_start, end))
+
+    def stand_in_item(self) -> Aggregation:
+        """An aggregate that stands for what could not be read."""
+        stand_in = Aggregate("Count", EventPattern(""), None, Within(0, ""))
+        return Aggregation(stand_in, span=Span(self.source, self.duration_start, self.event_end))
 
     def partial_rule(self, children: Children) -> Pattern:
         """A pattern alone."""
@@ -371,14 +371,16 @@ class Builder(BeliefBuilder):
 
     def selection(self, children: Children) -> Selection:
         """``last Temp() within 5 min from Smoke``."""
-        (policy, count, start), event, window = children
-        return Selection(policy, event, window, count, span=Span(self.source, start, window.span.end))
+        (policy, count, start), event, scope = children
+        window = self.past_window(scope, event)
+        return Selection(policy, event, window, count, span=Span(self.source, start, self.scope_end(window)))
 
     def selection_by_groups(self, children: Children) -> Selection:
         """``last Temp() per room, floor within 5 min from Smoke``."""
-        (policy, count, start), event, _, names, window = children
+        (policy, count, start), event, _, names, scope = children
+        window = self.past_window(scope, event)
         per = tuple(self.own_attribute([name]) for name in names)
-        return Selection(policy, event, window, count, per, span=Span(self.source, start, window.span.end))
+        return Selection(policy, event, window, count, per, span=Span(self.source, start, self.scope_end(window)))
 
     def plain_ranking(self, children: Children) -> tuple[int, int]:
         """``top``."""
@@ -391,21 +393,24 @@ class Builder(BeliefBuilder):
 
     def ranked_selection(self, children: Children) -> Selection:
         """``10 top Route() by n within 30 min from Tick``."""
-        (count, start), event, _, by, window = children
-        span = Span(self.source, start, window.span.end)
+        (count, start), event, _, by, scope = children
+        window = self.past_window(scope, event)
+        span = Span(self.source, start, self.scope_end(window))
         return Selection(Policy.EACH, event, window, ranking=Ranking(count, by), span=span)
 
     def ranked_selection_by_groups(self, children: Children) -> Selection:
         """``10 top Route() by n per route within 30 min from Tick``."""
-        (count, start), event, _, by, _, names, window = children
+        (count, start), event, _, by, _, names, scope = children
+        window = self.past_window(scope, event)
         per = tuple(self.own_attribute([name]) for name in names)
-        span = Span(self.source, start, window.span.end)
+        span = Span(self.source, start, self.scope_end(window))
         return Selection(Policy.LAST, event, window, None, per, Ranking(count, by), span)
 
     def collection(self, children: Children) -> Collection:
         """``all Temp() as Temps within 5 min from Smoke``."""
-        word, event, scope = children
-        return self._collected(Collection(event, scope, span=Span(self.source, word.start_pos, scope.span.end)))
+        word, event, written = children
+        scope = self.not_ahead(written, event)
+        return self._collected(Collection(event, scope, span=Span(self.source, word.start_pos, self.scope_end(scope))))
 
     def bounded_collection(self, children: Children) -> Collection:
         """``all 2..5 Temp() within 5 min from Smoke``."""
@@ -424,6 +429,8 @@ class Builder(BeliefBuilder):
     def negation(self, children: Children) -> Negation:
         """``not Rain() within 5 min from Temp``."""
         word, event, scope = children
+        if isinstance(scope, Ahead):
+            scope = self.absent_ahead(scope)
         return Negation(event, scope, Span(self.source, word.start_pos, scope.span.end))
 
     def lone_aggregation(self, children: Children) -> PatternItem:

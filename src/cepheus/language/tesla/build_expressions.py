@@ -249,6 +249,7 @@ class ExpressionBuilder(NodeBuilder):
     def duration(self, children: Children) -> int:
         """``5 min``."""
         number, unit = children
+        self.duration_start, self.duration_end = number.start_pos, unit.end_pos
         span = Span(self.source, number.start_pos, unit.end_pos)
         try:
             return read_duration(number, unit)

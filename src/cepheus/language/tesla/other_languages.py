@@ -190,8 +190,6 @@ def _in_pattern(stop: ParserStop) -> str | None:
         return _in_head(stop)
     kind, word, first = stop.kind, stop.word, stop.terminator
     if "FROM" in stop.accepts and "WITHIN" in kinds[-4:]:
-        if word == "after":
-            return _LATER_FIRST
         return f"say which event the window ends at: {_window(stop)} from {first}"
     if stop.previous == "WITHIN":
         if kind == "STRING":

@@ -44,6 +44,7 @@ from cepheus.rules.model import (
     Selection,
     Ties,
 )
+from cepheus.rules.timers import After, Every
 
 _LINE_WIDTH = 100
 _INDENT = " " * len("define ")
@@ -134,8 +135,20 @@ def format_pattern(pattern: Pattern) -> str:
     A() and
            2 last B(x=1) within 5 min from A
     """
-    parts = [format_event_pattern(pattern.terminator), *map(_item, pattern.items)]
+    parts = [_terminator(pattern), *map(_item, pattern.items)]
     return f" and\n{_INDENT}".join(parts)
+
+
+def _terminator(pattern: Pattern) -> str:
+    match pattern.timer:
+        case None:
+            return format_event_pattern(pattern.terminator)
+        case After():
+            return f"{pattern.timer} {format_event_pattern(pattern.terminator)}"
+        case Every():
+            return str(pattern.timer)
+        case _:
+            assert_never(pattern.timer)
 
 
 def format_event_pattern(event: EventPattern) -> str:

@@ -25,6 +25,9 @@ from cepheus.language.common.tokens import (
 from cepheus.rules.aggregates import AGGREGATES
 from cepheus.rules.functions import FUNCTIONS
 
+_TIMERS = frozenset({"after", "every"})
+_NUMBERS = frozenset({"INTEGER", "FLOAT"})
+_UNITS = frozenset({"NAME", "MIN", "UNIT"})
 _QUOTED = r"`[^`\n]+`"
 TIES = ("apart", "ordered")
 """What may follow ``ties``."""
@@ -100,6 +103,7 @@ class Scanner:
         _classify_groups(tokens)
         _classify_collections(tokens)
         _classify_ties(tokens)
+        _classify_timers(tokens)
         errors += _nesting(tokens, source)
         return Scan(tokens, comments, errors)
 
@@ -175,6 +179,21 @@ def _classify_errors(tokens: list[Token]) -> None:
             tilde = any(token.type == "TILDE" for token in tokens[index + 2 : index + 5])
             if (dot and tilde) or (begins and (dot or tilde)):
                 tokens[index].type = "ERROR"
+
+
+def _classify_timers(tokens: list[Token]) -> None:
+    """Distinguish the words of timers from names: `after` follows a length of time, `every` begins a pattern."""
+    for index, token in enumerate(tokens):
+        if token.type != "NAME" or token.lower() not in _TIMERS:
+            continue
+        if token.lower() == "every":
+            begins = index == 0 or tokens[index - 1].type == "FROM"
+            if begins and index + 1 < len(tokens) and tokens[index + 1].type in _NUMBERS:
+                token.type = "EVERY"
+        else:
+            unit = index - 2 if index > 1 and tokens[index - 1].type == "DOT" else index - 1
+            if unit > 0 and tokens[unit].type in _UNITS and tokens[unit - 1].type in _NUMBERS:
+                token.type, tokens[unit - 1].type = "AFTER", "AHEAD"
 
 
 _ENDS_EVENT = frozenset({"NAME", "PROBABILITY", "TIMESTAMP", "FUNCTION", "AGGREGATE", "RPAR"})

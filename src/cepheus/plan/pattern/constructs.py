@@ -34,6 +34,7 @@ class Construct(Enum):
     NEGATION = "negation in a window or between two events"
     CONSUMPTION = "consumption"
     HIERARCHIES = "hierarchies and recursion"
+    TIMERS = "timers (after, every)"
     TIES_ORDERED = "ties ordered"
     INTERVAL_RULES = "rules over intervals beside those of TESLA"
     PROBABILITIES = "min probability"
@@ -76,6 +77,7 @@ COMPILED = Support(
             Construct.NEGATION,
             Construct.CONSUMPTION,
             Construct.HIERARCHIES,
+            Construct.TIMERS,
             Construct.TIES_ORDERED,
             Construct.INTERVAL_RULES,
             Construct.PROBABILITIES,
@@ -149,6 +151,8 @@ def things_of(rules: RuleSet) -> Iterator[tuple[Thing, Span | None]]:
 
 
 def _things_of(rule: Rule) -> Iterator[tuple[Thing, Span | None]]:
+    if rule.pattern.timer is not None:
+        yield Construct.TIMERS, rule.pattern.timer.span
     for node in walk(rule):
         match node:
             case Selection(policy=Policy() as policy, span=span, per=per, ranking=ranking):

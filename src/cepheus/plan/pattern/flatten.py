@@ -30,6 +30,7 @@ from cepheus.kernel.program import (
     StepField,
     StepFlag,
     StepKind,
+    TimerField,
     TypeField,
     Words,
 )
@@ -177,6 +178,7 @@ def flatten(
         group_keys=GroupKeyField.array(tables.group_keys),
         outputs=OutputField.array(tables.outputs),
         consuming=ConsumedField.array(tables.consuming),
+        timers=TimerField.array(_timers(lowering)),
         indexes=IndexField.array(indexes.rows),
         points=np.array(indexes.points, np.int64),
         nodes=SpanField.array(indexes.nodes),
@@ -186,11 +188,34 @@ def flatten(
     )
 
 
+def _timers(lowering: Lowering) -> list[tuple[int, ...]]:
+    """The rows of the timers of rules, in order of deployment."""
+    rows = []
+    for number, rule in enumerate(lowering.rules.values()):
+        timer = rule.timer
+        if timer is not None:
+            consumed_slot, consumed_bit = timer.consumed
+            rows.append(
+                TimerField.row(
+                    rule=number,
+                    type=rule.type,
+                    column=timer.column,
+                    delay=timer.delay,
+                    position=timer.position,
+                    consumed_slot=consumed_slot,
+                    consumed_bit=consumed_bit,
+                    period=0 if timer.every is None else timer.every.period,
+                )
+            )
+    return rows
+
+
 def column_listeners(lowering: Lowering) -> dict[int, list[Listener]]:
     """The listeners of each type: rules in order of deployment, then columns."""
     found: dict[int, list[Listener]] = defaultdict(list)
     for number, rule in enumerate(lowering.rules.values()):
-        found[rule.type].append(Listener(True, number, rule.filters))
+        if rule.timer is None:
+            found[rule.type].append(Listener(True, number, rule.filters))
     for column in lowering.columns.values():
         found[column.key.type].append(Listener(False, column.index, column.filters))
     return found

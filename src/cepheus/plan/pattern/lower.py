@@ -53,7 +53,7 @@ class Lowering(SharedColumns):
 
     def simple_filters(self, layout: TypeLayout) -> list[list[LoweredConstraint]] | None:
         """The comparisons of each listener of a type with constants; None if too many or one has none."""
-        listeners = [rule.filters for rule in self.rules.values() if rule.type == layout.index]
+        listeners = [rule.filters for rule in self.rules.values() if rule.type == layout.index and rule.timer is None]
         listeners += [column.filters for column in self.columns.values() if column.key.type == layout.index]
         simple = (ConstraintKind.INT_CONSTANT, ConstraintKind.FLOAT_CONSTANT)
         choices = [[constraint for constraint in filters if constraint.kind in simple] for filters in listeners]

@@ -28,7 +28,15 @@ from cepheus.plan.pattern.bands import (
 from cepheus.plan.pattern.code import Coder, LoweredConstraint, Place
 from cepheus.plan.pattern.columns import ColumnKey, SharedColumns
 from cepheus.plan.pattern.constructs import COMPILED, Construct, unsupported
-from cepheus.plan.pattern.lowered import UNLIMITED, GroupKey, LoweredListing, LoweredOutput, LoweredRule, LoweredStep
+from cepheus.plan.pattern.lowered import (
+    UNLIMITED,
+    GroupKey,
+    LoweredListing,
+    LoweredOutput,
+    LoweredRule,
+    LoweredStep,
+    LoweredTimer,
+)
 from cepheus.plan.pattern.places import Places
 from cepheus.plan.pattern.uncertain_forms import UncertainForms
 from cepheus.plan.support import require
@@ -46,6 +54,7 @@ from cepheus.rules.expressions import (
 from cepheus.rules.needed_aggregates import needed_aggregates
 from cepheus.rules.policies import Take
 from cepheus.rules.resolve import Absent, Choose, Compute, Gather, Ranked, Require, ResolvedRule, needs
+from cepheus.rules.timers import NOW, After, Every
 from cepheus.rules.walk import transform, walk
 
 
@@ -67,6 +76,11 @@ class _RuleLowering:
         self._marks: dict[str, tuple[int, int]] = {}
         self._coder = Coder(self._places.locate, self._results, shared.strings)
         self._forms = UncertainForms(shared, self._places, self._coder, self._results)
+        if rule.timer is not None:
+            require(COMPILED, Construct.TIMERS, rule.timer.span)
+            self._back |= {NOW: 0, rule.terminator.name: rule.delay}
+            if shared.doubtful:
+                raise unsupported(Construct.UNCERTAIN_FORMS, rule.timer.span)
         if len(self._places.positions) > MAX_POSITIONS:
             raise unsupported(Construct.LONG_PATTERNS, rule.composite.span)
         for gather in rule.gathers:
@@ -85,9 +99,9 @@ class _RuleLowering:
             self._marks[event_type] = self._shared.layout(event_type).consumption()
         terminator = self._shared.layout(rule.terminator.type)
         sharp, blurs = self._forms.split(rule.terminator.constraints)
-        filters = self._constraints(sharp)
+        filters = self._constraints(sharp) if rule.timer is None else ()
         terminator_bands = self._forms.bands(blurs)
-        steps: list[LoweredStep] = []
+        timer, steps = self._timer()
         later: list[tuple[int, Ranked]] = []
         for step in rule.steps:
             match step:
@@ -130,7 +144,25 @@ class _RuleLowering:
             text_digest(rule.name),
             terminator_bands,
             gathers,
+            timer,
         )
+
+    def _timer(self) -> tuple[LoweredTimer | None, list[LoweredStep]]:
+        """The timer of the rule, and what is left to check at its moments of the event it waits after."""
+        rule = self._rule
+        match rule.timer:
+            case None:
+                return None, []
+            case Every() as every:
+                return LoweredTimer(every=every), []
+            case After(duration=delay):
+                terminator = rule.terminator
+                column, _, rest, since, _ = self._enter(terminator.type, terminator.name, terminator.constraints, delay)
+                consumed = self._marks.get(terminator.type, (-1, 0))
+                timer = LoweredTimer(column, delay, self._places.waited, consumed, since)
+                return timer, [LoweredStep(StepKind.REQUIRE, constraints=rest)] if rest else []
+            case _:
+                assert_never(rule.timer)
 
     def _constraints(self, constraints: Sequence[Constraint]) -> tuple[LoweredConstraint, ...]:
         return tuple(lowered for constraint in constraints for lowered in self._coder.constraint(constraint))

@@ -20,6 +20,7 @@ from cepheus.plan.pattern.bands import (
 )
 from cepheus.plan.pattern.code import LoweredConstraint
 from cepheus.rules.resolve import ResolvedRule
+from cepheus.rules.timers import Every
 
 UNLIMITED = MAX_TIME
 """How many events a selection takes that takes all."""
@@ -109,8 +110,20 @@ class LoweredOutput:
 
 
 @dataclass(frozen=True, slots=True)
+class LoweredTimer:
+    """When a rule is evaluated: some time after the events of a column, from a row on, or at regular times."""
+
+    column: int = -1
+    delay: int = 0
+    position: int = 0
+    consumed: tuple[int, int] = (-1, 0)
+    since: int = 0
+    every: Every | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class LoweredRule:
-    """A rule as rows to be."""
+    """A rule as rows to be; one with a ``timer`` listens to nothing."""
 
     name: str
     resolved: ResolvedRule
@@ -124,6 +137,7 @@ class LoweredRule:
     seed: int
     bands: tuple[LoweredBand, ...] = ()
     gathers: tuple[LoweredStep, ...] = ()
+    timer: LoweredTimer | None = None
 
     @property
     def head(self) -> int:

@@ -10,12 +10,14 @@ from cepheus.plan.pattern.constructs import Construct, unsupported
 from cepheus.plan.pattern.layouts import TypeLayout
 from cepheus.rules.expressions import AttributeRef
 from cepheus.rules.resolve import ResolvedRule
+from cepheus.rules.timers import NOW
 
 
 class Places:
     """The events of a rule by position, and the attributes it has read of each type.
 
-    ``own_type`` is the type of the event under test, which has no name; it stands at the position ``inner``.
+    ``own_type`` is the type of the event under test, which has no name; it stands at the position ``inner``. The event
+    that a rule waits some time after stands at ``waited``: its terminator is a copy of it with the moment's time.
     """
 
     def __init__(self, shared: SharedColumns, rule: ResolvedRule, schema: Schema) -> None:
@@ -25,6 +27,9 @@ class Places:
         self.positions = {position.name: number for number, position in enumerate(rule.positions)}
         self.types = {position.name: position.type for position in rule.positions}
         self.inner = len(rule.positions)
+        self.waited = len(rule.positions) + 1
+        if rule.delay:
+            self.positions |= {NOW: 0, rule.terminator.name: self.waited}
         self.own_type = ""
 
     def locate(self, event: str | None, attribute: str) -> Place:

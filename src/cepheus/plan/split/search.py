@@ -13,6 +13,7 @@ from cepheus.core.schema import TIME_ATTRIBUTE
 from cepheus.plan.split.component import Component, IntervalMember, Member
 from cepheus.plan.split.ties import SAME, Distance, Known, at_site, at_terminator, candidates, learn, of_value
 from cepheus.rules.interval.reach import points
+from cepheus.rules.timers import Every
 
 Attributes = Mapping[str, str]
 """For each event type, the attribute that is chosen."""
@@ -67,6 +68,9 @@ def _fit(
         return
     rule = member.resolved
     terminator = rule.terminator.type
+    if isinstance(rule.timer, Every):
+        obstacle.note((number, 0), rule.name, "its moments go with every value")
+        return
     choices = (given[terminator],) if terminator in given else _of_terminator(member)
     if not choices:
         obstacle.note((number, 0), rule.name, f"nothing ties other events to {rule.terminator.name} by {need}")
@@ -139,7 +143,7 @@ def carries(member: Member, attribute: str, known: Known) -> dict[str, Distance]
         for assignment in member.resolved.assignments
         if (distance := of_value(assignment.value, known)) is not None
     }
-    if attribute == TIME_ATTRIBUTE:  # a composite event has the time of its terminator
+    if attribute == TIME_ATTRIBUTE and not member.resolved.delay:  # a composite event has its terminator's time
         found[TIME_ATTRIBUTE] = known[member.resolved.terminator.name, attribute]
     return found
 

@@ -64,6 +64,9 @@ def find_bands(
     if component.interval_members:
         words = "events are tied by equal values, not by distances"
         return Reason(WayName.BANDS, str(component.interval_members[0].rule.name), words)
+    timed = next((member.resolved.name for member in component.members if member.resolved.timer is not None), None)
+    if timed is not None:
+        return Reason(WayName.BANDS, timed, "its moments would come in every shard that an event is sent to")
     obstacle = Obstacle()
     found = search(component, {}, close, "a bounded distance", obstacle)
     if found is None:
@@ -103,6 +106,8 @@ def find_slices(component: Component) -> BySlice | Reason:
     demands: list[Demand] = []
     for member in component.members:
         rule = member.resolved
+        if rule.timer is not None:
+            return Reason(WayName.SLICES, rule.name, "its moments lie in other slices than the events they follow")
         if rule.consuming:
             return Reason(WayName.SLICES, rule.name, "what it consumes depends on all events before")
         back = reach(rule)

@@ -158,7 +158,9 @@ def _consumed(scope: RuleScope, findings: Findings) -> None:
         introduced = scope.events.get(name)
         if name in scope.collected:
             continue
-        if introduced is not None:
+        if name == scope.moment:
+            findings.error("not-selected", f"'{name}' is a moment, not an event: it cannot be consumed", span, usable)
+        elif introduced is not None:
             if introduced.index == 0 and not _met_again(rule):
                 findings.warning(
                     "consuming-terminator",

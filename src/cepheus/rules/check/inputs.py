@@ -13,6 +13,7 @@ from cepheus.rules.check.types import InferredTypes
 from cepheus.rules.expressions import Arithmetic, AttributeRef, Call, Comparison, Constraint, Negative
 from cepheus.rules.functions import takes_undefined
 from cepheus.rules.model import Aggregation, Collection, Negation, Selection
+from cepheus.rules.timers import Every
 
 
 def inputs(scopes: list[RuleScope], known: KnownTypes, inferred: InferredTypes) -> Schema:
@@ -83,7 +84,8 @@ def _reads(scopes: list[RuleScope]) -> dict[str, dict[str, bool]]:
     """Collect every type that patterns mention with the attributes read, each with whether it may be missing."""
     found: dict[str, dict[str, bool]] = {}
     for scope in scopes:
-        found.setdefault(scope.rule.pattern.terminator.type, {})
+        if not isinstance(scope.rule.pattern.timer, Every):
+            found.setdefault(scope.rule.pattern.terminator.type, {})
         for item in scope.rule.pattern.items:
             match item:
                 case Selection(event=event) | Negation(event=event) | Collection(event=event):

@@ -18,6 +18,7 @@ from cepheus.rules.expressions import Aggregate, AttributeRef, Between, Call, Co
 from cepheus.rules.functions import CONNECTIVES, FUNCTIONS, function_of
 from cepheus.rules.model import Aggregation, Collection, FreeCondition, Negation, RuleSet, Selection
 from cepheus.rules.regular_expressions import PatternFault, fault_in
+from cepheus.rules.timers import NOW, After, is_moment
 from cepheus.rules.walk import walk
 
 _LETTER = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)|[^\\]", re.DOTALL)
@@ -123,7 +124,11 @@ def check_attributes(scope: RuleScope, known: KnownTypes, findings: Findings) ->
 
 def _attribute(node: AttributeRef, type_name: str, known: KnownTypes, findings: Findings) -> None:
     found = known.attributes(type_name)
-    if found is None:
+    if is_moment(type_name):
+        if node.name != TIME_ATTRIBUTE:
+            span = find_name(node.span, node.name, last=True)
+            findings.error("unknown-attribute", f"a moment has no '{node.name}'", span, f"it has its time: {NOW}.time")
+    elif found is None:
         if node.name.lower() in _NULLS and node.event is None:
             message = f"'{node.name}' is read as an attribute of '{type_name}', as there is no such value"
             findings.warning("null", message, node.span, _NULL_HINT)
@@ -247,7 +252,7 @@ def _patterns(scope: RuleScope) -> list[tuple[EventPattern, bool]]:
 def _types(scope: RuleScope, known: KnownTypes, reported: set[str], findings: Findings) -> None:
     for event, _ in _patterns(scope):
         name = event.type
-        if known.get(name) is not None:
+        if known.get(name) is not None or is_moment(name):
             continue
         if known.closed:
             hint = known.similar.hint(name) or f"declare it with 'event {name}(..)'"
@@ -265,14 +270,18 @@ def _types(scope: RuleScope, known: KnownTypes, reported: set[str], findings: Fi
 
 def _event_names(scope: RuleScope, findings: Findings) -> None:
     """Within a rule a name stands for one event; negated and aggregated events without an alias have no name."""
-    seen: set[str] = set()
+    seen = {NOW} if isinstance(scope.rule.pattern.timer, After) else set[str]()
     for event, takes_part in _patterns(scope):
         if event.alias is None and not takes_part:
             continue
         if event.name not in seen:
             seen.add(event.name)
             continue
-        if event.alias is None:
+        if event.name == NOW and scope.moment is not None:
+            message = f"'{NOW}' is the moment of the rule's timer"
+            hint = f"give the event another name: '{event.type}(..) as {event.type.capitalize()}2'"
+            span = find_name(event.span, NOW, last=True)
+        elif event.alias is None:
             message = f"two events of the pattern are called '{event.name}'"
             hint = f"name one of them with an alias: '{event.type}(..) as {event.type}2'"
             span = find_name(event.span, event.type)
@@ -386,6 +395,15 @@ def _reference(
                 span,
                 f"move '{name}' to before this place, or compare through a parameter",
             )
+        return
+    if name == NOW and name not in scope.absent and name not in scope.aggregated:
+        findings.error(
+            "no-timer",
+            f"'{NOW}' is the moment of a timer, which this rule does not have",
+            span,
+            f"begin with 'from 5 min after {scope.rule.pattern.terminator.type}(..)' or 'from every 10 min', "
+            f"or refer to '{scope.rule.pattern.terminator.name}'",
+        )
         return
     hint = _suggestion(scope, index, exclude=name)
     for word, others in (("negated", scope.absent), ("aggregated", scope.aggregated)):

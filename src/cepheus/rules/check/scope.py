@@ -20,6 +20,7 @@ from cepheus.rules.expressions import (
 )
 from cepheus.rules.model import Aggregation, Collection, FreeCondition, Negation, Rule, Selection
 from cepheus.rules.resolve import bindings
+from cepheus.rules.timers import MOMENT, NOW, After
 
 
 class Role(Enum):
@@ -88,10 +89,17 @@ class RuleScope:
         introduced = self.events.get(ref.event)
         return None if introduced is None else introduced.event.type
 
+    @property
+    def moment(self) -> str | None:
+        """What the rule calls the moment of its timer, None if it has none."""
+        return None if self.rule.pattern.timer is None else NOW
+
 
 def scope_of(rule: Rule) -> RuleScope:
     """Take a rule apart for the passes that check it."""
     scope = RuleScope(rule, binders=bindings(rule.pattern))
+    if isinstance(rule.pattern.timer, After):
+        scope.events[NOW] = Introduced(EventPattern(MOMENT, (), NOW), 0)
     _take_part(scope, rule.pattern.terminator, 0)
     for index, item in enumerate(rule.pattern.items, 1):
         match item:

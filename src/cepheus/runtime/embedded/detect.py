@@ -14,15 +14,18 @@ import numpy as np
 from cepheus.core.batch import EventBatch
 from cepheus.core.errors import Diagnostic, EventError, OptionError, Place, Severity, did_you_mean
 from cepheus.core.event import Event
-from cepheus.core.options import OnBadEvent, RunOptions
+from cepheus.core.options import OnBadEvent, RunOptions, Until
 from cepheus.core.schema import ID_FIELD, Schema
-from cepheus.core.time import MAX_TIME, TimeCheck, format_duration, format_time
+from cepheus.core.time import TimeCheck, format_duration, format_time
 from cepheus.core.values import ValueType
+from cepheus.engine.assembly.ending import end_input, require_end
+from cepheus.engine.base.interface import Engine
 from cepheus.engine.base.ties import TieCounts
 from cepheus.formats.intake import Chunk, IntakeOptions
 from cepheus.formats.problems import BadEvents, shown
 from cepheus.formats.read import EventFile, open_files
 from cepheus.rules.check import Checked
+from cepheus.rules.model import RuleSet
 from cepheus.runtime.embedded.order import ReorderBuffer
 from cepheus.runtime.embedded.settled_types import Key, kinds_in, refuse_conflicts, without_type
 
@@ -42,12 +45,37 @@ class Fed(Protocol):
     def feed(self, batch: EventBatch) -> EventBatch:
         """Take events in total order and give the composite events they complete."""
 
-    def advance(self, time: int) -> EventBatch:
-        """Take notice that no event before that time will come."""
+    def finish(self, last: int | None) -> EventBatch:
+        """What is complete when the input is over; ``last`` is the time of the last event."""
 
     @property
     def ties(self) -> TieCounts:
         """What was counted of simultaneous events."""
+
+
+@dataclass(frozen=True, slots=True)
+class FedEngine:
+    """An engine that takes the events of files, and goes on after the last of them as far as it was asked to."""
+
+    engine: Engine
+    rules: RuleSet
+    until: Until
+
+    def __post_init__(self) -> None:
+        require_end(self.rules, self.until)
+
+    def feed(self, batch: EventBatch) -> EventBatch:
+        """Take events in total order and give the composite events they complete."""
+        return self.engine.feed(batch)
+
+    def finish(self, last: int | None) -> EventBatch:
+        """What is complete when the input is over."""
+        return end_input(self.engine, self.rules, self.until, last)
+
+    @property
+    def ties(self) -> TieCounts:
+        """What was counted of simultaneous events."""
+        return self.engine.ties
 
 
 @dataclass(slots=True)
@@ -160,7 +188,7 @@ class FileDetection:
             composites = self._engine.feed(batch)
             tally.count(composites)
             yield composites
-        composites = self._engine.advance(MAX_TIME)  # the input is over: what time alone completes is complete
+        composites = self._engine.finish(last)
         tally.count(composites)
         tally.ties = self._engine.ties
         yield composites

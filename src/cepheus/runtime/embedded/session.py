@@ -17,8 +17,9 @@ from cepheus.core.calculus import Calculus
 from cepheus.core.error_columns import error_sources_to_json
 from cepheus.core.errors import CepheusError, OptionError, SnapshotError, did_you_mean
 from cepheus.core.event import Event
-from cepheus.core.options import ColumnNames, RunOptions
-from cepheus.core.time import MAX_TIME, TimeCheck, TimeUnit
+from cepheus.core.options import ColumnNames, RunOptions, Until
+from cepheus.core.time import TimeCheck, TimeUnit
+from cepheus.engine.assembly.ending import end_input, has_timers, require_end
 from cepheus.engine.assembly.registry import create, goals_of, take_for_instants, threads_for, weighted
 from cepheus.engine.assembly.weighted import WeightedEngine
 from cepheus.engine.base import snapshot_form as form
@@ -97,6 +98,7 @@ class Session:
         self._on_late = on_late
         self._check = TimeCheck.of(options.time_unit, strict=options.strict)
         self._admission = Admission(options, self._check)
+        require_end(catalog.checked.rules, options.until)
         self._expect(catalog)
         self._buffer = self._new_buffer()
         self._engine = create(options, catalog.rules, catalog.types, beliefs=catalog.beliefs(), observe=observe)
@@ -187,11 +189,14 @@ class Session:
         return self._process(self._buffer.flush())
 
     def close(self) -> EventBatch:
-        """Process all that waits, let time run out, and end the session; a second call does nothing."""
+        """Process all that waits, let time run out, and end the session; a second call does nothing.
+
+        Timers have come as far as the last event and ``advance`` let them, and go on if ``until`` says so.
+        """
         if self._stopped is not None:
             return EventBatch.empty()
         try:
-            return self._process(self._buffer.flush(), until=MAX_TIME)
+            return self._process(self._buffer.flush(), over=True)
         finally:
             self._stopped = "the session is closed"
 
@@ -360,7 +365,8 @@ class Session:
             columns=ColumnNames(**header["columns"]),
             uncertain=header["uncertain"],
         )
-        engine = create(replace(options, threads=threads_for(name, options.threads)))
+        threads = 1 if has_timers(catalog.checked.rules) else threads_for(name, options.threads)
+        engine = create(replace(options, threads=threads))
         engine.restore(blobs["engine"])
         self._catalog, self._engine = catalog, weighted(engine, catalog.beliefs())
         self._options = options
@@ -411,15 +417,19 @@ class Session:
             call_all(chain(self._subscriptions.calls(told), goals))
         return composites
 
-    def _process(self, ready: EventBatch, late: list[Event] | None = None, *, until: int | None = None) -> EventBatch:
-        """Run the engine on events in total order, let time go on to ``until``, then call back."""
+    def _process(
+        self, ready: EventBatch, late: list[Event] | None = None, *, until: int | None = None, over: bool = False
+    ) -> EventBatch:
+        """Run the engine on events in total order, let time go on to ``until``, or as far as it may, then call back."""
         goals: list[tuple[GoalCallback, Goal]] = []
         if self._watch:
             composites = self._watched(ready, goals)
         else:
             composites = self._guarded(self._engine.feed, ready) if len(ready) else EventBatch.empty()
-        if until is not None:
-            composites = EventBatch.concat([composites, self._guarded(self._engine.advance, until)])
+        if until is not None or over:
+            ended = self._guarded(self._engine.advance, until) if until is not None else EventBatch.empty()
+            ended = self._guarded(self._end, self._options.until) if over else ended
+            composites = EventBatch.concat([composites, ended])
             goals += self._watch.told(self._engine) if self._watch else ()
         for name, count in zip(composites.types, np.bincount(composites.codes, minlength=0).tolist(), strict=False):
             if count:
@@ -433,6 +443,9 @@ class Session:
             calls = chain(calls, self._subscriptions.calls(in_order_of_time(wanted(ready), wanted(composites))))
         call_all(calls)
         return composites
+
+    def _end(self, until: Until) -> EventBatch:
+        return end_input(self._engine, self.rules, until)
 
     def _watched(self, ready: EventBatch, goals: list[tuple[GoalCallback, Goal]]) -> EventBatch:
         """Run the engine on one event after the other, and add the goals that are to be told of."""

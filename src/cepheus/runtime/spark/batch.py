@@ -48,7 +48,18 @@ def batch(planned: Planned) -> tuple[DataFrame, Observation]:
         if isinstance(routed[number].group.way, BySlice)
     }
     rows = route(planned.sources, routed, planned.inputs, planned.events)
-    return run_batch(rows, planned.job(routed, by_time))
+    return run_batch(rows, planned.job(routed, by_time, _first_and_last(planned)))
+
+
+def _first_and_last(planned: Planned) -> tuple[int, int] | None:
+    """The times of the first and the last event where rules have timers: time goes on in all shards alike."""
+    from pyspark.sql import functions as f
+
+    if not planned.unfiltered:
+        return None
+    together = reduce(lambda one, other: one.union(other), (rows.frame.select(TIME) for rows in planned.unfiltered))
+    row = together.agg(f.min(TIME), f.max(TIME)).first()
+    return None if row is None or row[0] is None else (int(row[0]), int(row[1]))
 
 
 def run_batch(routed: DataFrame, job: Job) -> tuple[DataFrame, Observation]:

@@ -167,6 +167,8 @@ def find(
         planned = plan(rules, sources, sources, options, ways)
         found, counts = batch(planned)
         return Detection(found, planned, counts)
+    if options.run.until is not None:
+        raise OptionError.of("until", "a stream has no end", hint="leave until out: timers go on with the watermark")
     options = replace(options, provenance=True)
     metrics = take_name(sources[0].frame.sparkSession, name)
     flowing = watermarked(sources, options.naming, options.run.lateness, metrics)

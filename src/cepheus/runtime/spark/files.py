@@ -91,7 +91,7 @@ class _Gathered:
         self.batches.append(batch)
         return EventBatch.empty()
 
-    def advance(self, time: int) -> EventBatch:  # noqa: ARG002  # it is the end of time: files are finite
+    def finish(self, last: int | None) -> EventBatch:  # noqa: ARG002  # Spark finds out for itself
         """Find the composite events of all that was kept."""
         spark = self.spark() if callable(self.spark) else self.spark
         with plain_failures():
@@ -244,6 +244,12 @@ class _Ways:
         self._strata = {rule.composite.name: rule.decided_late for rule in rules.interval_rules}
         self._known: dict[int, Way] = {}
 
+    def _is_moment(self, terminator: EventId, time: int) -> bool:
+        """Whether a composite event was made at a moment: its terminator has another time, or is no event."""
+        if terminator in self._rows:
+            return int(self._made.times[self._rows[terminator]]) != time
+        return terminator not in self._places or int(self._times[self._places[terminator]]) != time
+
     def key(self, way: Way) -> Way:
         """What an event is ordered by that came about in some way."""
         return way if self._strata else (way[0], len(way), way)
@@ -268,6 +274,9 @@ class _Ways:
             for part in self._parts[row]
         ]
         last = parts[0] if parts else ((int(np.searchsorted(self._times, time, "left")), _BEFORE, 0),)
+        if parts and self._is_moment(self._parts[row][0], int(time)):
+            place = int(np.searchsorted(self._times, time, "left"))
+            last = ((place, _BEFORE, (self._rules.get(name, len(self._rules)), self.key(parts[0]))),)
         completed = last
         if name in self._strata:
             last = completed = max(parts, default=last)

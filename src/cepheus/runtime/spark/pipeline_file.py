@@ -74,6 +74,7 @@ class DetectSpec:
     threads: int | None = None
     calculus: Calculus | None = None
     lateness: str | int | None = None
+    until: str | int | None = None
     time_unit: str | None = None
     time: str | None = None
     type: str | None = None

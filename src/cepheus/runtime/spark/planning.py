@@ -9,6 +9,7 @@ from cepheus.core.errors import Diagnostic, OptionError, RuleError
 from cepheus.core.options import OnBadEvent, RunOptions
 from cepheus.core.schema import EventType, Schema
 from cepheus.core.values import ValueType
+from cepheus.engine.assembly.ending import has_timers, require_end
 from cepheus.engine.assembly.registry import create
 from cepheus.plan.split import ByBand, Split, WayName, Whole, split
 from cepheus.plan.split.component import AttributeKey, uncertain_attributes
@@ -60,7 +61,8 @@ class Planned:
     """Rules that fit the data, how they are split, and the rows that their shards will get.
 
     ``inputs`` are the event types from outside as engines meet them; ``pushed`` is, for each, what Spark leaves out,
-    ``left_to_engine`` what rules ask of uncertain numbers that only an engine can tell.
+    ``left_to_engine`` what rules ask of uncertain numbers that only an engine can tell. ``unfiltered`` are all rows, if
+    rules have timers: every event lets time go on, also one that no rule asks for.
     """
 
     checked: Checked
@@ -72,9 +74,18 @@ class Planned:
     sources: tuple[SourceRows, ...]
     pushed: Mapping[str, Condition | None]
     left_to_engine: Mapping[str, Sequence[str]]
+    unfiltered: tuple[SourceRows, ...] = ()
 
-    def job(self, routed: Sequence[Routed], edges: Mapping[int, tuple[int, ...]] | None = None) -> Job:
-        """What tasks run; ``edges`` has, by the first shard of a group, the times at which its slices begin."""
+    def job(
+        self,
+        routed: Sequence[Routed],
+        edges: Mapping[int, tuple[int, ...]] | None = None,
+        lasts: tuple[int, int] | None = None,
+    ) -> Job:
+        """What tasks run; ``edges`` has, by the first shard of a group, the times at which its slices begin.
+
+        ``lasts`` are the times of the first and the last event of a finite input, asked for where rules have timers.
+        """
         types = Schema({**self.checked.composites, **self.inputs}.values())
         options = self.options
         groups = tuple(
@@ -86,6 +97,7 @@ class Planned:
                 (edges or {}).get(one.shards.start, ()),
                 isinstance(one.group.way, ByBand),
                 self._beliefs(one.group.rules),
+                lasts,
             )
             for one in routed
         )
@@ -111,6 +123,7 @@ def plan(
     _require_sequence(rules, naming)
     checked = check(rules, schema=schema_of(sources, naming, rules))
     _refuse_misfits(checked, sources)
+    require_end(checked.rules, options.run.until)
     doubtful = any(naming.probability in source.frame.columns for source in sources)
     uncertain = uncertain_attributes(checked, _given_errors(checked, sources, naming), doubtful=doubtful)
     found = split(checked, ways=ways, shards=options.shards, uncertain=uncertain)
@@ -130,8 +143,9 @@ def plan(
         errors=_error_layout(inputs, sources, options),
     )
     pushdown = Pushdown(filters, inputs, naming, skip_bad=options.skip_bad, uncertain=uncertain)
+    timed = has_timers(checked.rules)
     pushed: dict[str, Condition | None] = {}
-    rows = []
+    rows, unfiltered = [], []
     for source in prepared_from:
         conditions = {
             name: pushdown.condition(source, name, name in declared) for name in source.types if name in inputs
@@ -140,6 +154,8 @@ def plan(
         prepared = source_rows(source, inputs, events, naming, conditions)
         if prepared is not None:
             rows.append(prepared)
+        if timed and (every := source_rows(source, inputs, events, naming, dict.fromkeys(conditions))) is not None:
+            unfiltered.append(every)
     composites = CompositeLayout.of(
         checked.composites,
         provenance=options.provenance,
@@ -147,7 +163,18 @@ def plan(
         heads=[rule.head.name for rule in checked.rules.interval_rules],
         uncertain=uncertain,
     )
-    return Planned(checked, found, options, inputs, events, composites, tuple(rows), pushed, pushdown.left_to_engine)
+    return Planned(
+        checked,
+        found,
+        options,
+        inputs,
+        events,
+        composites,
+        tuple(rows),
+        pushed,
+        pushdown.left_to_engine,
+        tuple(unfiltered),
+    )
 
 
 def _given_errors(checked: Checked, sources: Sequence[Source], naming: Naming) -> frozenset[AttributeKey]:

@@ -16,6 +16,7 @@ from cepheus.core.batch import EventBatch
 from cepheus.core.options import RunOptions
 from cepheus.core.schema import Schema
 from cepheus.core.time import MAX_TIME, MIN_TIME
+from cepheus.engine.assembly.ending import begin_input, end_input, has_timers
 from cepheus.engine.assembly.registry import create
 from cepheus.engine.base.interface import Engine
 from cepheus.engine.base.ties import TieCounts
@@ -26,6 +27,7 @@ from cepheus.rules.interval.reach import reach as reach_of_intervals
 from cepheus.rules.model import AnyRule, Rule, RuleSet
 from cepheus.rules.reach import reach
 from cepheus.rules.resolve import Choose, Compute, ResolvedRule, resolve
+from cepheus.rules.timers import Every
 from cepheus.rules.walk import walk
 from cepheus.runtime.spark.layout import (
     OWNED_COLUMN,
@@ -50,6 +52,7 @@ class GroupJob:
     ``edges`` are the times between which each shard keeps composite events, if the group is split by time. With
     ``marks_owned`` composite events know whether they are the shard's own. ``beliefs`` are the networks of rules of the
     group.
+    ``lasts`` are the times of the first and the last event of all shards, if rules have timers.
     """
 
     rules: tuple[AnyRule, ...]
@@ -59,6 +62,17 @@ class GroupJob:
     edges: tuple[int, ...] = ()
     marks_owned: bool = False
     beliefs: tuple[Belief, ...] = ()
+    lasts: tuple[int, int] | None = None
+
+    @property
+    def timed(self) -> bool:
+        """Whether some rule is evaluated at moments of its own."""
+        return has_timers(RuleSet.of(self.rules))
+
+    def finish(self, engine: Engine) -> EventBatch:
+        """What is complete when the input is over."""
+        last = None if self.lasts is None else self.lasts[1]
+        return end_input(engine, RuleSet.of(self.rules), self.options.until, last)
 
     def start(self) -> Engine:
         """Start an engine with the rules of the group."""
@@ -67,7 +81,10 @@ class GroupJob:
             rules = tuple(with_owner_mark(rule) if isinstance(rule, Rule) else rule for rule in rules)
             schema = with_owner_marks(schema)
         beliefs = beliefs_of(RuleSet.of(rules, self.beliefs))
-        return create(self.options, rules, schema, beliefs=beliefs)
+        engine = create(self.options, rules, schema, beliefs=beliefs)
+        if self.lasts is not None:
+            begin_input(engine, self.lasts[0])
+        return engine
 
     @property
     def points(self) -> tuple[int, ...]:
@@ -109,7 +126,7 @@ class Job:
     @property
     def awake(self) -> tuple[int, ...]:
         """The shards that have something to do though there be no event for them: a mark brings them to their tasks."""
-        return tuple(shard for group in self.groups if group.points for shard in group.shards)
+        return tuple(shard for group in self.groups if group.points or group.lasts for shard in group.shards)
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Generator[pa.RecordBatch, None, TieCounts]:
         """Run the rows of a task, which come in order of time and may belong to several shards.
@@ -187,7 +204,7 @@ class ShardRun:
     def finish(self) -> EventBatch:
         """Return the rest, after the last row: also what time alone completes."""
         rest = self._feed(last=True)
-        completed = self._group.kept(self._shard, self._engine.advance(MAX_TIME))
+        completed = self._group.kept(self._shard, self._group.finish(self._engine))
         return EventBatch.concat([rest, completed])
 
     def _feed(self, *, last: bool) -> EventBatch:
@@ -257,7 +274,7 @@ def _maker(rule: AnyRule) -> _Maker | None:
         if chooses(rule) or points([rule]) or back == inf:
             return None
         return _Maker(frozenset(node.type for node in walk(rule.pattern) if isinstance(node, Atom)), int(back))
-    if rule.consuming:
+    if rule.consuming or isinstance(rule.pattern.timer, Every):  # whose moments begin with the first event
         return None
     resolved = resolve(rule)
     return _Maker(frozenset(_types(resolved)), reach(resolved))

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from cepheus.core.batch import EventBatch
 from cepheus.core.time import MAX_TIME, MIN_TIME
+from cepheus.engine.assembly.ending import next_deadline
 from cepheus.engine.base import snapshot_form as form
 from cepheus.engine.base.snapshot import restoring
 from cepheus.engine.base.ties import TieCounts
@@ -230,7 +231,7 @@ class ShardMachine:
         )
 
     def _wake(self, live: LiveShard, head: Head) -> int | None:
-        """When there is something to do: events to process, points in time that come up, pieces to drop.
+        """When there is something to do: events to process, points in time and deadlines that come up, pieces to drop.
 
         A watermark begins at 0, so before that there is no time to wake at.
         """
@@ -239,6 +240,9 @@ class ShardMachine:
             due.append(int(self._work.times(live.waiting)[0]))
         elif self._work.memory is not None and head.pieces:
             due.append(min(max(piece.last for piece in head.pieces) + self._work.memory, MAX_TIME))
+        deadline = next_deadline(live.engine)
+        if deadline is not None:
+            due.append(deadline)
         return max(min(due) // _MILLISECOND + 1, 1) if due else None
 
 
