@@ -5,7 +5,7 @@ import subprocess
 import sys
 from threading import Barrier, Thread
 
-from cepheus.core.collector import collector_at_rest
+from cepheus.core.garbage_collector import collector_at_rest
 
 
 def test_the_collector_comes_back_when_the_last_thread_is_done() -> None:

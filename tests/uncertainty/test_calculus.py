@@ -18,9 +18,9 @@ from cepheus.language.tesla import parse_event_pattern
 from cepheus.rules.expressions import AttributeRef, Constraint, Parameter
 from cepheus.uncertainty.aggregates import Member, compute_aggregate
 from cepheus.uncertainty.closed_forms import spread_cdf
+from cepheus.uncertainty.computed_errors import error_of
 from cepheus.uncertainty.judge import judge
 from cepheus.uncertainty.laws import Spreads, distribution_of, law_of, spreads
-from cepheus.uncertainty.production import error_of
 from cepheus.uncertainty.quantities import Quantity
 from cepheus.uncertainty.verdict import Method, conjunction
 

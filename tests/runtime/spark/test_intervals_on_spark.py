@@ -22,7 +22,7 @@ from cepheus.core.values import ValueType
 from cepheus.language.etalis import parse
 from cepheus.rules.check import check
 from cepheus.runtime.spark import detect, state_machine, streaming
-from cepheus.runtime.spark.files import composites_of, detect_gathered
+from cepheus.runtime.spark.detect_files import composites_of, detect_gathered
 from cepheus.runtime.spark.layout import SHARD
 from cepheus.runtime.spark.session import plain_failures
 from cepheus.runtime.spark.shard import Job, memory

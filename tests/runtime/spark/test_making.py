@@ -10,7 +10,7 @@ import pytest
 import cepheus
 from cepheus.core.batch import EventBatch
 from cepheus.core.event import Event
-from cepheus.runtime.spark.files import order_of_making
+from cepheus.runtime.spark.detect_files import order_of_making
 
 TESLA = [
     """

@@ -26,7 +26,7 @@ from cepheus.engine.base.ties import TieCounts
 from cepheus.engine.lowered.growth import adapt, grow, sweep_lanes
 from cepheus.engine.lowered.intake import BatchWords, Intake
 from cepheus.engine.lowered.outlet import Found, Gathered, Outlet, to_batch
-from cepheus.engine.lowered.single import SingleInput
+from cepheus.engine.lowered.single_event import SingleInput
 from cepheus.engine.lowered.snapshot import DeployedRule, Saved, StoredType, read, require_texts, stored_type, write
 from cepheus.engine.lowered.texts import TextCensus, mark_texts
 from cepheus.engine.lowered.timers import Timers

@@ -41,7 +41,7 @@ from cepheus.rules.policies import Take
 from cepheus.rules.resolve import Absent, Choose, Compute, Gather, Ranked, Require, scope_events
 from cepheus.rules.timers import MOMENT, NOW, Every
 from cepheus.uncertainty.aggregates import Computed, Member, compute_aggregate
-from cepheus.uncertainty.production import error_of, law_of_value
+from cepheus.uncertainty.computed_errors import error_of, law_of_value
 from cepheus.uncertainty.verdict import CERTAIN, Estimate, Factor, Method, Observer, Reason, Verdict, absence
 
 

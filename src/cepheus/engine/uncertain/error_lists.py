@@ -28,8 +28,8 @@ from cepheus.plan.pattern.code import float_bits
 from cepheus.plan.pattern.layouts import ERROR_MARKS
 from cepheus.plan.pattern.lower import Lowering
 from cepheus.uncertainty.aggregates import Member, compute_aggregate
+from cepheus.uncertainty.computed_errors import error_of_computed
 from cepheus.uncertainty.laws import law_of, spreads
-from cepheus.uncertainty.production import error_of_computed
 
 _LEAST = 1 << 10
 """Fewer distributions than this are not worth a look."""

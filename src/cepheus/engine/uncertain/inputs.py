@@ -13,7 +13,7 @@ from cepheus.core.distribution import Distribution, Normal, Uniform
 from cepheus.core.distribution_column import ErrorColumn, ErrorKind
 from cepheus.core.event import Event
 from cepheus.engine.lowered.intake import no_slots
-from cepheus.engine.lowered.single import SingleInput
+from cepheus.engine.lowered.single_event import SingleInput
 from cepheus.engine.uncertain.error_lists import ListedErrors
 from cepheus.kernel.program import Words
 from cepheus.plan.pattern.layouts import DOUBT, ERROR_MARKS

@@ -11,8 +11,8 @@ from typing import Any
 from lark import Lark, Token
 from lark.exceptions import UnexpectedToken
 
-from cepheus.core.collector import collector_at_rest
 from cepheus.core.errors import Diagnostic
+from cepheus.core.garbage_collector import collector_at_rest
 from cepheus.core.schema import EventType
 from cepheus.core.source import Source
 from cepheus.language.common.tokens import MAX_ERRORS, ScannedTokens, raise_in_order

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from cepheus.core.schema import TIME_ATTRIBUTE, EventType
 from cepheus.core.values import ValueType
-from cepheus.plan.split.ties import Site, sites
+from cepheus.plan.split.links import Site, sites
 from cepheus.rules.check import Checked
 from cepheus.rules.expressions import AttributeRef, Expression, Parameter
 from cepheus.rules.interval.model import Atom, IntervalRule

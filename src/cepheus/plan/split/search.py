@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from cepheus.core.schema import TIME_ATTRIBUTE
 from cepheus.plan.split.component import Component, IntervalMember, Member
-from cepheus.plan.split.ties import SAME, Distance, Known, at_site, at_terminator, candidates, learn, of_value
+from cepheus.plan.split.links import SAME, Distance, Known, at_site, at_terminator, candidates, learn, of_value
 from cepheus.rules.interval.reach import points
 from cepheus.rules.timers import Every
 

@@ -12,9 +12,9 @@ from math import inf
 from cepheus.core.time import MAX_TIME
 from cepheus.core.values import ValueType
 from cepheus.plan.split.component import AttributeKey, Component, IntervalMember, Member
+from cepheus.plan.split.links import Distance, at_site, at_terminator, learn
 from cepheus.plan.split.model import ByBand, BySlice, Reason, WayName
 from cepheus.plan.split.search import Attributes, Obstacle, carries, search
-from cepheus.plan.split.ties import Distance, at_site, at_terminator, learn
 from cepheus.rules.check import Checked
 from cepheus.rules.interval.reach import chooses, points
 from cepheus.rules.interval.reach import reach as reach_of_intervals

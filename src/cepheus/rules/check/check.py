@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from cepheus.core.collector import collector_at_rest
 from cepheus.core.errors import Diagnostic, RuleError
+from cepheus.core.garbage_collector import collector_at_rest
 from cepheus.core.schema import Schema
 from cepheus.rules.check.belief import check_beliefs
 from cepheus.rules.check.clauses import check_assignments, check_windows
 from cepheus.rules.check.contradictions import find_contradictions
 from cepheus.rules.check.cycles import refuse_cycles, refuse_cycles_across_families
 from cepheus.rules.check.declared_errors import declared_errors, refuse_declared_errors, warn_of_equalities, with_errors
-from cepheus.rules.check.event_types import known_types
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.check.inputs import composites, inputs, with_positional
 from cepheus.rules.check.interval.check import check_intervals
+from cepheus.rules.check.known_types import known_types
 from cepheus.rules.check.names import check_attributes, check_names
 from cepheus.rules.check.parameters import check_parameters
 from cepheus.rules.check.scope import RuleScope, scope_of

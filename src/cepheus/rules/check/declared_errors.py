@@ -8,9 +8,9 @@ from typing import assert_never
 
 from cepheus.core.distribution import Discrete, Distribution, Frozen, Mixture, Normal, Samples, Sum, Uniform
 from cepheus.core.schema import EventType, Schema
-from cepheus.rules.check.event_types import KnownTypes
 from cepheus.rules.check.findings import Findings, line_of, text_of
 from cepheus.rules.check.interval.check import CheckedIntervals
+from cepheus.rules.check.known_types import KnownTypes
 from cepheus.rules.check.scope import RuleScope, Site
 from cepheus.rules.check.types import InferredTypes
 from cepheus.rules.expressions import AttributeRef, Comparison, Expression, Parameter

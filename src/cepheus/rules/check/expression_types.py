@@ -9,8 +9,8 @@ from cepheus.core.schema import TIME_ATTRIBUTE
 from cepheus.core.source import Span
 from cepheus.core.values import ValueType
 from cepheus.rules.aggregates import AGGREGATES, Takes, names_of_any_type
-from cepheus.rules.check.event_types import KnownTypes
 from cepheus.rules.check.findings import IN_WORDS, Findings, line_of, text_of
+from cepheus.rules.check.known_types import KnownTypes
 from cepheus.rules.check.scope import RuleScope
 from cepheus.rules.check.type_slots import FAMILY, Family, Key, Origin, Slot, Unifier
 from cepheus.rules.expressions import (

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cepheus.core.errors import RuleError
 from cepheus.core.schema import TIME_ATTRIBUTE, Attribute, EventType, Schema
-from cepheus.rules.check.event_types import KnownTypes
+from cepheus.rules.check.known_types import KnownTypes
 from cepheus.rules.check.scope import RuleScope, Site
 from cepheus.rules.check.types import InferredTypes
 from cepheus.rules.expressions import Arithmetic, AttributeRef, Call, Comparison, Constraint, Negative

@@ -11,8 +11,8 @@ from cepheus.core.schema import RESERVED, TIME_ATTRIBUTE
 from cepheus.core.source import Span
 from cepheus.core.values import ValueType
 from cepheus.rules.aggregates import AGGREGATES, aggregate_named, aggregate_names
-from cepheus.rules.check.event_types import KnownTypes
 from cepheus.rules.check.findings import Findings, find_alias, find_name, line_of, text_of
+from cepheus.rules.check.known_types import KnownTypes
 from cepheus.rules.check.scope import Role, RuleScope, Site
 from cepheus.rules.expressions import Aggregate, AttributeRef, Between, Call, Constant, EventPattern, Scope, Within
 from cepheus.rules.functions import CONNECTIVES, FUNCTIONS, function_of

@@ -7,9 +7,9 @@ from typing import assert_never
 
 from cepheus.core.values import ValueType
 from cepheus.rules.aggregates import AGGREGATES
-from cepheus.rules.check.event_types import KnownTypes
 from cepheus.rules.check.expression_types import Inference, RuleInference
 from cepheus.rules.check.findings import IN_WORDS, Findings, line_of, text_of
+from cepheus.rules.check.known_types import KnownTypes
 from cepheus.rules.check.scope import Role, RuleScope, Site
 from cepheus.rules.check.type_slots import Family, Key, Origin, Slot
 from cepheus.rules.expressions import (

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from cepheus.core.schema import EventType
 from cepheus.core.time import MILLISECOND, format_duration
-from cepheus.rules.check.event_types import KnownTypes
 from cepheus.rules.check.findings import Findings
 from cepheus.rules.check.interval.knowledge import arities_of, check_uses, relations, used_relations
 from cepheus.rules.check.interval.negation_traps import may_last, warn_of_negation_traps, warn_of_open_delimiters
@@ -17,6 +16,7 @@ from cepheus.rules.check.interval.strata import stratify
 from cepheus.rules.check.interval.types import check_expressions
 from cepheus.rules.check.interval.unbounded import warn_of_endless_rules, warn_of_unbounded_state
 from cepheus.rules.check.interval.variables import check_variables, with_elements
+from cepheus.rules.check.known_types import KnownTypes
 from cepheus.rules.interval.model import (
     Aggregated,
     Atom,

@@ -11,8 +11,8 @@ from cepheus.core.source import Span
 from cepheus.core.values import Value, ValueType, type_of
 from cepheus.formats.intervals import argument_name
 from cepheus.rules.aggregates import aggregate_named
-from cepheus.rules.check.event_types import KnownTypes
 from cepheus.rules.check.findings import Findings, line_of
+from cepheus.rules.check.known_types import KnownTypes
 from cepheus.rules.expressions import Arithmetic, Call, Constant, Expression, Negative, Parameter
 from cepheus.rules.functions import FUNCTIONS, TERMS, function_of
 from cepheus.rules.interval.model import (

@@ -9,8 +9,8 @@ from itertools import chain, islice, takewhile, tee
 from random import Random
 from time import process_time
 
-from cepheus.core.collector import collector_at_rest
 from cepheus.core.event import Event, primitive_event
+from cepheus.core.garbage_collector import collector_at_rest
 from cepheus.core.values import Value, as_float
 from cepheus.language.tesla import parse_event_pattern
 from cepheus.runtime.network.protocol.messages import (
