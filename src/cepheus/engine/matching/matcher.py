@@ -1,6 +1,6 @@
 """Evaluates a rule or partial rule for one event at its top, over remembered events.
 
-The steps are those of the reference engine (``cepheus.engine.reference.engine``); here they find their candidates by
+The steps are those of the reference engine (``cepheus.engine.reference.meaning``); here they find their candidates by
 bisection, because remembered events come out of order, and can tell which events they looked at.
 """
 
