@@ -17,10 +17,11 @@ from cepheus.rules.expressions import (
     Expression,
     Parameter,
     Scope,
+    scope_events,
 )
 from cepheus.rules.model import Aggregation, Collection, FreeCondition, Negation, PatternItem, Rule, Selection
 from cepheus.rules.reach import reach
-from cepheus.rules.resolve import bindings, resolve, scope_events
+from cepheus.rules.resolve import bindings, resolve
 from cepheus.rules.walk import transform, walk
 
 

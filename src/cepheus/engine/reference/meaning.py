@@ -21,9 +21,9 @@ from cepheus.engine.reference.state import Deployed, Match, Stored
 from cepheus.rules.aggregates import Form, aggregate_named
 from cepheus.rules.check.findings import text_of
 from cepheus.rules.evaluate import evaluator, group_of
-from cepheus.rules.expressions import Between, Constraint, Scope, Within
+from cepheus.rules.expressions import Between, Constraint, Scope, Within, scope_events
 from cepheus.rules.policies import Take
-from cepheus.rules.resolve import Absent, Choose, Compute, Gather, Ranked, Require, scope_events
+from cepheus.rules.resolved import Absent, Choose, Compute, Gather, Ranked, Require
 from cepheus.rules.timers import MOMENT, NOW
 from cepheus.uncertainty.aggregates import Computed, Member, compute_aggregate
 from cepheus.uncertainty.computed_errors import error_of, law_of_value

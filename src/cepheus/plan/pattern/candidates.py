@@ -18,7 +18,7 @@ from cepheus.plan.pattern.columns import ColumnKey, SharedColumns
 from cepheus.plan.pattern.places import Places
 from cepheus.plan.pattern.uncertain_forms import UncertainForms
 from cepheus.rules.expressions import AttributeRef, Comparison, Constraint, Parameter
-from cepheus.rules.resolve import needs
+from cepheus.rules.resolved import needs
 from cepheus.rules.walk import transform, walk
 
 

@@ -48,7 +48,7 @@ from cepheus.rules.expressions import (
 )
 from cepheus.rules.needed_aggregates import needed_aggregates
 from cepheus.rules.policies import Take
-from cepheus.rules.resolve import Absent, Choose, Compute, Gather, Ranked, Require, ResolvedRule
+from cepheus.rules.resolved import Absent, Choose, Compute, Gather, Ranked, Require, ResolvedRule
 from cepheus.rules.timers import NOW, After, Every
 from cepheus.rules.walk import walk
 
