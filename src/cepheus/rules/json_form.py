@@ -220,7 +220,7 @@ def _read_ranking(value: object, path: str) -> Ranking:
 
 
 def _read_own_attribute(value: object, path: str) -> AttributeRef:
-    return AttributeRef(None, read_name(value, path))
+    return AttributeRef(None, read_any_name(value, path))
 
 
 def _read_event(value: object, path: str) -> EventPattern:
@@ -271,7 +271,7 @@ def _read_aggregate(value: object, path: str) -> Aggregate:
         node.maybe("value", _read_expression),
         node.read("scope", _read_scope),
         node.read("argument", read_number) if "argument" in node.fields else None,
-        of=node.read("of", read_name) if "of" in node.fields else None,
+        of=node.read("of", read_any_name) if "of" in node.fields else None,
     )
 
 

@@ -472,7 +472,7 @@ class _Schedule:
         while place >= 0 and isinstance(self.steps[place], Require):
             place -= 1
         step = self.steps[place] if place >= 0 else None
-        if isinstance(step, Choose) and step.policy.takes_all:
+        if isinstance(step, Choose) and step.policy.takes_all and step.ranked is None:
             self.steps[place] = replace(step, constraints=(*step.constraints, condition))
         else:
             self.steps.append(Require(condition))
@@ -491,7 +491,8 @@ class _Schedule:
         required = {*scope_events(aggregate.scope), *(need for node in (*inner, value) if node for need in needs(node))}
         self.pending.append(_Pending(frozenset(required), step))
         if item.comparison is not None:
-            self._pend(transform(item.comparison, lambda node: Parameter(name) if node == aggregate else node))
+            compared = transform(item.comparison, lambda node: Parameter(name) if node == aggregate else node)
+            self._pend(compared, free=True)
         self._release()
 
     def _defer(self, event: EventPattern) -> None:
