@@ -264,7 +264,7 @@ def _read_comparison(value: object, path: str) -> Comparison:
 def _read_aggregate(value: object, path: str) -> Aggregate:
     node = JsonObject(value, path)
     node.one_of("kind", ("aggregate",))
-    node.only("kind", "function", "event", "value", "scope", optional=("argument", "of"))
+    node.only("kind", "function", "event", "value", "scope", optional=("argument", "of", "even_undefined"))
     return Aggregate(
         node.one_of("function", aggregate_names()),
         node.read("event", _read_event),
@@ -272,6 +272,7 @@ def _read_aggregate(value: object, path: str) -> Aggregate:
         node.read("scope", _read_scope),
         node.read("argument", read_number) if "argument" in node.fields else None,
         of=node.read("of", read_any_name) if "of" in node.fields else None,
+        even_undefined="even_undefined" in node.fields and node.read("even_undefined", read_boolean),
     )
 
 
@@ -492,7 +493,8 @@ def _expression(node: Constraint) -> Json:
         case Call(function=function, arguments=arguments):
             return {"kind": "call", "function": function, "arguments": [_expression(a) for a in arguments]}
         case Aggregate(function=function, event=event_pattern, value=value_expression, scope=scope) as aggregate:
-            others = {"argument": aggregate.argument, "of": aggregate.of}
+            even_undefined = aggregate.even_undefined or None
+            others = {"argument": aggregate.argument, "of": aggregate.of, "even_undefined": even_undefined}
             return {
                 "kind": "aggregate",
                 "function": function,

@@ -96,7 +96,11 @@ class Choose:
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """Compute an aggregate and know it by ``name``; in its own constraints and value, event None is the member."""
+    """Compute an aggregate and know it by ``name``; in its own constraints and value, event None is the member.
+
+    One that is ``silent`` does not count whom its scope passes over: the count of the same collection does. The first or
+    last member is taken ``even_undefined``, or else only those that have a value are members.
+    """
 
     name: str
     function: str
@@ -105,6 +109,8 @@ class Compute:
     value: Expression | None
     scope: Scope
     argument: float | None = None
+    silent: bool = False
+    even_undefined: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +233,8 @@ def resolve(rule: Rule) -> ResolvedRule:
 
 def _counted_by(step: Compute) -> Gather:
     """Name the events that an aggregate counts."""
-    return Gather(step.name, step.type, step.constraints, step.scope, counted=True, value=step.value)
+    value = None if step.even_undefined else step.value
+    return Gather(step.name, step.type, step.constraints, step.scope, counted=True, value=value)
 
 
 def bindings(pattern: Pattern) -> dict[str, AttributeRef | None]:
@@ -291,19 +298,19 @@ def _name_aggregates(rule: Rule) -> tuple[Pattern, tuple[Assignment, ...]]:
             case Selection(ranking=Ranking(by=by) as ranking):
                 ranked = replace(ranking, by=transform(by, lift))
                 items.append(replace(item, ranking=ranked))
-            case Collection() if (counting := _counting(item)) is not None:
-                items.append(replace(counting, parameter=name()))
+            case Collection():
+                items.append(replace(_counting(item), parameter=name()))
             case _:
                 items.append(item)
     assignments = tuple(replace(each, value=transform(each.value, lift)) for each in rule.assignments)
     return replace(rule.pattern, items=tuple(items)), assignments
 
 
-def _counting(item: Collection) -> Aggregation | None:
-    """The aggregate that says whether a collection has as many members as it must; None if any number will do."""
-    if item.least == 0 and item.most is None:
-        return None
+def _counting(item: Collection) -> Aggregation:
+    """The aggregate that says whether a collection has as many members as it must, and counts whom it passes over."""
     count = Aggregate("Count", item.event, None, item.scope)
+    if item.least == 0 and item.most is None:
+        return Aggregation(count)
     least = Constant(item.least, ValueType.INT)
     if item.most is None:
         return Aggregation(count, comparison=Comparison((least, count), ("<=",)))
@@ -486,7 +493,15 @@ class _Schedule:
         if value is not None:
             value = _inner_node(value, aggregate.event, self._binders)
         step = Compute(
-            name, aggregate.function, aggregate.event.type, inner, value, aggregate.scope, aggregate.argument
+            name,
+            aggregate.function,
+            aggregate.event.type,
+            inner,
+            value,
+            aggregate.scope,
+            aggregate.argument,
+            silent=aggregate.of is not None,
+            even_undefined=aggregate.even_undefined,
         )
         required = {*scope_events(aggregate.scope), *(need for node in (*inner, value) if node for need in needs(node))}
         self.pending.append(_Pending(frozenset(required), step))

@@ -40,7 +40,7 @@ from cepheus.rules.model import AnyRule, RuleSet
 from cepheus.rules.policies import Take
 from cepheus.rules.resolve import Absent, Choose, Compute, Gather, Ranked, Require, scope_events
 from cepheus.rules.timers import MOMENT, NOW, Every
-from cepheus.uncertainty.aggregates import Computed, Member, compute_aggregate
+from cepheus.uncertainty.aggregates import Computed, Member, compute_aggregate, only_defined
 from cepheus.uncertainty.computed_errors import error_of, law_of_value
 from cepheus.uncertainty.verdict import CERTAIN, Estimate, Factor, Method, Observer, Reason, Verdict, absence
 
@@ -432,8 +432,9 @@ class ReferenceEngine:
     def _compute(self, deployed: _Deployed, step: Compute, match: _Match) -> Computed:
         situation = _Match(match.events, match.values)
         possible = self._possible(deployed, step.constraints, match)
-        self._pass_over(deployed, step.type, step.scope, match, lambda stored: possible(stored) > 0.0)
-        members: list[Member] = []
+        if not step.silent:
+            self._pass_over(deployed, step.type, step.scope, match, lambda stored: possible(stored) > 0.0)
+        members: list[Member | float] = []
         sources: list[_Stored] = []
         for situation.under_test in self._candidates(deployed, step.type, step.scope, match):
             probability = possible(situation.under_test)
@@ -442,13 +443,17 @@ class ReferenceEngine:
                 if value is not None:
                     law = None if step.value is None else law_of_value(step.value, situation, self._calculus)
                     members.append(Member(probability, value, law, situation.under_test.event.time))
-                    sources.append(situation.under_test)
+                elif step.even_undefined:
+                    members.append(probability)
+                else:
+                    continue
+                sources.append(situation.under_test)
         form = aggregate_named(step.function).form
         if form.is_end and sources:
             taken, *others = sources if form is Form.LAST else sources[::-1]
             self._note_choice(taken, others)
         members.reverse()
-        return compute_aggregate(step.function, members, self._calculus, step.argument)
+        return compute_aggregate(step.function, only_defined(form, members), self._calculus, step.argument)
 
     # Probability. The product over constraints, negations and aggregates, times what the rule itself is worth.
 
