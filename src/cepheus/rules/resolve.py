@@ -98,8 +98,8 @@ class Choose:
 class Compute:
     """Compute an aggregate and know it by ``name``; in its own constraints and value, event None is the member.
 
-    One that is ``silent`` does not count whom its scope passes over: the count of the same collection does. The first or
-    last member is taken ``even_undefined``, or else only those that have a value are members.
+    One that is ``silent`` does not count whom its scope passes over: the count of the same collection does. The first
+    or last member is taken ``even_undefined``, or else only those that have a value are members.
     """
 
     name: str

@@ -8,6 +8,7 @@ one with a kernel of their own, and know nothing of one another.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -127,8 +128,11 @@ class LoweredEngine:
 
     def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
         """Add rules, all or none; they see the events fed from now on."""
+        fresh = tesla_rules(rules, self.name)
+        if not self._rules and any(rule.ordered != self._lowering.ordered for rule in fresh):
+            self._forget_stored()
         stored = self._stored()
-        self._deploy([DeployedRule(rule, schema, stored) for rule in tesla_rules(rules, self.name)])
+        self._deploy([DeployedRule(rule, schema, stored) for rule in fresh])
 
     def _deploy(self, rules: Sequence[DeployedRule]) -> None:
         if not self._lowering.types:
@@ -145,6 +149,12 @@ class LoweredEngine:
                 self._lowering.remove(name)
             raise
         self._rules |= {str(deployed.rule.name): deployed for deployed in rules}
+
+    def _forget_stored(self) -> None:
+        """Go on without the stored events, which no rule sees: rows say what simultaneous events were to earlier rules."""
+        latest, saved = self._timers.latest, self.saved()
+        self.take_over(replace(saved, types=()), self._lowering.strings)
+        self._timers.put_back(saved.time, latest)
 
     def _stored(self) -> dict[str, int]:
         """How many rows have been stored so far, by event type."""

@@ -54,8 +54,8 @@ class LoweredStep:
     """A step of a rule, ready to be written as a row.
 
     The members of an aggregate are ``weighed`` where some may not belong to it, or where its function asks for the
-    errors of them all; it is ``needed`` where the rule does not fire without it. If it is ``silent``, another step counts
-    whom it passes over; the first or last member may be taken ``even_undefined``.
+    errors of them all; it is ``needed`` where the rule does not fire without it. If it is ``silent``, another step
+    counts whom it passes over; the first or last member may be taken ``even_undefined``.
     """
 
     kind: StepKind
