@@ -130,7 +130,7 @@ class LoweredEngine:
         """Add rules, all or none; they see the events fed from now on."""
         fresh = tesla_rules(rules, self.name)
         if not self._rules and any(rule.ordered != self._lowering.ordered for rule in fresh):
-            self._forget_stored()
+            self._go_on(replace(self.saved(), types=()))  # rows say what simultaneous events were to earlier rules
         stored = self._stored()
         self._deploy([DeployedRule(rule, schema, stored) for rule in fresh])
 
@@ -149,12 +149,6 @@ class LoweredEngine:
                 self._lowering.remove(name)
             raise
         self._rules |= {str(deployed.rule.name): deployed for deployed in rules}
-
-    def _forget_stored(self) -> None:
-        """Go on without the stored events, which no rule sees: rows say what simultaneous events were to earlier rules."""
-        latest, saved = self._timers.latest, self.saved()
-        self.take_over(replace(saved, types=()), self._lowering.strings)
-        self._timers.put_back(saved.time, latest)
 
     def _stored(self) -> dict[str, int]:
         """How many rows have been stored so far, by event type."""
@@ -468,7 +462,10 @@ class LoweredEngine:
 
     def _widen(self) -> None:
         """Go on with the types that data has told by now; stored integers become doubles where those have come."""
-        latest, saved = self._timers.latest, self.saved()
+        self._go_on(self.saved())
+
+    def _go_on(self, saved: Saved) -> None:
+        latest = self._timers.latest
         self.take_over(saved, self._lowering.strings)
         self._timers.put_back(saved.time, latest)
 
