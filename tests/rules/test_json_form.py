@@ -126,7 +126,7 @@ def _changed(path: str, value: object) -> dict[str, Any]:
             "rules.0.pattern.items.0.kind",
             "choice",
             "$.rules[0].pattern.items[0].kind: "
-            "expected one of selection, negation, aggregation, condition, found 'choice'",
+            "expected one of selection, negation, aggregation, collection, condition, found 'choice'",
         ),
         ("rules.0.pattern.items.0.count", 0, f"$.rules[0].pattern.items[0].count: 0 is not between 1 and {2**63 - 1}"),
         (
