@@ -131,7 +131,8 @@ def test_twelve_logins_in_one_second_are_told(name: str) -> None:
 )
 def test_a_collection_passes_over_each_event_once(name: str, rest: str) -> None:
     engine = engine_for(f"event A() event B(v: int) define F(n: int) from A() and {rest}", name)
-    engine.feed(EventBatch.from_events([Event("B", 5, {"v": 1}), Event("B", 5, {"v": 2}), Event("A", 5, {})]))
+    stream = [Event("B", 1, {"v": 3}), Event("B", 5, {"v": 1}), Event("B", 5, {"v": 2}), Event("A", 5, {})]
+    engine.feed(EventBatch.from_events(stream))
     assert engine.ties == TieCounts(0, 2)
 
 
