@@ -82,6 +82,13 @@ def test_text_and_json_give_the_same_rules_again(text: str) -> None:
     assert from_json(to_json(rules)) == rules
 
 
+def test_json_says_nothing_of_undefined_values_of_other_aggregates() -> None:
+    data = to_json(parse("define F(n: int) from A() and all B() as Bs within 5 s from A where n=last(Bs).x"))
+    data["rules"][0]["assignments"][0]["value"]["function"] = "Sum"
+    with pytest.raises(RuleError, match="only the first or last member of a collection may have no value"):
+        from_json(data)
+
+
 @pytest.mark.parametrize(
     ("text", "code"),
     [
