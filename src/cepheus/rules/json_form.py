@@ -205,7 +205,8 @@ def _expression(node: Constraint) -> Json:
         case Call(function=function, arguments=arguments):
             return {"kind": "call", "function": function, "arguments": [_expression(a) for a in arguments]}
         case Aggregate(function=function, event=event_pattern, value=value_expression, scope=scope) as aggregate:
-            others = {"argument": aggregate.argument, "of": aggregate.of}
+            even_undefined = aggregate.even_undefined or None
+            others = {"argument": aggregate.argument, "of": aggregate.of, "even_undefined": even_undefined}
             return {
                 "kind": "aggregate",
                 "function": function,
