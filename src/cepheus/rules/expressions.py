@@ -78,13 +78,18 @@ class Call:
 class Comparison:
     """A chain of comparisons, ``operands[0] operators[0] operands[1] operators[1] ..``.
 
-    The chain is one joint condition. Operators are ``= != < <= > >=``. As part of a larger expression it is a truth, or
-    undefined where one of its operands is.
+    The chain is one joint condition. Operators are ``= != < <= > >=``. As part of a larger expression it is what ``and``
+    says of its links: false where one of them is, or else undefined where an operand is.
     """
 
     operands: tuple[Expression, ...]
     operators: tuple[str, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def links(self) -> list[tuple[Expression, str, Expression]]:
+        """Every two operands that stand side by side, and the operator between them."""
+        return list(zip(self.operands, self.operators, self.operands[1:], strict=False))
 
 
 @dataclass(frozen=True, slots=True)
