@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,6 @@ import pyarrow as pa
 import pytest
 
 import cepheus
-
 from cepheus.core.errors import CepheusError
 from cepheus.core.event import Event
 from cepheus.core.options import RunOptions

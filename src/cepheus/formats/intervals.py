@@ -41,7 +41,7 @@ def argument_place(name: str) -> int | None:
 
 
 def named(record: Mapping[str, object], event_type: EventType | None, time_key: str = "time") -> dict[str, object]:
-    """Return a record with its ``args`` under the names that the data has for the attributes, and its ``end`` as its time.
+    """Return a record with its ``args`` under the names that data has for the attributes, and its ``end`` as its time.
 
     An attribute that the data calls so is just that.
 

@@ -78,8 +78,8 @@ class Call:
 class Comparison:
     """A chain of comparisons, ``operands[0] operators[0] operands[1] operators[1] ..``.
 
-    The chain is one joint condition. Operators are ``= != < <= > >=``. As part of a larger expression it is what ``and``
-    says of its links: false where one of them is, or else undefined where an operand is.
+    The chain is one joint condition. Operators are ``= != < <= > >=``. As part of a larger expression it is what
+    ``and`` says of its links: false where one of them is, or else undefined where an operand is.
     """
 
     operands: tuple[Expression, ...]

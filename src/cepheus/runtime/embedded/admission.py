@@ -314,8 +314,8 @@ class Admission:
     ) -> tuple[dict[str, Value | None], dict[str, Distribution]]:
         values: dict[str, Value | None] = {}
         errors: dict[str, Distribution] = {}
-        for name, source, kind, optional in plan.kinds:
-            raw = given.get(source)
+        for name, called, kind, optional in plan.kinds:
+            raw = given.get(called)
             if _is_plain(raw, kind):
                 values[name] = raw
             elif raw is not None:
@@ -351,7 +351,8 @@ class Admission:
 
     def _is_number(self, plan: _Plan, name: str) -> bool:
         """Whether an attribute is a number, by what is expected or by the value that has just come."""
-        kind = next(kind for own, _, kind, _ in plan.kinds if own == name) or self._found.get((plan.event_type.name, name))
+        kind = next(kind for own, _, kind, _ in plan.kinds if own == name)
+        kind = kind or self._found.get((plan.event_type.name, name))
         return kind is not None and kind.is_numeric
 
     def _time(self, raw: object, given: Record, key: str) -> int:
