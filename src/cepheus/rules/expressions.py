@@ -66,12 +66,14 @@ class Call:
     """A built-in function applied to arguments; the name is in lower case.
 
     What joins conditions (``or``, ``not``, ``in``, ``is null``) is a function of truths and values with a name that
-    stands between its arguments: ``x in (1, 2)`` is ``Call("in", (x, 1, 2))``.
+    stands between its arguments: ``x in (1, 2)`` is ``Call("in", (x, 1, 2))``. ``gives_double`` is what checks have
+    found out about a choice between an int and a double.
     """
 
     function: str
     arguments: tuple[Expression, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
+    gives_double: bool = field(default=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
