@@ -50,9 +50,11 @@ def test_policies_choose_what_they_mean(policy: Policy, count: str, engine: str)
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("record", FUNCTIONS, ids=lambda record: record.name)
 def test_aggregates_come_to_what_they_mean(record: AggregateFunction, engine: str) -> None:
-    assert record.result is not None
-    rule = f"define R(n: {record.result.value}) from B() where n={record.name}(A().x within 30 us from B)"
-    meant = [record.meaning(VALUES)]
+    result = "int" if record.result is None else record.result.value
+    argument = None if record.argument is None else record.argument.example
+    told = "" if argument is None else f", {argument}"
+    rule = f"define R(n: {result}) from B() where n={record.name}(A().x within 30 us from B{told})"
+    meant = [record.given(None if argument is None else float(argument))(VALUES)]
     assert meant != [None]
     assert found(rule, "reference") == meant
     assert found(rule, engine) == meant

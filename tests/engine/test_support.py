@@ -29,6 +29,12 @@ AHEAD = "each A(x <= $y) within 1 s from T and each A(x=$y) as B within 1 s from
 EXAMPLES: dict[Construct, str] = {
     Construct.WINDOWS: "define R() from T() and each A() within 1 s from T",
     Construct.PARAMETERS: f"define R() from T() and {AHEAD}",
+    Construct.GROUPS: "define R() from T() and last A() per s within 1 s from T",
+    Construct.RANKINGS: "define R() from T() and top A() by x within 1 s from T",
+    Construct.COLLECTIONS: "define R() from T() and all A() as Bs within 1 s from T",
+    Construct.CONDITIONS: "define R() from T(s = 'b' or x > 0)",
+    Construct.RENAMED: "event L(code: string from id); define R() from T()",
+    Construct.TIMERS: "define R() from 50 us after A()",
     Construct.NEGATION: "define R() from T() and not A(x > 5) within 1 s from T",
     Construct.CONSUMPTION: "define R() from T() and last A() within 1 s from T consuming A",
     Construct.HIERARCHIES: "define R() from T(); define Q() from R()",
@@ -44,7 +50,11 @@ EXAMPLES: dict[Construct, str] = {
     Construct.LONG_PATTERNS: f"define R() from T() and {LONG}",
     Construct.DEEP_EXPRESSIONS: f"define R() from T({DEEP} > 0)",
 }
-ELSEWHERE = {Construct.UNTOLD_TYPES, Construct.OTHER_TYPE, Construct.UNCERTAIN_FORMS}  # events decide
+ELSEWHERE = {
+    *(Construct.UNTOLD_TYPES, Construct.OTHER_TYPE, Construct.UNCERTAIN_FORMS),  # events decide
+    Construct.FULL_PROVENANCE,  # an option decides
+    Construct.OTHER_GROUPS,  # no policy of today
+}
 EVENTS = [
     *(Event("A", time, {"s": "a", "x": 1.0}, id=time) for time in range(MAX_POSITIONS + 1)),
     Event("T", 100, {"s": "a", "x": 1.0}, id=100),

@@ -51,6 +51,31 @@ def test_the_drawing_of_rule_r1_of_the_overview_chapter() -> None:
     assert shapes["slot"] == 3 + 1  # the terminator's column has room for one event
 
 
+def test_a_moment_is_the_last_state_and_the_last_column() -> None:
+    (rule,) = parts(
+        "define L() from 5 min after A() and not B() between A and now"
+        " and each C(time < now.time) within 1 min from now"
+    )
+    assert [[part.name for part in chain] for chain in sequences(rule)] == [["A", "now"], ["C", "now"]]
+    svg = draw([rule])
+    words = texts(svg)
+    assert words["5 min after A as now"] == 3  # two sequences, and a column
+    assert words["at most 1 min after C"] == words["exactly 5 min"] == words["decided 5 min after A:"] == 1
+    assert not any("arrives" in text or text.startswith("at most 5 min") for text in words)
+    shapes = classes(svg)
+    assert shapes["accept-box"] == 1
+    assert shapes["state accept"] == 2
+    assert shapes["slot"] == 3 + 3 + 3 + 1  # events wait for their moment
+
+
+def test_regular_moments_are_drawn_as_the_terminator() -> None:
+    svg = draw(parts("define L() from every 10 min from 09:05 and not A() within 5 min from now"))
+    words = texts(svg)
+    assert words["every 10 min from 09:05 as now"] == 2
+    assert words["decided every 10 min from 09:05:"] == words["looks back at most 5 min from each moment"] == 1
+    assert not any("arrives" in text for text in words)
+
+
 def test_a_tree_of_windows_gives_one_sequence_for_each_chain() -> None:
     (rule,) = parts(TREE)
     assert [[part.name for part in chain] for chain in sequences(rule)] == [["C", "B", "A"], ["E", "A"]]

@@ -79,3 +79,39 @@ def test_a_rule_of_one_event() -> None:
         "├── make Alarm() at the time of Smoke\n"
         "└── looks at Smoke alone"
     )
+
+
+def test_a_moment_after_an_event() -> None:
+    text = """
+        define Unpaid(area: string)
+        from 5 min after Order(number=$n) as o and not Paid(number=$n) between o and now and
+             each Call(time < now.time) within 3 min from now
+        where area=o.area
+    """
+    assert shown(text) == (
+        "rule Unpaid makes Unpaid(area: string)\n"
+        "├── 5 min after Order (called o) has arrived   this moment, called now, decides the rule\n"
+        "│   └── $n is its number\n"
+        "├── no Paid strictly between o and now\n"
+        "│   └── number = $n   where $n is o.number\n"
+        "├── take each Call in the 3 min before now\n"
+        "│   └── time < now.time\n"
+        "├── make Unpaid(area: string) at that moment, one for each choice of Call\n"
+        "│   └── area = o.area\n"
+        "├── parameters\n"
+        "│   └── $n is bound by o.number, used by not Paid\n"
+        "└── looks back at most 5 min from each moment"
+    )
+
+
+def test_regular_moments() -> None:
+    text = "define Count(n: int) from every 10 min from 09:05 where n=Count(Temp() within 10 min from now)"
+    assert shown(text) == (
+        "rule Count makes Count(n: int)\n"
+        "├── every 10 min from 09:05   the terminator: each such moment, called now, decides the rule\n"
+        "├── compute Count over every Temp in the 10 min before now   for n\n"
+        "├── make Count(n: int) at that moment\n"
+        "│   └── n = Count(Temp() within 10 min from now)\n"
+        "└── looks back at most 10 min from each moment"
+    )
+    assert shown("define Tick() from every 1 h").endswith("looks at the moment alone")

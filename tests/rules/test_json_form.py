@@ -126,7 +126,7 @@ def _changed(path: str, value: object) -> dict[str, Any]:
             "rules.0.pattern.items.0.kind",
             "choice",
             "$.rules[0].pattern.items[0].kind: "
-            "expected one of selection, negation, aggregation, condition, found 'choice'",
+            "expected one of selection, negation, aggregation, collection, condition, found 'choice'",
         ),
         ("rules.0.pattern.items.0.count", 0, f"$.rules[0].pattern.items[0].count: 0 is not between 1 and {2**63 - 1}"),
         (
@@ -220,3 +220,12 @@ def test_a_field_changed_at_random_is_an_error_or_rules(data: st.DataObject) -> 
         messages = ["$"]
         assert from_json(to_json(rules)) == rules
     assert all(message.startswith("$") for message in messages)
+
+
+def test_names_in_backquotes_survive_json() -> None:
+    text = """
+        define L(x: double) from A() and 2 last B() per `host.id` within 1 min from A and
+        all C() as `my c` within 1 min from A where x=Sum(`my c`.v)
+    """
+    rules = parse(text)
+    assert from_json(to_json(rules)) == rules

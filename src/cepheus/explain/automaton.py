@@ -1,7 +1,8 @@
 """The automaton of a rule: one sequence model per chain of events, from the farthest event to the terminator.
 
 A transition carries the type, content and timing constraints of the event that takes it; dashed lines carry the
-constraints between the events of two states. Negations and aggregates are decided when the terminator arrives.
+constraints between the events of two states. Negations and aggregates are decided when the terminator arrives or, with
+a timer, at the moment that is then the last state.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def automaton(rule: RuleParts) -> Canvas:
 
 
 def sequences(rule: RuleParts) -> list[list[Part]]:
-    """The chains of chosen events, each from an event that no other hangs from up to the terminator."""
+    """The chains of chosen events, each from an event that no other hangs from up to what decides the rule."""
     referred = {name for part in rule.selected for name in part.references}
     chains = []
     for part in rule.selected:
@@ -90,7 +91,7 @@ def _label(part: Part, previous: Part | None) -> list[tuple[str, str]]:
     lines = [(f"{part.policy} {part.type}{alias}{part.per}".strip(), "type")]
     lines += [(text, "") for text in part.content]
     lines += [(f"{name} := {attribute}", "parameter-text") for name, attribute in part.binds]
-    if previous is not None and isinstance(previous.scope, Within):
+    if previous is not None and previous.role is not Role.TERMINATOR and isinstance(previous.scope, Within):
         lines.append((f"at most {format_duration(previous.scope.duration)} after {previous.name}", "window-text"))
     return lines
 
@@ -99,7 +100,7 @@ def _draw_states(canvas: Canvas, rule: RuleParts, path: list[Part], centres: lis
     canvas.circle(centres[0], base, _RADIUS, "state start")
     initials = _initials([part.name for part in rule.selected])
     for part, x in zip(path, centres[1:], strict=True):
-        final = part.role is Role.TERMINATOR
+        final = part == rule.terminator
         canvas.circle(x, base, _RADIUS, "state accept" if final else "state")
         if final:
             canvas.circle(x, base, _RADIUS - 4, "accept-ring")
@@ -134,7 +135,8 @@ def _draw_links(canvas: Canvas, links: list[tuple[int, int, str]], centres: list
 
 def _conditions(rule: RuleParts) -> Canvas:
     canvas = Canvas()
-    canvas.text(0, 14, f"decided when {rule.terminator.name} arrives:", "caption")
+    when = rule.terminator.type if rule.is_timed else f"when {rule.terminator.name} arrives"
+    canvas.text(0, 14, f"decided {when}:", "caption")
     x, top = 0.0, 24.0
     for part in rule.conditions:
         lines = _condition_lines(part)

@@ -1,7 +1,8 @@
 """Rules as one SVG drawing: for each its automaton and its columns.
 
-There is a column per event, the terminator last with space for a single event. A double arrow is a window: how far the
-events of a column may lie before those of another. A dashed line is a constraint between the events of two columns.
+There is a column per event, the terminator last with space for a single event; with a timer, the moment is the last.
+A double arrow is a window: how far the events of a column may lie before those of another. A dashed line is a
+constraint between the events of two columns.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def draw(rules: Sequence[RuleParts], intervals: Sequence[IntervalRule] = ()) -> 
     """Draw rules one below the other and give the text of the SVG file.
 
     The first drawing of a rule is its automaton (how matches grow as events arrive), the second its columns (what is
-    kept until the terminator arrives). Interval rules share goals and are drawn together.
+    kept until the terminator arrives or the moment comes). Interval rules share goals and are drawn together.
     """
     pictures = [_rule(rule) for rule in rules] + ([goal_graph(intervals)] if intervals else [])
     width = max((picture.width for picture in pictures), default=0) + 2 * _MARGIN
@@ -48,8 +49,7 @@ def draw(rules: Sequence[RuleParts], intervals: Sequence[IntervalRule] = ()) -> 
 def _rule(rule: RuleParts) -> Canvas:
     canvas = Canvas()
     canvas.text(0, 16, f"{rule.name}: {rule.composite}", "title")
-    reach = f"looks back at most {format_duration(rule.reach)} from each {rule.terminator.name}"
-    canvas.text(0, 37, reach if rule.reach else f"looks at {rule.terminator.name} alone", "caption")
+    canvas.text(0, 37, rule.look, "caption")
     left, right = automaton(rule), columns(rule)
     side_by_side = left.width + right.width + 5 * _GAP <= _WIDTH
     height = max(left.height, right.height) if side_by_side else 0
@@ -73,13 +73,15 @@ _SLOTS = 3
 _SLOT_HEIGHT = 20
 _LEVEL = 26
 _BOX = {
-    Role.TERMINATOR: "accept-box",
+    Role.MOMENT: "accept-box",
+    Role.TERMINATOR: "label-box",  # of a rule with a timer
     Role.SELECTED: "label-box",
     Role.NEGATED: "not",
     Role.AGGREGATED: "aggregate",
     Role.COLLECTED: "label-box",
 }
 _HEAD = {
+    Role.MOMENT: "type",
     Role.TERMINATOR: "type",
     Role.SELECTED: "type",
     Role.NEGATED: "type not-text",
@@ -124,12 +126,12 @@ def columns(rule: RuleParts) -> Canvas:
 
 
 def _slots(part: Part) -> int:
-    return 1 if part.role is Role.TERMINATOR else _SLOTS
+    return _SLOTS if part.references else 1
 
 
 def _label(part: Part) -> list[tuple[str, str]]:
     words = f"{part.policy} {part.type}{part.per}".strip() if part.role is not Role.AGGREGATED else part.type
-    if part.role in (Role.TERMINATOR, Role.SELECTED, Role.COLLECTED) and part.name != part.type:
+    if part.role not in (Role.NEGATED, Role.AGGREGATED) and part.name != part.type:
         words += f" as {part.name}"
     lines = [(words, _HEAD[part.role])]
     if part.role is Role.AGGREGATED:
@@ -150,7 +152,8 @@ def _label(part: Part) -> list[tuple[str, str]]:
 def _window(part: Part) -> str:
     match part.scope:
         case Within(duration=duration):
-            return format_duration(duration)
+            exactly = "exactly " if part.role is Role.TERMINATOR else ""  # it sets the moment
+            return f"{exactly}{format_duration(duration)}"
         case Between(first=first, second=second):
             return f"between {first} and {second}"
         case None:
@@ -159,7 +162,7 @@ def _window(part: Part) -> str:
 
 def _column(canvas: Canvas, part: Part, label: list[tuple[str, str]], area: tuple[float, float, float, float]) -> None:
     x, top, width, height = area
-    canvas.box(area, _BOX[part.role], 6)
+    canvas.box(area, _BOX[part.role] if part.references else "accept-box", 6)
     for index, (words, css) in enumerate(label):
         canvas.text(x + width / 2, top + 19 + LINE_HEIGHT * index, words, css, "middle")
     for slot in range(_slots(part)):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import assert_never
 
+from cepheus.core.time import format_duration
 from cepheus.language.tesla.print import bounds_text, format_condition, format_expression
 from cepheus.rules.expressions import (
     Aggregate,
@@ -17,10 +18,13 @@ from cepheus.rules.expressions import (
     Expression,
     Parameter,
     Scope,
+    Within,
+    scope_events,
 )
 from cepheus.rules.model import Aggregation, Collection, FreeCondition, Negation, PatternItem, Rule, Selection
 from cepheus.rules.reach import reach
-from cepheus.rules.resolve import bindings, resolve, scope_events
+from cepheus.rules.resolve import bindings, resolve
+from cepheus.rules.timers import NOW, After, Every
 from cepheus.rules.walk import transform, walk
 
 
@@ -63,11 +67,15 @@ def _letter(place: int, among: Sequence[object]) -> str:
 class Role(Enum):
     """What a part does in the rule."""
 
+    MOMENT = "moment"
     TERMINATOR = "terminator"
     SELECTED = "selected"
     NEGATED = "negated"
     AGGREGATED = "aggregated"
     COLLECTED = "collected"
+
+
+_SELECTED = (Role.MOMENT, Role.TERMINATOR, Role.SELECTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +95,8 @@ class Link:
 class Part:
     """One event of the pattern: its name in the rule, its role, and all that is required of it.
 
+    A moment at which a rule is evaluated is a part, too; its ``type`` says when it comes: ``every 10 min``,
+    ``5 min after A``. The event that it comes after lies its time before it.
     ``policy`` is the words in front of it (``each``, ``3 last``, ``not``, ``Avg of value``). ``binds`` pairs each
     parameter that is bound here with the attribute that gives its value. ``condition`` is the comparison around an
     aggregate; ``purpose`` is the attribute of the composite event that an aggregate in ``where`` is computed for.
@@ -110,7 +120,7 @@ class Part:
 
     @property
     def references(self) -> tuple[str, ...]:
-        """The events this part hangs from; none for the terminator."""
+        """The events this part hangs from; none for what decides the rule."""
         return () if self.scope is None else scope_events(self.scope)
 
     @property
@@ -131,10 +141,10 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class RuleParts:
-    """A rule taken apart: the parts in text order, the terminator first.
+    """A rule taken apart: the parts in text order, what decides the rule first.
 
     ``requirements`` are the conditions that stand among the parts. ``reach`` is the longest time, in microseconds,
-    between a terminator and an event that the rule looks at for it.
+    between a terminator, or a moment, and an event that the rule looks at for it.
     """
 
     name: str
@@ -149,18 +159,38 @@ class RuleParts:
 
     @property
     def terminator(self) -> Part:
-        """The event that decides the rule."""
+        """What decides the rule: an event or, with a timer, a moment."""
         return self.parts[0]
 
     @property
+    def is_timed(self) -> bool:
+        """Whether moments decide the rule."""
+        return self.terminator.role is Role.MOMENT
+
+    @property
+    def look(self) -> str:
+        """How far the rule looks, in words.
+
+        >>> from cepheus.language.tesla import parse
+        >>> from cepheus.rules.check.check import name_rules
+        >>> (rule,) = name_rules(parse("define L() from 5 min after A() and not B() between A and now")).rules
+        >>> rule_parts(rule).look
+        'looks back at most 5 min from each moment'
+        """
+        name = self.terminator.name
+        if not self.reach:
+            return f"looks at {'the moment' if self.is_timed else name} alone"
+        return f"looks back at most {format_duration(self.reach)} from each {'moment' if self.is_timed else name}"
+
+    @property
     def selected(self) -> tuple[Part, ...]:
-        """The terminator and the chosen events: what a composite event is made of."""
-        return tuple(part for part in self.parts if part.role in (Role.TERMINATOR, Role.SELECTED))
+        """What decides the rule and the chosen events: what a composite event is made of."""
+        return tuple(part for part in self.parts if part.role in _SELECTED)
 
     @property
     def conditions(self) -> tuple[Part, ...]:
         """The negated and aggregated events, looked at but not part of what is made, and the collections."""
-        return tuple(part for part in self.parts if part.role not in (Role.TERMINATOR, Role.SELECTED))
+        return tuple(part for part in self.parts if part.role not in _SELECTED)
 
     def part(self, name: str) -> Part:
         """The part of that name."""
@@ -174,13 +204,13 @@ def rule_parts(rule: Rule) -> RuleParts:
     items = [builder.item(item, index) for item, index in builder.items]
     requirements = tuple(builder.requirements())
     computed = [part for _, found in requirements for part in found]
-    parts = (builder.terminator(), *items, *computed, *builder.computed_for_where())
+    events = (builder.terminator(), *items, *computed, *builder.computed_for_where())
     return RuleParts(
         name=rule.name,
         composite=str(rule.composite),
-        parts=parts,
+        parts=(*builder.moment(), *events),
         requirements=tuple(text for text, _ in requirements),
-        parameters=tuple(builder.uses(parts)),
+        parameters=tuple(builder.uses(events)),
         assignments=tuple(
             (assignment.attribute, format_expression(assignment.value)) for assignment in rule.assignments
         ),
@@ -199,11 +229,26 @@ class _Builder:
         self.items = [
             (item, index) for index, item in enumerate(rule.pattern.items, 1) if not isinstance(item, FreeCondition)
         ]
-        self._order = [rule.pattern.terminator.name, *(part_name(item, index) for item, index in self.items)]
+        self._order = [NOW, rule.pattern.terminator.name, *(part_name(item, index) for item, index in self.items)]
+
+    def moment(self) -> Iterator[Part]:
+        """The moment that the terminator sets."""
+        pattern = self.rule.pattern
+        if isinstance(pattern.timer, After):
+            moment = EventPattern(f"{pattern.timer} {pattern.terminator.name}", (), NOW)
+            yield self._part(moment, NOW, Role.MOMENT)
 
     def terminator(self) -> Part:
-        event = self.rule.pattern.terminator
-        return self._part(event, event.name, Role.TERMINATOR)
+        event, timer = self.rule.pattern.terminator, self.rule.pattern.timer
+        match timer:
+            case None:
+                return self._part(event, event.name, Role.TERMINATOR)
+            case After(duration=duration):
+                return self._part(event, event.name, Role.TERMINATOR, scope=Within(duration, NOW))
+            case Every():
+                return replace(self._part(event, event.name, Role.MOMENT), type=str(timer))
+            case _:
+                assert_never(timer)
 
     def item(self, item: EventItem, index: int) -> Part:
         name = part_name(item, index)
@@ -363,7 +408,7 @@ def part_name(item: EventItem, index: int) -> str:
 def shown(part: Part) -> str:
     """Name a part for a reader: ``Temp``, ``not Rain``, ``Avg of value over Temp``."""
     match part.role:
-        case Role.TERMINATOR | Role.SELECTED:
+        case Role.MOMENT | Role.TERMINATOR | Role.SELECTED:
             return part.name
         case Role.NEGATED:
             return f"not {part.type}"

@@ -21,20 +21,18 @@ def tree(rule: RuleParts) -> Tree:
     Print it with Rich; on a pipe it comes out as plain text.
     """
     root = Tree(Text.assemble("rule ", (rule.name, "bold"), " makes ", (rule.composite, _NAME)), guide_style=_QUIET)
+    sets_moment = any(part.role is Role.TERMINATOR for part in rule.parts)
     for part in rule.parts:
-        _add_part(root, rule, part)
+        if part.role is not Role.MOMENT or not sets_moment:  # otherwise the event that sets it tells of it
+            _add_part(root, rule, part)
     for requirement in rule.requirements:
         root.add(Text.assemble("go on only if ", (requirement, _RULE)))
     _add_production(root, rule)
     if rule.parameters:
         _add_parameters(root, rule)
-    root.add(
-        Text.assemble(
-            "looks back at most ", (format_duration(rule.reach), "bold"), f" from each {rule.terminator.name}"
-        )
-        if rule.reach
-        else Text(f"looks at {rule.terminator.name} alone")
-    )
+    look = Text(rule.look)
+    look.highlight_words([format_duration(rule.reach)], "bold")
+    root.add(look)
     return root
 
 
@@ -67,6 +65,13 @@ def _outer(part: Part) -> tuple[str, ...]:
 def _headline(part: Part) -> Text:
     known_as = () if part.name == part.type else (f" (called {part.name})",)
     match part.role:
+        case Role.MOMENT:
+            head = Text.assemble((part.type, _NAME))
+            return head.append(f"   the terminator: each such moment, called {part.name}, decides the rule", _QUIET)
+        case Role.TERMINATOR if isinstance(part.scope, Within):
+            after = f"{format_duration(part.scope.duration)} after "
+            head = Text.assemble(after, (part.type, _NAME), *known_as, " has arrived")
+            return head.append(f"   this moment, called {part.scope.reference}, decides the rule", _QUIET)
         case Role.TERMINATOR:
             head = Text.assemble("when ", (part.type, _NAME), *known_as, " arrives")
             return head.append("   the terminator: it decides the rule, at its time", _QUIET)
@@ -114,9 +119,8 @@ def _when(scope: Scope) -> str:
 def _add_production(root: Tree, rule: RuleParts) -> None:
     combined = [part.name for part in rule.selected if part.groups or _takes_several(part.policy)]
     for_each = f", one for each choice of {' and '.join(combined)}" if combined else ""
-    branch = root.add(
-        Text.assemble("make ", (rule.composite, _NAME), f" at the time of {rule.terminator.name}{for_each}")
-    )
+    time = "at that moment" if rule.is_timed else f"at the time of {rule.terminator.name}"
+    branch = root.add(Text.assemble("make ", (rule.composite, _NAME), f" {time}{for_each}"))
     for attribute, value in rule.assignments:
         branch.add(Text.assemble((attribute, _RULE), " = ", (value, _RULE)))
     if rule.min_probability is not None:

@@ -385,4 +385,4 @@ def _over_members(context: int, step: int, lane: int, first: int, last: int, cou
             times = _collect_times(context, step, lane, first, last, count)
             _give_float(context, at, over_series(function, times, values, total))
         else:
-            _give_float(context, at, over_numbers(function, values, total, fixed_float(step, StepField.ARGUMENT)))
+            _give_float(context, at, over_numbers(function, values, total, fixed_float(step, StepField.COUNT)))

@@ -169,7 +169,7 @@ class RuleFlag(IntEnum):
 class StepField(Fields):
     """Of a step: what it does and what it looks at.
 
-    A step is four lines of the cache. The first line is all that a plain selection from an unkeyed column reads.
+    A step is three lines of the cache. The first line is all that a plain selection from an unkeyed column reads.
     """
 
     KIND = cell()
@@ -187,7 +187,7 @@ class StepField(Fields):
     CONSUMED_SLOT = cell()
     CONSUMED_BIT = cell()
     POLICY = cell()
-    COUNT = cell()
+    COUNT = cell()  # how many events are taken; of an aggregate, the bits of its argument
     OTHER_REFERENCE = cell()
     FUNCTION = cell()
     VALUE_KIND = cell()
@@ -196,7 +196,6 @@ class StepField(Fields):
     RESULT = cell()
     INCREMENTAL = cell()
     LISTING = cell()
-    ARGUMENT = cell()  # the bits of a double
     PADDING = padding()
 
 

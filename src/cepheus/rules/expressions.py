@@ -130,6 +130,15 @@ class Between:
 Scope = Within | Between
 
 
+def scope_events(scope: Scope) -> tuple[str, ...]:
+    """The events that a scope hangs from."""
+    match scope:
+        case Within(reference=reference):
+            return (reference,)
+        case Between(first=first, second=second):
+            return (first, second)
+
+
 @dataclass(frozen=True, slots=True)
 class Aggregate:
     """A function (``Avg``, ``Sum``, ``Count``, ..) over one value of every matching event of a scope.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cepheus.rules.expressions import Call, Comparison, Constraint, Expression, Parameter
 from cepheus.rules.functions import takes_undefined
-from cepheus.rules.resolve import Choose, Compute, Require, ResolvedRule
+from cepheus.rules.resolved import Choose, Compute, Require, ResolvedRule
 from cepheus.rules.walk import children
 
 

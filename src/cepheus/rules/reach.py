@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cepheus.core.time import MAX_TIME
 from cepheus.rules.expressions import Between, Scope, Within
-from cepheus.rules.resolve import Choose, Compute, ResolvedRule
+from cepheus.rules.resolved import Choose, Compute, ResolvedRule
 from cepheus.rules.timers import NOW
 
 

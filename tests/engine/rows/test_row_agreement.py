@@ -8,7 +8,7 @@ from random_rows import RowCase, row_case
 
 from cepheus import CepheusError, match_recognize
 from cepheus.core.values import ValueType
-from cepheus.engine.rows.kernel import Match
+from cepheus.engine.rows.kernel import FoundMatch
 from cepheus.engine.rows.matcher import Matches, RowMatcher
 from cepheus.language.sql import parse_query
 from cepheus.rules.rows.model import RowQuery
@@ -66,7 +66,9 @@ def _matches(case: RowCase, portion: int) -> list[tuple[object, ...]] | str:
 def _lines(matches: Matches) -> list[tuple[object, ...]]:
     lines = []
     for line in matches.lines.tolist():
-        begin = line[Match.ROWS]
-        end = begin + line[Match.LENGTH]
-        lines.append((*line[: Match.ROWS], matches.rows[begin:end].tolist(), matches.variables[begin:end].tolist()))
+        begin = line[FoundMatch.ROWS]
+        end = begin + line[FoundMatch.LENGTH]
+        lines.append(
+            (*line[: FoundMatch.ROWS], matches.rows[begin:end].tolist(), matches.variables[begin:end].tolist())
+        )
     return lines

@@ -8,7 +8,8 @@ from cepheus.core.errors import Diagnostic, RuleError
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
 from cepheus.rules.needed_aggregates import needed_aggregates
-from cepheus.rules.resolve import Choose, Require, resolve
+from cepheus.rules.resolve import resolve
+from cepheus.rules.resolved import Choose, Require
 
 DECLARED = "event A(x: int, s: string, b: bool, o: int?); event B(x: int, y: double);"
 

@@ -24,14 +24,14 @@ _MANY: frozenset[Enum] = frozenset(
 )
 """Constructs by which a rule looks at all events of a window before it takes one, or names all of them."""
 
+_NOT_IN_AUTOMATA: frozenset[Enum] = _MANY | {Construct.TIES_ORDERED, Construct.TIMERS}
+
 AUTOMATA = replace(
     COMPILED,
     name="automata",
-    subject="the engine automata does",
-    elsewhere="choose the engine auto or reference",
-    constructs=COMPILED.constructs - {Construct.TIES_ORDERED, Construct.TIMERS} - _MANY,
+    constructs=COMPILED.constructs - _NOT_IN_AUTOMATA,
     runs_policy=lambda policy: policy in (Policy.EACH, Policy.LAST, Policy.FIRST),
-    instead=MappingProxyType({**COMPILED.instead, Construct.TIES_ORDERED: "choose the engine columns"}),
+    instead=MappingProxyType({**COMPILED.instead, **dict.fromkeys(_NOT_IN_AUTOMATA, "choose the engine columns")}),
 )
 """States of sequences are kept, and dropped, for these policies, by the times of events alone, whatever their groups.
 
@@ -89,13 +89,13 @@ MIXED = replace(
 """Rules of both families feed one another event by event, and moments are no events."""
 
 PARALLEL = replace(
-    COMPILED,
+    REFERENCE,
     name="threads",
     subject="an engine on several threads does",
     elsewhere="run with threads=1",
-    constructs=COMPILED.constructs - {Construct.TIMERS},
+    constructs=_EVERYTHING - {Construct.TIMERS},
 )
-"""Events are dealt out to threads; time is one for all of them."""
+"""Events are dealt out to threads, and time is one for all of them; what else each runs is the engine's affair."""
 
 INTERVAL_REFERENCE = Support(
     "interval-reference",

@@ -1,6 +1,6 @@
 """Evaluates a rule or partial rule for one event at its top, over remembered events.
 
-The steps are those of the reference engine (``cepheus.engine.reference.engine``); here they find their candidates by
+The steps are those of the reference engine (``cepheus.engine.reference.meaning``); here they find their candidates by
 bisection, because remembered events come out of order, and can tell which events they looked at.
 """
 
@@ -23,7 +23,8 @@ from cepheus.rules.evaluate import Test, evaluator, group_of, tester
 from cepheus.rules.expressions import AttributeRef, Between, Comparison, Constraint, Scope, Within
 from cepheus.rules.model import Pattern, Rule
 from cepheus.rules.policies import Take
-from cepheus.rules.resolve import Absent, Choose, Compute, Gather, Require, ResolvedRule, resolve
+from cepheus.rules.resolve import resolve
+from cepheus.rules.resolved import Absent, Choose, Compute, Gather, Require, ResolvedRule
 
 Looked = list[Record]
 _ALL, _LATEST, _EARLIEST = Take.ALL, Take.LATEST, Take.EARLIEST  # to look a member up in its class takes a while

@@ -58,7 +58,7 @@ class Skip(IntEnum):
     TO_LAST = 3
 
 
-class Match(IntEnum):
+class FoundMatch(IntEnum):
     """The fields of a match found: its partition, its number there, its first row, its rows, the first of them."""
 
     PARTITION = 0
@@ -82,7 +82,7 @@ class Part(IntEnum):
 
 
 PART_WIDTH = len(Part)
-MATCH_WIDTH = len(Match)
+MATCH_WIDTH = len(FoundMatch)
 NOW_WIDTH = len(Now)
 
 _IDLE = 1
@@ -354,11 +354,11 @@ def _found(
                 return (Stop.SKIP_TO_START if target == 0 else Stop.SKIP_TO_NOTHING), row
             resume = match_rows[filled + target]
     parts[p, Part.NUMBER] += 1
-    matches[count, Match.PARTITION] = p
-    matches[count, Match.NUMBER] = parts[p, Part.NUMBER]
-    matches[count, Match.START] = start
-    matches[count, Match.LENGTH] = length
-    matches[count, Match.ROWS] = filled
+    matches[count, FoundMatch.PARTITION] = p
+    matches[count, FoundMatch.NUMBER] = parts[p, Part.NUMBER]
+    matches[count, FoundMatch.START] = start
+    matches[count, FoundMatch.LENGTH] = length
+    matches[count, FoundMatch.ROWS] = filled
     now[Now.MATCHES] = count + 1
     now[Now.ROWS] = filled + length
     parts[p, Part.SITUATION] = _IDLE

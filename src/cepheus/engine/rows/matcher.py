@@ -19,7 +19,7 @@ from cepheus.engine.rows.kernel import (
     MATCH_WIDTH,
     NOW_WIDTH,
     Found,
-    Match,
+    FoundMatch,
     Now,
     Numbers,
     Places,
@@ -56,7 +56,7 @@ def runs_compiled(query: RowQuery) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Matches found: a line each (``Match``), the rows of all of them, and the variable and state that took each."""
+    """Matches found: a line each (``FoundMatch``), all their rows, and the variable and state that took each."""
 
     lines: Numbers
     rows: Places
@@ -272,7 +272,7 @@ def joined(*parts: Matches) -> Matches:
     lines = []
     for part in parts:
         moved = part.lines.copy()
-        moved[:, Match.ROWS] += offset
+        moved[:, FoundMatch.ROWS] += offset
         offset += len(part.rows)
         lines.append(moved)
     return Matches(

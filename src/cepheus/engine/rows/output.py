@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cepheus.core.lists import text_column
 from cepheus.core.values import Value, ValueType
-from cepheus.engine.rows.kernel import Match, Numbers, Places
+from cepheus.engine.rows.kernel import FoundMatch, Numbers, Places
 from cepheus.engine.rows.matcher import Matches
 from cepheus.engine.rows.places import by_partition, shifted, taken_counts, taken_in_the_end, taken_places
 from cepheus.engine.rows.store import RowStore
@@ -76,7 +76,7 @@ def rows_of_none(matches: Matches, rows: int) -> Places:
     """The rows, of so many, that no match has; an empty match has the row at which it is."""
     covered = np.zeros(rows, np.bool_)
     covered[matches.rows] = True
-    covered[matches.lines[matches.lines[:, Match.LENGTH] == 0, Match.START]] = True
+    covered[matches.lines[matches.lines[:, FoundMatch.LENGTH] == 0, FoundMatch.START]] = True
     return np.flatnonzero(~covered).astype(np.int32)
 
 
@@ -137,7 +137,7 @@ class MatchRows:
     def own(self, name: str) -> Vector:
         """A column of the rows themselves."""
         if name not in self._store.columns:
-            return self._store.key_column(name, self._matches.lines[self._line, Match.PARTITION])
+            return self._store.key_column(name, self._matches.lines[self._line, FoundMatch.PARTITION])
         return self._store.take(name, self._row)
 
     def measure(self, expression: RowExpression) -> Vector:
@@ -166,13 +166,13 @@ class MatchRows:
         """The number of each row's match."""
         if not len(self._matches.lines):
             return pa.array(np.zeros(self.length, np.int64))
-        return pa.array(self._matches.lines[np.maximum(self._line, 0), Match.NUMBER])
+        return pa.array(self._matches.lines[np.maximum(self._line, 0), FoundMatch.NUMBER])
 
     def aggregate(self, expression: Aggregated) -> Vector:
         """An aggregate over rows of the match, up to each row or over all."""
         if expression.function == "count" and not expression.arguments and expression.condition is None:
             if expression.variables is None and self._query.rows is RowsPerMatch.ONE_ROW:
-                return pa.array(self._matches.lines[:, Match.LENGTH])
+                return pa.array(self._matches.lines[:, FoundMatch.LENGTH])
             wanted = self._wanted(expression.variables)
             counts = taken_counts(self._matches.lines, self._matches.variables, wanted, expression.final)
             return pa.array(np.where(self._flat >= 0, _at(counts, self._flat), 0))
@@ -228,7 +228,7 @@ class MatchRows:
             nothing = np.zeros(self.length, np.int64)
             return nothing, nothing
         lines = self._matches.lines[np.maximum(self._line, 0)]
-        return lines[:, Match.ROWS], np.where(self._flat >= 0, lines[:, Match.LENGTH], 0)
+        return lines[:, FoundMatch.ROWS], np.where(self._flat >= 0, lines[:, FoundMatch.LENGTH], 0)
 
     def _within_match(self, places: Places) -> NDArray[np.int64]:
         """How many rows places lie behind the first row of each row's match, -1 for those outside of it."""
@@ -272,7 +272,7 @@ class MatchMembers:
     def number(self) -> Vector:
         """The number of each row's match."""
         lines = self._matches.lines
-        return pa.array(lines[line_of_each(lines), Match.NUMBER])
+        return pa.array(lines[line_of_each(lines), FoundMatch.NUMBER])
 
     def aggregate(self, expression: Aggregated) -> Vector:
         """Aggregates have no aggregates inside."""
@@ -281,8 +281,8 @@ class MatchMembers:
 
 def line_of_each(lines: Numbers) -> NDArray[np.int64]:
     """By row of all matches, the line of its match."""
-    order = np.argsort(lines[:, Match.ROWS], kind="stable")
-    return np.repeat(order, lines[order, Match.LENGTH])
+    order = np.argsort(lines[:, FoundMatch.ROWS], kind="stable")
+    return np.repeat(order, lines[order, FoundMatch.LENGTH])
 
 
 def _at(values: NDArray[Any], places: NDArray[np.int64]) -> NDArray[Any]:
@@ -295,16 +295,16 @@ def _at(values: NDArray[Any], places: NDArray[np.int64]) -> NDArray[Any]:
 
 def _one_each(matches: Matches) -> tuple[NDArray[np.int64], NDArray[np.int64], Places]:
     lines = matches.lines
-    last = lines[:, Match.ROWS] + lines[:, Match.LENGTH] - 1
-    flat = np.where(lines[:, Match.LENGTH] > 0, last, _EMPTY)
-    return np.arange(len(lines)), flat, lines[:, Match.START].astype(np.int32)
+    last = lines[:, FoundMatch.ROWS] + lines[:, FoundMatch.LENGTH] - 1
+    flat = np.where(lines[:, FoundMatch.LENGTH] > 0, last, _EMPTY)
+    return np.arange(len(lines)), flat, lines[:, FoundMatch.START].astype(np.int32)
 
 
 def _all_rows(
     query: RowQuery, matches: Matches, unmatched: Places, partition: Places
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Places]:
     lines = matches.lines
-    empty = lines[:, Match.LENGTH] == 0
+    empty = lines[:, FoundMatch.LENGTH] == 0
     if query.rows is RowsPerMatch.OMIT_EMPTY:
         empty &= False
     members = line_of_each(lines)
@@ -314,9 +314,9 @@ def _all_rows(
     flat = np.concatenate([np.flatnonzero(shown), np.full(count, _EMPTY), np.full(len(unmatched), _UNMATCHED)]).astype(
         np.int64
     )
-    row = np.concatenate([matches.rows[shown], lines[empty, Match.START].astype(np.int32), unmatched])
+    row = np.concatenate([matches.rows[shown], lines[empty, FoundMatch.START].astype(np.int32), unmatched])
     if len(unmatched):  # by partition, where a match stands at its first row
-        start = np.concatenate([lines[:, Match.START], np.zeros(1, np.int64)])
+        start = np.concatenate([lines[:, FoundMatch.START], np.zeros(1, np.int64)])
         order = np.lexsort((row, line, np.where(line < 0, row, start[line]), partition[row]))
     else:  # in the order of matches, those of a match in the order of its rows
         order = np.lexsort((row, line))

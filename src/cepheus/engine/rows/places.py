@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cepheus.engine.rows.kernel import Match, Numbers, Places
+from cepheus.engine.rows.kernel import FoundMatch, Numbers, Places
 from cepheus.kernel.compiled import compiled
 
 
@@ -68,8 +68,8 @@ def taken_places(
     found = np.full(len(match_rows), -1, np.int32)
     recent = np.empty(logical + 1, np.int32)
     for m in range(len(matches)):
-        begin = matches[m, Match.ROWS]
-        end = begin + matches[m, Match.LENGTH]
+        begin = matches[m, FoundMatch.ROWS]
+        end = begin + matches[m, FoundMatch.LENGTH]
         met = 0
         place = -1
         for k in range(begin, end):
@@ -95,8 +95,8 @@ def taken_in_the_end(
     """By match, the row that FIRST or LAST of some variables finds in all of it, -1 where there is none."""
     found = np.full(len(matches), -1, np.int32)
     for m in range(len(matches)):
-        begin = matches[m, Match.ROWS]
-        length = matches[m, Match.LENGTH]
+        begin = matches[m, FoundMatch.ROWS]
+        length = matches[m, FoundMatch.LENGTH]
         left = logical
         for k in range(length):
             at = begin + (length - 1 - k if last else k)
@@ -113,8 +113,8 @@ def taken_counts(matches: Numbers, variables: Places, wanted: int, final: bool) 
     """By row of a match, how many rows some variables took up to it, or in the whole match."""
     found = np.zeros(len(variables), np.int64)
     for m in range(len(matches)):
-        begin = matches[m, Match.ROWS]
-        end = begin + matches[m, Match.LENGTH]
+        begin = matches[m, FoundMatch.ROWS]
+        end = begin + matches[m, FoundMatch.LENGTH]
         met = 0
         for k in range(begin, end):
             met += wanted >> variables[k] & 1

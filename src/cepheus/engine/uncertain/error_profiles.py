@@ -21,7 +21,7 @@ from cepheus.plan.pattern.constructs import Construct, unsupported
 from cepheus.plan.pattern.lowered import LoweredRule
 from cepheus.rules.aggregates import Form, aggregate_named
 from cepheus.rules.expressions import AttributeRef, Parameter
-from cepheus.rules.resolve import Compute, ResolvedRule
+from cepheus.rules.resolved import Compute, ResolvedRule
 from cepheus.rules.walk import walk
 from cepheus.uncertainty.laws import spreads
 

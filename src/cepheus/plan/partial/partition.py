@@ -26,10 +26,18 @@ from cepheus.plan.partial.shape import (
     shape_of,
     shape_of_pattern,
 )
-from cepheus.rules.expressions import AttributeRef, Comparison, Constraint, EventPattern, Parameter, Within
+from cepheus.rules.expressions import (
+    AttributeRef,
+    Comparison,
+    Constraint,
+    EventPattern,
+    Parameter,
+    Within,
+    scope_events,
+)
 from cepheus.rules.model import Aggregation, Negation, Pattern, PatternItem, Rule, Selection
 from cepheus.rules.policies import Policy
-from cepheus.rules.resolve import bindings, scope_events
+from cepheus.rules.resolve import bindings
 from cepheus.rules.walk import walk
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import assert_never
@@ -94,13 +94,16 @@ class Coder:
         results: Mapping[str, tuple[int, ValueType | None]],
         strings: StringTable,
     ) -> None:
-        self._locate = locate
+        self.locate = locate
         self._strings = strings
         machine = _TypedMachine(locate, results, strings)
         self._emitter = Emitter(machine, lambda span: unsupported(Construct.DEEP_EXPRESSIONS, span))
 
-    def constraint(self, constraint: Constraint) -> list[LoweredConstraint]:
-        """Lower a constraint to the comparisons that must all hold."""
+    def constraints(self, constraints: Sequence[Constraint]) -> tuple[LoweredConstraint, ...]:
+        """Lower constraints to the comparisons that must all hold."""
+        return tuple(lowered for constraint in constraints for lowered in self._constraint(constraint))
+
+    def _constraint(self, constraint: Constraint) -> list[LoweredConstraint]:
         if not isinstance(constraint, Comparison):
             code, _ = self.expression(constraint)
             general = LoweredConstraint(ConstraintKind.CODE, code=code)
@@ -112,7 +115,7 @@ class Coder:
         """Note what an index can make use of: ``attribute in (..)`` over constants."""
         match constraint:
             case Call(function="in", arguments=(AttributeRef(event=event, name=name), *choices)):
-                place = self._locate(event, name)
+                place = self.locate(event, name)
                 words = [self._word(place.type, "=", each) for each in choices if isinstance(each, Constant)]
                 if place.optional or None in words or len(words) < len(choices) or place.type is ValueType.FLOAT:
                     return general
@@ -134,9 +137,9 @@ class Coder:
         if isinstance(left, Constant) and isinstance(right, AttributeRef):
             left, operator, right = right, FLIPPED[operator], left
         if isinstance(left, AttributeRef):
-            place = self._locate(left.event, left.name)
+            place = self.locate(left.event, left.name)
             if isinstance(right, AttributeRef):
-                other = self._locate(right.event, right.name)
+                other = self.locate(right.event, right.name)
                 if place == other and not place.optional and operator in ("=", "<=", ">="):
                     return []  # an attribute that binds a parameter, compared with itself
                 simple = self._slots(place, operator, other)

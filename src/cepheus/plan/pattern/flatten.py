@@ -116,7 +116,7 @@ class _Tables:
                 consumed_slot=consumed_slot,
                 consumed_bit=consumed_bit,
                 policy=step.policy,
-                count=step.count,
+                count=float_bits(step.argument) if step.kind is StepKind.COMPUTE else step.count,
                 other_reference=step.other_reference,
                 function=step.function,
                 value_kind=step.value_kind,
@@ -125,7 +125,6 @@ class _Tables:
                 result=step.result,
                 incremental=step.incremental,
                 listing=-1 if step.listing is None else self.add_listing(step.listing),
-                argument=float_bits(step.argument),
             )
         )
 

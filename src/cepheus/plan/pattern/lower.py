@@ -15,7 +15,7 @@ from cepheus.plan.pattern.columns import SharedColumns
 from cepheus.plan.pattern.layouts import TypeLayout
 from cepheus.plan.pattern.lower_rule import lower_rule
 from cepheus.plan.pattern.lowered import LoweredRule
-from cepheus.rules.resolve import ResolvedRule
+from cepheus.rules.resolved import ResolvedRule
 
 _FEW = 4
 

@@ -19,7 +19,7 @@ from cepheus.plan.pattern.bands import (
     LoweredTerm,
 )
 from cepheus.plan.pattern.code import LoweredConstraint
-from cepheus.rules.resolve import ResolvedRule
+from cepheus.rules.resolved import ResolvedRule
 from cepheus.rules.timers import Every
 
 UNLIMITED = MAX_TIME

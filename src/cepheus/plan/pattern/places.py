@@ -9,7 +9,7 @@ from cepheus.plan.pattern.columns import SharedColumns
 from cepheus.plan.pattern.constructs import Construct, unsupported
 from cepheus.plan.pattern.layouts import TypeLayout
 from cepheus.rules.expressions import AttributeRef
-from cepheus.rules.resolve import ResolvedRule
+from cepheus.rules.resolved import ResolvedRule
 from cepheus.rules.timers import NOW
 
 

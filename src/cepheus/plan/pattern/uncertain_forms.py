@@ -66,7 +66,7 @@ class UncertainForms:
         """Lower the bands of events that take part; an uncertain attribute may stand in one of them only."""
         found = bands_of(constraints, self.is_uncertain)
         self.claim(found)
-        return tuple(self.lowered_band(band, self._coder, self._places.locate) for band in found)
+        return tuple(self.lowered_band(band, self._coder) for band in found)
 
     def claim(self, found: Sequence[Band]) -> None:
         """Note what stands in bands; refuse a quantity that stands in another one already."""
@@ -97,19 +97,18 @@ class UncertainForms:
             found.add(name)
         return found
 
-    def lowered_band(self, band: Band, coder: Coder, locate: Callable[[str | None, str], Place]) -> LoweredBand:
-        """Lower one band, with attributes where ``locate`` finds them."""
+    def lowered_band(self, band: Band, coder: Coder) -> LoweredBand:
+        """Lower one band, with attributes where the coder finds them."""
         if len(band.terms) > 1 and any(self.is_weighed(reference) for reference, _ in band.terms):
             raise unsupported(Construct.UNCERTAIN_FORMS, band.constraints[0].span)
-        terms = tuple(self.term(reference, coefficient, locate) for reference, coefficient in band.terms)
+        terms = tuple(self.term(reference, coefficient, coder.locate) for reference, coefficient in band.terms)
         bounds = tuple(
             LoweredBound(bound.operator, bound.constant, ())
             if bound.constant is not None
             else LoweredBound(bound.operator, 0.0, coder.expression(bound.expression, ValueType.FLOAT)[0])
             for bound in band.bounds
         )
-        certain = tuple(lowered for constraint in band.constraints for lowered in coder.constraint(constraint))
-        return LoweredBand(terms, bounds, certain)
+        return LoweredBand(terms, bounds, coder.constraints(band.constraints))
 
     def term(self, reference: Reference, coefficient: float, locate: Callable[[str | None, str], Place]) -> LoweredTerm:
         """An uncertain quantity with its coefficient: where its value and its error stand."""

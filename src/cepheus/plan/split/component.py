@@ -16,7 +16,8 @@ from cepheus.rules.check import Checked
 from cepheus.rules.expressions import AttributeRef, Expression, Parameter
 from cepheus.rules.interval.model import Atom, IntervalRule
 from cepheus.rules.model import AnyRule, Rule
-from cepheus.rules.resolve import Absent, Compute, Gather, ResolvedRule, resolve
+from cepheus.rules.resolve import resolve
+from cepheus.rules.resolved import Absent, Compute, Gather, ResolvedRule
 from cepheus.rules.walk import walk
 
 

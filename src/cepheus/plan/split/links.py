@@ -24,7 +24,7 @@ from cepheus.rules.expressions import (
     Negative,
 )
 from cepheus.rules.functions import function_of
-from cepheus.rules.resolve import Choose, Compute, ResolvedRule
+from cepheus.rules.resolved import Choose, Compute, ResolvedRule
 
 Ref = tuple[str | None, str]
 """An attribute of an event of a rule, None the event under test."""

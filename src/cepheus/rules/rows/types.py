@@ -35,6 +35,7 @@ _KINDS: dict[Kind, tuple[ValueType, ...]] = {
     Kind.TIMESTAMP: (ValueType.TIMESTAMP,),
     Kind.SIZED: (ValueType.STRING, ValueType.LIST),
     Kind.LIST: (ValueType.LIST,),
+    Kind.TRUTH: (ValueType.BOOL,),
     Kind.SAME: tuple(ValueType),
 }
 

@@ -13,30 +13,35 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 import numpy as np
 
 from cepheus.core.batch import EventBatch
-from cepheus.core.calculus import Calculus
 from cepheus.core.error_columns import error_sources_to_json
-from cepheus.core.errors import CepheusError, OptionError, SnapshotError, did_you_mean
+from cepheus.core.errors import CepheusError, OptionError, did_you_mean
 from cepheus.core.event import Event
-from cepheus.core.options import ColumnNames, RunOptions, Until
-from cepheus.core.time import TimeCheck, TimeUnit
+from cepheus.core.options import RunOptions, Until
+from cepheus.core.time import TimeCheck
 from cepheus.engine.assembly.ending import end_input, has_timers, require_end
 from cepheus.engine.assembly.registry import create, goals_of, take_for_instants, threads_for, weighted
 from cepheus.engine.assembly.weighted import WeightedEngine
-from cepheus.engine.base import snapshot_form as form
-from cepheus.engine.base.snapshot import pack, restoring, unpack
+from cepheus.engine.base.snapshot import pack, restoring
 from cepheus.engine.base.ties import TieCounts
 from cepheus.language.tesla import parse_event_pattern
 from cepheus.plan.split.component import reads
 from cepheus.rules.model import RuleSet
 from cepheus.rules.provenance import with_provenance
 from cepheus.rules.resolve import resolve
-from cepheus.rules.ties import has_ties_ordered, with_ties
+from cepheus.rules.ties import with_ties
 from cepheus.runtime.embedded.admission import Admission, ArrowTable, Record
 from cepheus.runtime.embedded.catalog import Catalog
 from cepheus.runtime.embedded.order import ReorderBuffer, no_sequence
 from cepheus.runtime.embedded.progress import GoalCallback, ProgressSubscription, ProgressWatch, require_fraction
 from cepheus.runtime.embedded.rule_sources import RuleSource, read_rules
-from cepheus.runtime.embedded.snapshot import HEADER, batch_from_bytes, batch_to_bytes
+from cepheus.runtime.embedded.snapshot import (
+    KIND,
+    batch_from_bytes,
+    batch_to_bytes,
+    opened,
+    options_of,
+    require_same_ties,
+)
 from cepheus.runtime.embedded.subscriptions import (
     Call,
     Callback,
@@ -53,8 +58,6 @@ if TYPE_CHECKING:
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")
-
-_KIND = "embedded session"
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,7 +343,7 @@ class Session:
             "uncertain": error_sources_to_json(self._options.uncertain),
             "calculus": asdict(self._options.calculus),
         }
-        return pack(_KIND, header, {"engine": self._engine.snapshot(), "waiting": blob})
+        return pack(KIND, header, {"engine": self._engine.snapshot(), "waiting": blob})
 
     def restore(self, data: bytes) -> None:
         """Go on where a snapshot was taken, with its rules and options in place of this session's own.
@@ -348,24 +351,13 @@ class Session:
         The subscriptions of this session stay.
         """
         with restoring(self):
-            header, blobs = unpack(_KIND, data)
-            form.only_blobs(blobs, ("engine", "waiting"))
-            self._restore(HEADER(header, "$"), blobs)
+            self._restore(*opened(data))
 
     def _restore(self, header: dict[str, Any], blobs: dict[str, bytes]) -> None:
         catalog = self._catalog.restored(header["catalog"])
-        _require_same_ties(self._catalog, catalog)
-        name = header["engine"]
-        options = replace(
-            self._options,
-            engine=name,
-            calculus=Calculus(**header["calculus"]),
-            lateness=header["lateness"],
-            time_unit=TimeUnit(header["unit"]),
-            columns=ColumnNames(**header["columns"]),
-            uncertain=header["uncertain"],
-        )
-        threads = 1 if has_timers(catalog.checked.rules) else threads_for(name, options.threads)
+        require_same_ties(self.rules, catalog.checked.rules)
+        options = options_of(header, self._options)
+        threads = 1 if has_timers(catalog.checked.rules) else threads_for(options.engine, options.threads)
         engine = create(replace(options, threads=threads))
         engine.restore(blobs["engine"])
         self._catalog, self._engine = catalog, weighted(engine, catalog.beliefs())
@@ -489,16 +481,3 @@ class Session:
     def _require_sequences(self, batch: EventBatch) -> None:
         if self._options.columns.sequence is not None and len(batch) and batch.sequences is None:
             raise no_sequence()
-
-
-def _require_same_ties(own: Catalog, restored: Catalog) -> None:
-    """Refuse a snapshot whose rules make something else of simultaneous events than those of the session."""
-    before, now = (has_ties_ordered(each.checked.rules) for each in (restored, own))
-    if before == now or not own.checked.rules.rules or not restored.checked.rules.rules:
-        return
-    names = {True: "ordered", False: "apart"}
-    raise SnapshotError.of(
-        "ties",
-        f"the snapshot was taken with ties {names[before]}, the session has ties {names[now]}",
-        hint=f"start it with ties='{names[before]}', or without the snapshot",
-    )

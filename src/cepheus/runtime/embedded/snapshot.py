@@ -1,7 +1,11 @@
-"""The snapshot of a session: the form of its header, and the events that wait, as columns in an Arrow stream."""
+"""The snapshot of a session: the form of its header, the events that wait, as columns in an Arrow stream, and what a
+session must have in common with it to go on from there.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,11 +13,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cepheus.core.batch import EventBatch, Provenance
+from cepheus.core.calculus import Calculus
 from cepheus.core.error_columns import ErrorSource, Normal, Uniform
+from cepheus.core.errors import SnapshotError
+from cepheus.core.options import ColumnNames, RunOptions
 from cepheus.core.time import MAX_TIME, MIN_TIME, TimeUnit
 from cepheus.core.values import INT_MAX
 from cepheus.engine.base import snapshot_form as form
+from cepheus.engine.base.snapshot import unpack
 from cepheus.rules.json_fields import fail, integer_between
+from cepheus.rules.model import RuleSet
+from cepheus.rules.ties import has_ties_ordered
 
 
 def batch_to_bytes(batch: EventBatch) -> tuple[dict[str, Any], bytes]:
@@ -211,3 +221,40 @@ HEADER = form.record(
     ),
 )
 """Reads the header of a session's snapshot; rules are left to the catalog, waiting events to ``batch_from_bytes``."""
+
+
+KIND = "embedded session"
+"""What a snapshot says that it is one of."""
+
+
+def opened(data: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Read the header of a snapshot, each field as what it stands for, and the bytes of the engine and of events."""
+    header, blobs = unpack(KIND, data)
+    form.only_blobs(blobs, ("engine", "waiting"))
+    return HEADER(header, "$"), blobs
+
+
+def options_of(header: Mapping[str, Any], own: RunOptions) -> RunOptions:
+    """The options of a session that goes on from a snapshot: answers depend on those of the snapshot alone."""
+    return replace(
+        own,
+        engine=header["engine"],
+        calculus=Calculus(**header["calculus"]),
+        lateness=header["lateness"],
+        time_unit=TimeUnit(header["unit"]),
+        columns=ColumnNames(**header["columns"]),
+        uncertain=header["uncertain"],
+    )
+
+
+def require_same_ties(own: RuleSet, restored: RuleSet) -> None:
+    """Refuse a snapshot whose rules make something else of simultaneous events than those of the session."""
+    before, now = has_ties_ordered(restored), has_ties_ordered(own)
+    if before == now or not own.rules or not restored.rules:
+        return
+    names = {True: "ordered", False: "apart"}
+    raise SnapshotError.of(
+        "ties",
+        f"the snapshot was taken with ties {names[before]}, the session has ties {names[now]}",
+        hint=f"start it with ties='{names[before]}', or without the snapshot",
+    )

@@ -45,7 +45,7 @@ from cepheus.rules.interval.model import (
     TimePoint,
     Where,
 )
-from cepheus.rules.resolve import Choose, Compute, ResolvedRule
+from cepheus.rules.resolved import Choose, Compute, ResolvedRule
 from cepheus.rules.walk import transform, walk
 
 _NUMBER = "number"

@@ -55,6 +55,7 @@ _REFUSED: dict[Kind, frozenset[ValueType]] = {
     Kind.TIMESTAMP: _NO_NUMBERS | {ValueType.FLOAT},
     Kind.SIZED: frozenset(ValueType) - {ValueType.STRING, ValueType.LIST},
     Kind.LIST: frozenset(ValueType) - {ValueType.LIST},
+    Kind.TRUTH: frozenset(ValueType) - {ValueType.BOOL},
     Kind.SAME: frozenset(),
 }
 

@@ -1,0 +1,144 @@
+"""A rule as the steps that decide it: what ``resolve`` makes of a rule as written, and every engine starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cepheus.core.schema import EventType
+from cepheus.rules.expressions import AttributeRef, Constraint, Expression, Parameter, Scope, Within
+from cepheus.rules.model import Assignment
+from cepheus.rules.policies import Policy
+from cepheus.rules.timers import After, Timer
+from cepheus.rules.walk import walk
+
+
+@dataclass(frozen=True, slots=True)
+class Terminator:
+    """The event that decides the rule: its name, type and the constraints it must satisfy alone.
+
+    With a timer of the rule it decides at a moment after its time, or is itself a moment.
+    """
+
+    name: str
+    type: str
+    constraints: tuple[Constraint, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Of the events that a choice takes, only the ``count`` with the greatest values, of equal ones the later.
+
+    ``computes`` are the aggregates that the value needs and that must be computed for each event; they are the steps
+    behind the choice, too.
+    """
+
+    count: int
+    by: Expression
+    computes: tuple[Compute, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """Choose events of a window by policy; the constraints may name this event, earlier ones and computed values.
+
+    There is a choice for each value of the attributes in ``per``, which are this event's.
+    """
+
+    name: str
+    type: str
+    policy: Policy
+    count: int | None
+    window: Within
+    constraints: tuple[Constraint, ...]
+    per: tuple[AttributeRef, ...] = ()
+    ranked: Ranked | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """Compute an aggregate and know it by ``name``; in its own constraints and value, event None is the member."""
+
+    name: str
+    function: str
+    type: str
+    constraints: tuple[Constraint, ...]
+    value: Expression | None
+    scope: Scope
+    argument: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Require:
+    """Go on only if the constraint holds."""
+
+    constraint: Constraint
+
+
+Step = Choose | Compute | Require
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """No such event in the scope; in the constraints, event None is the event that must not be there."""
+
+    type: str
+    constraints: tuple[Constraint, ...]
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """Name the events of a scope among what a composite event is made of; in the constraints, event None is a member.
+
+    They are the members of the collection ``name``, or those that the aggregate of that name ``counted``,
+    for which they need a ``value``.
+    """
+
+    name: str
+    type: str
+    constraints: tuple[Constraint, ...]
+    scope: Scope
+    counted: bool = False
+    value: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedRule:
+    """A rule ready to be run: evaluate the steps in order, then the absences, then the assignments."""
+
+    name: str
+    composite: EventType
+    terminator: Terminator
+    steps: tuple[Step, ...]
+    absences: tuple[Absent, ...]
+    assignments: tuple[Assignment, ...]
+    consuming: frozenset[str]
+    min_probability: float
+    gathers: tuple[Gather, ...] = ()
+    ordered: bool = False
+    timer: Timer | None = None
+
+    @property
+    def delay(self) -> int:
+        """How many microseconds after its terminator the rule is evaluated; what it makes carries that time."""
+        return self.timer.duration if isinstance(self.timer, After) else 0
+
+    @property
+    def positions(self) -> tuple[Terminator | Choose, ...]:
+        """The events a composite event is made of: the terminator, then the chosen ones in text order."""
+        return (self.terminator, *(step for step in self.steps if isinstance(step, Choose)))
+
+    def called(self, aggregate: str) -> str:
+        """What people call an aggregate: its parameter, or what it is if the rule does not give it one."""
+        steps = {step.name: step for step in self.steps if isinstance(step, Compute)}
+        return f"{steps[aggregate].function}({steps[aggregate].type})" if aggregate.startswith("#") else f"${aggregate}"
+
+
+def needs(node: object) -> Iterator[str]:
+    """What a resolved expression reads: names of events, and ``$name`` for computed values."""
+    for child in walk(node):
+        if isinstance(child, AttributeRef) and child.event is not None:
+            yield child.event
+        elif isinstance(child, Parameter):
+            yield f"${child.name}"
