@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from types import NoneType
 from typing import Any, Protocol, assert_never
 
-from cepheus.core.values import Value, as_float, representable
+from cepheus.core.values import Value, representable
 from cepheus.rules.comparisons import compare, truth
 from cepheus.rules.expressions import (
     Aggregate,
@@ -61,8 +61,8 @@ def evaluator(expression: Expression) -> Evaluator:
         case Arithmetic(operator=symbol, left=left, right=right):
             return _arithmetic(symbol, evaluator(left), evaluator(right))
         case Call(function=function, arguments=arguments):
-            value = _call(function, [evaluator(argument) for argument in arguments])
-            return _as_double(value) if expression.gives_double else value
+            called = _call(function, [evaluator(argument) for argument in arguments])
+            return _as_double(called) if expression.gives_double else called
         case Comparison():
             return _comparison(expression)
         case Aggregate():
@@ -131,7 +131,7 @@ def _arithmetic(symbol: str, left: Evaluator, right: Evaluator) -> Evaluator:
 def _as_double(value: Evaluator) -> Evaluator:
     def compute(situation: Situation) -> Value | None:
         found = value(situation)
-        return None if found is None else as_float(found)
+        return float(found) if type(found) is int else found
 
     return compute
 

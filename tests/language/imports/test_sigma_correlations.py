@@ -185,7 +185,11 @@ def own_field_events(seed: int, count: int = 40) -> Events:
     time, events = 0, []
     for _ in range(count):
         time += draw.choice((0, 0, 1, 1, 2))
-        event: dict[str, Any] = {"type": "w_security", "EventID": draw.choice((1, 1, 2, 3)), "Who": draw.choice(("a", "b$"))}
+        event: dict[str, Any] = {
+            "type": "w_security",
+            "EventID": draw.choice((1, 1, 2, 3)),
+            "Who": draw.choice(("a", "b$")),
+        }
         event |= {name: draw.choice(("x", "y", "z", None)) for name in OWN_FIELD.values()}
         events.append({key: value for key, value in event.items() if value is not None} | {"time": time})
     return events

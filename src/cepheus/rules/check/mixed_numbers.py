@@ -68,9 +68,8 @@ class _Marker:
     def _call(self, call: Call, own: EventPattern | None) -> Call:
         function = FUNCTIONS.get(call.function)
         if function is None or function.result is not None or Kind.SAME not in function.arguments:
-            return call
-        values = call.arguments[function.arguments.count(Kind.TRUTH) :]
-        kinds = {self._kind(value, own) for value in values}
+            return call if not call.gives_double else replace(call, gives_double=False)
+        kinds = {self._kind(value, own) for value in call.arguments[function.arguments.count(Kind.TRUTH) :]}
         return replace(call, gives_double=True) if {ValueType.INT, ValueType.FLOAT} <= kinds else call
 
     def _kind(self, node: Expression, own: EventPattern | None) -> ValueType | None:
