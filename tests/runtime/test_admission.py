@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
+import cepheus
 from cepheus.core.errors import CepheusError
 from cepheus.core.event import Event
 from cepheus.core.options import RunOptions
@@ -119,3 +121,30 @@ def test_ids_of_types_that_have_an_attribute_of_that_name() -> None:
     rows = RecordRows([{"type": "A", "time": 1, "id": 0.5}, {"type": "B", "time": 2, "x": 1, "id": "b"}])
     batch = Intake("file", IntakeOptions(schema), BadEvents()).chunk(rows, range(1, 3), range(2)).batch
     assert [event.id for event in batch.to_events()] == [0, "b"]
+
+
+SWAPPED = """
+event L(a: int? from b, c: int? from a)
+define C(a: int, c: int) from L() where a = coalesce(L.a, 0) and c = coalesce(L.c, 0)
+"""
+
+
+@pytest.mark.parametrize("given", [{"a": 5, "b": 7}, {"a": 5}, {"b": 7}, {"a": 5, "c": 9}, {}], ids=str)
+def test_renamed_attributes_are_read_from_the_named_columns_alone(given: dict[str, int]) -> None:
+    """As dicts, as a table, and as a batch that was read before and has the attributes by their own names."""
+    event = {"type": "L", "time": 1, **given}
+    program = cepheus.compile(SWAPPED)
+    rows = RecordRows([event])
+    read = Intake("file", IntakeOptions(program.inputs), BadEvents()).chunk(rows, range(1, 2), range(1)).batch
+    for events in ([event], pa.Table.from_pylist([event]), read):
+        found = [dict(each.attributes) for each in program.detect(events, engine="reference").to_events()]
+        assert found == [{"a": given.get("b", 0), "c": given.get("a", 0)}], events
+
+
+def test_arguments_of_renamed_attributes_stand_for_them() -> None:
+    attributes = (Attribute("a", ValueType.INT, column="b"), Attribute("c", ValueType.INT, column="a"))
+    made = alone(
+        Schema([EventType("L", attributes)]), {"type": "L", "time": 1, "args": [7, 5]}, RunOptions.of(), intervals=True
+    )
+    assert made is not None
+    assert made[3] == "{'a': 7, 'c': 5}"

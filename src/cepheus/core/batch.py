@@ -51,7 +51,8 @@ class EventBatch:
     """Events in columns, in the order in which they are to be processed.
 
     ``ids`` may be a range or an array of int64, which cost nothing per row, or any sequence; None means that no
-    event has an id of its own. ``errors`` holds, by attribute name, each row's error distribution or None.
+    event has an id of its own. ``errors`` holds, by attribute name, each row's error distribution or None. Of the
+    types in ``renamed`` the attributes have the names that declarations give them already, not those of the data.
 
     >>> batch = EventBatch.from_events([Event("Smoke", 1, {"area": "A1"}), Event("Temp", 2, {"value": 51.5})])
     >>> len(batch), batch.types, batch.times.tolist()
@@ -68,6 +69,7 @@ class EventBatch:
     errors: Mapping[str, Sequence[Distribution | None]] = field(default_factory=dict)
     starts: IntArray | None = None
     provenance: Provenance | None = None
+    renamed: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         return len(self.times)
@@ -230,6 +232,7 @@ class EventBatch:
             errors=_join_errors(batches),
             starts=_join_starts(batches),
             provenance=_join_provenance(batches),
+            renamed=frozenset.intersection(*(b.renamed | set(type_codes).difference(b.types) for b in batches)),
         )
 
 

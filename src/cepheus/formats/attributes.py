@@ -81,8 +81,6 @@ class AttributeReader:
         errors: dict[str, list[Distribution | None]] = {}
         for name, source in self._wanted(events):
             column = events.rows.column(source)
-            if column is None and source != name:
-                column = events.rows.column(name)  # events that went through here before have it by its own name
             self._note_missing(name, source, column, events, faults)
             if column is None:
                 continue

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cepheus.core.batch import ColumnKey, EventBatch, IntArray, python_values
 from cepheus.core.distribution_column import ErrorColumn, ErrorKind
 from cepheus.core.errors import EventError, Place
-from cepheus.core.schema import Schema
+from cepheus.core.schema import EventType, Schema
 from cepheus.core.time import TimeUnit
 from cepheus.core.values import ValueType, as_int
 from cepheus.formats.arrays import rows_with, validity
@@ -44,16 +44,38 @@ def conform(batch: EventBatch, schema: Schema, bad: BadEvents | None = None) -> 
         batch = _without(batch.take(rows), schema)
     faults: Faults = {}
     events = TypedRows(_BatchRows(batch), batch.types, batch.codes)
-    columns, errors = AttributeReader(schema, TimeUnit.US).read(events, faults)
+    columns, errors = AttributeReader(_as_named(batch, schema), TimeUnit.US).read(events, faults)
     own = _own_errors(batch, columns, faults)
     _check_probabilities(batch, faults)
     _check_starts(batch, faults)
-    found = replace(batch, columns=columns, errors={**errors, **own})
+    renamed = frozenset(name for name in batch.types if name in schema and schema[name].columns)
+    found = replace(batch, columns=columns, errors={**errors, **own}, renamed=renamed)
     if not faults:
         return found
     numbers = {row: int(rows[row]) + 1 for row in sorted(faults)}
     bad.report(placed(faults[row], Place("events", number), f"row {number}: ") for row, number in numbers.items())
     return found.take(np.setdiff1d(np.arange(len(found)), np.fromiter(faults, np.int64)))
+
+
+def _as_named(batch: EventBatch, schema: Schema) -> Schema:
+    """The schema with the names that this batch has: the data's, or those of declarations where these are used already.
+
+    A batch that was put together from events does not say so; it has an attribute by its own name where there is no
+    other.
+    """
+    present = {name for name, _ in batch.columns}
+
+    def as_named(event_type: EventType) -> EventType:
+        done = event_type.name in batch.renamed
+        attributes = (
+            replace(each, column=None) if done or each.named_by_data not in present else each
+            for each in event_type.attributes
+        )
+        return replace(event_type, attributes=tuple(attributes))
+
+    if not any(event_type.columns for event_type in schema.values()):
+        return schema
+    return Schema(map(as_named, schema.values()), closed=schema.closed)
 
 
 def _foreign(batch: EventBatch, schema: Schema, bad: BadEvents) -> NDArray[np.bool_] | None:

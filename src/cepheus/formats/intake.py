@@ -207,6 +207,7 @@ class Intake:
             errors=errors,
             starts=None if self._starts_in is None else self._starts(events, times, self._starts_in, faults),
             provenance=_provenance(rows.column("from"), len(rows), faults),
+            renamed=frozenset(name for name in events.types if name in self._schema and self._schema[name].columns),
         )
 
     def _starts(self, events: TypedRows, times: IntArray, name: str, faults: Faults) -> IntArray | None:

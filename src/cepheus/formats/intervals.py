@@ -41,24 +41,24 @@ def argument_place(name: str) -> int | None:
 
 
 def named(record: Mapping[str, object], event_type: EventType | None, time_key: str = "time") -> dict[str, object]:
-    """Return a record with its ``args`` under the names of the type's attributes, and its ``end`` as its time.
+    """Return a record with its ``args`` under the names that data has for the attributes, and its ``end`` as its time.
 
-    An attribute of the type that is called so is just that.
+    An attribute that the data calls so is just that.
 
     >>> named({"type": "pair", "args": ["GO", 2], "start": 1, "end": 5}, None)
     {'type': 'pair', 'start': 1, 'arg1': 'GO', 'arg2': 2, 'time': 5}
     """
-    own = {name for name in (ARGUMENTS, END) if event_type is None or event_type.attribute(name) is None}
+    names = [attribute.named_by_data for attribute in event_type.attributes] if event_type is not None else []
+    own = {ARGUMENTS, END}.difference(names)
     made = {name: value for name, value in record.items() if name not in own}
     if ARGUMENTS in own & record.keys():
         arguments = record[ARGUMENTS]
         if not isinstance(arguments, list | tuple):
             raise EventError.of("args", f"{shown(arguments)} is not a list of arguments", hint='write "args": [1, "a"]')
-        names = [argument_name(place) for place in range(1, len(arguments) + 1)]
-        if event_type is not None:
-            names = [attribute.name for attribute in event_type.attributes]
-            if len(names) != len(arguments):
-                raise EventError.of("args", f"{event_type} has {len(names)} attributes, not {len(arguments)}")
+        if event_type is None:
+            names = [argument_name(place) for place in range(1, len(arguments) + 1)]
+        elif len(names) != len(arguments):
+            raise EventError.of("args", f"{event_type} has {len(names)} attributes, not {len(arguments)}")
         for name, value in zip(names, arguments, strict=True):
             if value is None:
                 continue

@@ -61,7 +61,8 @@ def evaluator(expression: Expression) -> Evaluator:
         case Arithmetic(operator=symbol, left=left, right=right):
             return _arithmetic(symbol, evaluator(left), evaluator(right))
         case Call(function=function, arguments=arguments):
-            return _call(function, [evaluator(argument) for argument in arguments])
+            called = _call(function, [evaluator(argument) for argument in arguments])
+            return _as_double(called) if expression.gives_double else called
         case Comparison():
             return _comparison(expression)
         case Aggregate():
@@ -81,20 +82,22 @@ def tester(constraint: Constraint) -> Test:
     if not isinstance(constraint, Comparison):
         condition = evaluator(constraint)
         return lambda situation: condition(situation) is True
-    operands = [evaluator(operand) for operand in constraint.operands]
-    links = [
-        (left, symbol, right) for left, symbol, right in zip(operands, constraint.operators, operands[1:], strict=False)
-    ]
+    links = _links(constraint)
     if len(links) == 1:
         ((left, symbol, right),) = links
         return lambda situation: compare(symbol, left(situation), right(situation))
     return lambda situation: all(compare(symbol, left(situation), right(situation)) for left, symbol, right in links)
 
 
+def _links(chain: Comparison) -> list[tuple[Evaluator, str, Evaluator]]:
+    """Every two operands of a chain that stand side by side, made into functions, and the operator between them."""
+    operands = [evaluator(operand) for operand in chain.operands]
+    return list(zip(operands, chain.operators, operands[1:], strict=False))
+
+
 def _comparison(chain: Comparison) -> Evaluator:
     """What a chain of comparisons says as part of a larger condition: true, false or nothing."""
-    operands = [evaluator(operand) for operand in chain.operands]
-    links = list(zip(operands, chain.operators, operands[1:], strict=False))
+    links = _links(chain)
     both = function_of(AND).compute
 
     def compute(situation: Situation) -> bool | None:
@@ -121,6 +124,14 @@ def _arithmetic(symbol: str, left: Evaluator, right: Evaluator) -> Evaluator:
         if isinstance(a, float) or isinstance(b, float):
             a, b = float(a), float(b)
         return representable(_ARITHMETIC[symbol](a, b))
+
+    return compute
+
+
+def _as_double(value: Evaluator) -> Evaluator:
+    def compute(situation: Situation) -> Value | None:
+        found = value(situation)
+        return float(found) if type(found) is int else found
 
     return compute
 

@@ -66,25 +66,32 @@ class Call:
     """A built-in function applied to arguments; the name is in lower case.
 
     What joins conditions (``or``, ``not``, ``in``, ``is null``) is a function of truths and values with a name that
-    stands between its arguments: ``x in (1, 2)`` is ``Call("in", (x, 1, 2))``.
+    stands between its arguments: ``x in (1, 2)`` is ``Call("in", (x, 1, 2))``. ``gives_double`` is what checks have
+    found out about a choice between an int and a double.
     """
 
     function: str
     arguments: tuple[Expression, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
+    gives_double: bool = field(default=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """A chain of comparisons, ``operands[0] operators[0] operands[1] operators[1] ..``.
 
-    The chain is one joint condition. Operators are ``= != < <= > >=``. As part of a larger expression it is a truth, or
-    undefined where one of its operands is.
+    The chain is one joint condition. Operators are ``= != < <= > >=``. As part of a larger expression it is what
+    ``and`` says of its links: false where one of them is, or else undefined where an operand is.
     """
 
     operands: tuple[Expression, ...]
     operators: tuple[str, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def links(self) -> list[tuple[Expression, str, Expression]]:
+        """Every two operands that stand side by side, and the operator between them."""
+        return list(zip(self.operands, self.operators, self.operands[1:], strict=False))
 
 
 @dataclass(frozen=True, slots=True)

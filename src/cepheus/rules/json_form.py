@@ -203,7 +203,8 @@ def _expression(node: Constraint) -> Json:
         case Negative(operand=operand):
             return {"kind": "negative", "operand": _expression(operand)}
         case Call(function=function, arguments=arguments):
-            return {"kind": "call", "function": function, "arguments": [_expression(a) for a in arguments]}
+            known: dict[str, Any] = {"gives_double": True} if node.gives_double else {}
+            return {"kind": "call", "function": function, "arguments": [_expression(a) for a in arguments]} | known
         case Aggregate(function=function, event=event_pattern, value=value_expression, scope=scope) as aggregate:
             even_undefined = aggregate.even_undefined or None
             others = {"argument": aggregate.argument, "of": aggregate.of, "even_undefined": even_undefined}

@@ -296,13 +296,14 @@ def _read_expression(value: object, path: str) -> Expression:
             node.only("kind", "operand")
             return Negative(node.read("operand", _read_expression))
         case "call":
-            node.only("kind", "function", "arguments")
+            node.only("kind", "function", "arguments", optional=("gives_double",))
             function = node.one_of("function", FUNCTIONS | CONNECTIVES)
             arguments = node.list("arguments", _read_expression)
             least = len(function_of(function).arguments)
             if function in CONNECTIVES and not least <= len(arguments) <= (least if least == 1 else INT_MAX):
                 fail(path, f"'{function}' joins {'one condition' if least == 1 else 'two or more'}")
-            return Call(function, arguments)
+            gives_double = "gives_double" in node.fields and node.read("gives_double", read_boolean)
+            return Call(function, arguments, gives_double=gives_double)
         case "comparison":
             return _read_comparison(value, path)
         case _:

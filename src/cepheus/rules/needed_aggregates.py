@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cepheus.rules.expressions import Call, Constraint, Expression, Parameter
+from cepheus.rules.expressions import Call, Comparison, Constraint, Expression, Parameter
 from cepheus.rules.functions import takes_undefined
 from cepheus.rules.resolved import Choose, Compute, Require, ResolvedRule
 from cepheus.rules.walk import children
@@ -39,6 +39,8 @@ def needed_to_hold(condition: Constraint) -> frozenset[str]:
             return frozenset.intersection(*map(needed_to_hold, parts))
         case Call(function="not", arguments=(Call(function="is null", arguments=(value,)),)):
             return needed_to_be_defined(value)
+        case Comparison(operands=operands):
+            return frozenset().union(*map(needed_to_be_defined, operands))
         case _:
             return needed_to_be_defined(condition)
 
@@ -50,6 +52,10 @@ def needed_to_be_defined(expression: Expression) -> frozenset[str]:
             return frozenset((name,))
         case Call(function="in", arguments=(value, *_)):
             return needed_to_be_defined(value)
+        case Comparison(links=links):  # false, not undefined, as soon as one link is
+            return frozenset.intersection(
+                *(needed_to_be_defined(left) | needed_to_be_defined(right) for left, _, right in links)
+            )
         case Call(function="if", arguments=(_, *values)):
             return frozenset.intersection(*map(needed_to_be_defined, values))
         case Call(function="is null"):

@@ -11,7 +11,12 @@ from eql.parser import elastic_endpoint_syntax
 
 import cepheus
 from cepheus.core.source import Source
+from cepheus.core.values import ValueType
+from cepheus.language.imports.conditions import Compared, Field, Text, attribute_of, written
 from cepheus.language.imports.eql import import_eql
+from cepheus.language.tesla import parse
+from cepheus.language.tesla.names import written_name
+from cepheus.rules.expressions import AttributeRef, Comparison, Constant
 
 CONDITIONS = (
     'name == "ax"',
@@ -103,3 +108,18 @@ def test_capital_letters_matter_where_elasticsearch_says(condition: str, names: 
     texts = ["Cmd", "CMD", "cat", "dog"]
     events = [{"type": "process", "time": time, "name": name} for time, name in enumerate(texts)]
     assert [texts[time] for time in found_by_rules(f"process where {condition}", events)] == names
+
+
+WORDS = """
+if rule define from where consuming min probability event each last first not and or in is null as within between true
+false timestamp error network top by per all every after now until ties ordered apart approximate since start of count
+"""
+
+
+@pytest.mark.parametrize("word", WORDS.split())
+def test_attributes_and_events_with_the_names_of_keywords(word: str) -> None:
+    (rule,) = parse(f"define A() from {written_name(word)}({written(Compared(Field(word), '=', Text('x')))})").rules
+    assert rule.pattern.terminator.type == word
+    (constraint,) = rule.pattern.terminator.constraints
+    name = attribute_of(word)
+    assert constraint == Comparison((AttributeRef(None, name), Constant("x", ValueType.STRING)), ("=",))

@@ -174,3 +174,81 @@ def test_a_correlation_holds_where_its_meaning_does(
         total += len(wanted)
         assert found(correlation(kind, names, condition), events) == wanted, f"seed {seed}"
     assert total > 0
+
+
+OWN_FIELD = {FAILED: "User", GOOD: "Host"}
+OWN_ALIASES = "  aliases: {user: {failed: User, good: Host}}\n"
+
+
+def own_field_events(seed: int, count: int = 40) -> Events:
+    draw = random.Random(seed)
+    time, events = 0, []
+    for _ in range(count):
+        time += draw.choice((0, 0, 1, 1, 2))
+        event: dict[str, Any] = {
+            "type": "w_security",
+            "EventID": draw.choice((1, 1, 2, 3)),
+            "Who": draw.choice(("a", "b$")),
+        }
+        event |= {name: draw.choice(("x", "y", "z", None)) for name in OWN_FIELD.values()}
+        events.append({key: value for key, value in event.items() if value is not None} | {"time": time})
+    return events
+
+
+def in_group(event: dict[str, Any], name: str, key: str) -> bool:
+    return fits(name, event) and event.get(OWN_FIELD[name]) == key
+
+
+@pytest.mark.parametrize(("kind", "condition"), [("event_count", "{gte: 3}"), ("temporal", "")])
+def test_base_rules_on_one_log_source_have_their_group_in_fields_of_their_own(kind: str, condition: str) -> None:
+    total = 0
+    text = correlation(kind, [FAILED, GOOD], condition)
+    start = text.index("  aliases")
+    text = text[:start] + OWN_ALIASES + text[text.index("\n", start) + 1 :]
+    for seed in range(6):
+        events = own_field_events(seed)
+        wanted = []
+        for place, event in enumerate(events):
+            for key in ("x", "y", "z"):
+                if not any(in_group(event, name, key) for name in OWN_FIELD):
+                    continue
+                window = [one for one in events[: place + 1] if one["time"] >= event["time"] - SPAN]
+                matched = [[in_group(one, name, key) for name in OWN_FIELD] for one in window]
+                if kind == "event_count":
+                    holds = sum(map(any, matched)) >= 3
+                else:
+                    holds = all(map(any, zip(*matched, strict=True)))
+                wanted += [event["time"]] if holds else []
+        total += len(wanted)
+        assert found(text, events) == wanted, f"seed {seed}"
+    assert total > 0
+
+
+@pytest.mark.parametrize("kind", ["value_count", "value_sum", "value_avg"])
+def test_values_of_events_with_groups_in_different_fields_are_refused(kind: str) -> None:
+    text = correlation(kind, [FAILED, GOOD], "{gte: 2, field: Bytes}").replace("good: User", "good: Host")
+    imported = import_sigma([Source("rules.yml", BASES + text)]).imported
+    told = [finding.message for one in imported for finding in one.findings]
+    assert ["different aliases" in message for message in told] == [True]
+
+
+@pytest.mark.parametrize(
+    ("condition", "times"),
+    [
+        ("inside", [1]),
+        ("not inside", [0, 2, 3]),
+        ("named and not inside", [0, 2, 3]),
+        ("not (named and inside)", [0, 2, 3]),
+        ("not (not inside)", [1]),
+    ],
+)
+def test_a_text_that_is_no_address_lies_in_no_network(condition: str, times: list[int]) -> None:
+    rule = f"""
+title: Outside
+logsource: {{product: w}}
+detection: {{named: {{Name: a}}, inside: {{Ip|cidr: 10.0.0.0/8}}, condition: {condition}}}
+"""
+    addresses = ("-", "10.1.2.3", "192.168.1.7", None)
+    events = [{"type": "w", "time": n, "Name": "a", "Ip": one} for n, one in enumerate(addresses)]
+    program = cepheus.compile(import_sigma([Source("rules.yml", rule)]).text())
+    assert [event.time for event in program.detect(events, engine="reference").to_events()] == times

@@ -80,3 +80,16 @@ def test_a_rule_needs_only_the_aggregates_it_cannot_do_without() -> None:
     rule = resolve(check(parse(f"{DECLARED} rule R define F() from {text}")).rules.rules[0])
     functions = {step.name: step.function for step in rule.steps if not isinstance(step, Choose | Require)}
     assert sorted({functions[name] for name in needed_aggregates(rule)}) == ["Last"]
+
+
+def test_a_chain_that_must_not_hold_needs_only_what_all_its_links_need() -> None:
+    ours, theirs = "Avg(B().y within 1 s from A)", "Max(B().y within 1 s from A)"
+    for condition, needed in (
+        (f"not (5 < A.x < {ours})", []),
+        (f"not (5 < {theirs} < {ours})", ["Max"]),
+        (f"not ({theirs} < {ours})", ["Avg", "Max"]),
+        (f"5 < {theirs} < {ours}", ["Avg", "Max"]),
+    ):
+        rule = resolve(check(parse(f"{DECLARED} rule R define F() from A() and {condition}")).rules.rules[0])
+        functions = {step.name: step.function for step in rule.steps if not isinstance(step, Choose | Require)}
+        assert sorted({functions[name] for name in needed_aggregates(rule)}) == needed, condition

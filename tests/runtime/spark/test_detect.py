@@ -83,3 +83,23 @@ def test_misfits_are_refused_before_the_job(
 ) -> None:
     with pytest.raises(CepheusError, match=expected):
         cepheus.spark.detect(rules, spark.createDataFrame([], schema), **options)
+
+
+SWAPPED = "event L(a: int from b, c: int from a); define C(a: int, c: int) from L() where a = L.a and c = L.c"
+
+
+def test_an_attribute_may_have_the_name_of_the_column_of_another(spark: SparkSession) -> None:
+    alone = spark.createDataFrame([(1, 5, 7)], "time long, a long, b long")
+    mixed = spark.createDataFrame([("L", 1, 5, 7)], "type string, time long, a long, b long")
+    for events in ({"L": alone}, mixed):
+        found = cepheus.spark.detect(SWAPPED, events, engine="reference", shards=1)
+        assert [(row.a, row.c) for row in found.of("C").collect()] == [(7, 5)]
+
+
+def test_an_attribute_is_read_from_the_named_column_alone(spark: SparkSession) -> None:
+    rules = "event L(a: int? from b); define C(a: int) from L() where a = coalesce(L.a, 0)"
+    alone = spark.createDataFrame([(1, 5)], "time long, a long")
+    mixed = spark.createDataFrame([("L", 1, 5)], "type string, time long, a long")
+    for events in ({"L": alone}, mixed):
+        found = cepheus.spark.detect(rules, events, engine="reference", shards=1)
+        assert [row.a for row in found.of("C").collect()] == [0]

@@ -183,3 +183,18 @@ def test_an_argument_that_a_function_does_without_is_not_needed(monkeypatch: pyt
     for name, needed in (("either", frozenset()), ("cube", frozenset({"x"}))):
         (rule,) = check(parse(DECLARED + RULES[name])).rules.rules
         assert event_filters([resolve(rule)])[0].needed == needed
+
+
+@pytest.mark.parametrize(
+    ("condition", "needed"),
+    [
+        ("not (5 < x < y)", {"x"}),
+        ("not (5 < x and x < y)", set()),
+        ("not (x < y)", {"x", "y"}),
+        ("5 < x < y", {"x", "y"}),
+        ("(5 < x < y) = false", {"x"}),
+    ],
+)
+def test_a_chain_that_must_not_hold_needs_only_what_all_its_links_need(condition: str, needed: set[str]) -> None:
+    text = f"event A(x: int?, y: int?); define P() from A({condition})"
+    assert event_filters([resolve(check(parse(text)).rules.rules[0])])[0].needed == needed

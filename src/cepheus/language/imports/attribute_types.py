@@ -24,8 +24,8 @@ from cepheus.language.imports.conditions import (
     Text,
     Truth,
     attribute_of,
-    name_text,
 )
+from cepheus.language.tesla.names import written_attribute, written_name
 
 OF_TEXTS = frozenset(
     {"lower", "upper", "length", "concat", "contains", "starts_with", "ends_with", "matches", "cidr_match"}
@@ -137,13 +137,13 @@ class AttributeTypes:
 
     def _declaration(self, event: str) -> str:
         attributes = [_attribute(name, kind or ValueType.STRING) for name, kind in self._types.get(event, {}).items()]
-        return f"event {name_text(event)}({', '.join(attributes)})"
+        return f"event {written_name(event)}({', '.join(attributes)})"
 
 
 def _attribute(name: str, kind: ValueType) -> str:
     attribute = attribute_of(name)
-    column = f" from {name_text(name)}" if attribute != name else ""
-    return f"{name_text(attribute)}: {kind.value}?{column}"
+    column = f" from {written_attribute(name)}" if attribute != name else ""
+    return f"{written_attribute(attribute)}: {kind.value}?{column}"
 
 
 def _together(name: str, one: ValueType | None, other: ValueType | None) -> ValueType | None:

@@ -13,6 +13,7 @@ from typing import assert_never
 
 from cepheus.core.schema import RESERVED
 from cepheus.language.common.literals import quoted
+from cepheus.language.tesla.names import written_attribute
 from cepheus.rules.regular_expressions import fault_in
 
 
@@ -163,6 +164,8 @@ def not_true(condition: Condition) -> Condition:
 
     >>> written(not_true(Compared(Field("a"), "=", Number(1))))
     '(not (a=1) or a is null)'
+    >>> written(not_true(Holds(Applied("cidr_match", (Field("a"), Text("10.0.0.0/8"))))))
+    "(not (cidr_match(a, '10.0.0.0/8')) or cidr_match(a, '10.0.0.0/8') is null)"
     """
     match condition:
         case AllOf(parts=parts):
@@ -174,7 +177,7 @@ def not_true(condition: Condition) -> Condition:
         case Absent():
             return Opposite(condition)
         case Compared() | OneOf() | Holds():
-            return any_of(opposite(condition), *map(Absent, _fields_once(condition)))
+            return any_of(opposite(condition), *_unknown(condition))
         case _:
             assert_never(condition)
 
@@ -190,13 +193,38 @@ def _not_false(condition: Condition) -> Condition:
         case Absent():
             return condition
         case Compared() | OneOf() | Holds():
-            return any_of(condition, *map(Absent, _fields_once(condition)))
+            return any_of(condition, *_unknown(condition))
         case _:
             assert_never(condition)
 
 
-def _fields_once(condition: Condition) -> list[Field]:
-    return list(dict.fromkeys(fields_of(condition)))
+_MAY_BE_UNDEFINED = frozenset({"cidr_match"})
+"""The functions that may have no result though all their arguments have values: a text may be no address."""
+
+
+def _unknown(condition: Compared | OneOf | Holds) -> list[Absent]:
+    """Where a condition is neither true nor false."""
+    return list(dict.fromkeys(_undefined_in(condition)))
+
+
+def _undefined_in(thing: Compared | OneOf | Holds | Operand) -> Iterator[Absent]:
+    match thing:
+        case Field():
+            yield Absent(thing)
+        case Applied(function=function) if function in _MAY_BE_UNDEFINED:
+            yield Absent(thing)
+        case Text() | Number() | Truth():
+            return
+        case Applied(arguments=operands):
+            for operand in operands:
+                yield from _undefined_in(operand)
+        case Computed(left=left, right=right) | Compared(left=left, right=right):
+            yield from _undefined_in(left)
+            yield from _undefined_in(right)
+        case OneOf(operand=operand) | Holds(call=operand):
+            yield from _undefined_in(operand)
+        case _:
+            assert_never(thing)
 
 
 def fields_of(thing: Condition | Operand) -> Iterator[Field]:
@@ -218,26 +246,7 @@ def fields_of(thing: Condition | Operand) -> Iterator[Field]:
             assert_never(thing)
 
 
-_PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 _QUOTED_NAME = re.compile(r"[^`\n\\]+")
-
-
-def name_text(name: str) -> str:
-    """A name as rules write it: in backquotes unless it is a plain word and no keyword.
-
-    >>> name_text("host.id"), name_text("last"), name_text("user_name")
-    ('`host.id`', '`last`', 'user_name')
-    """
-    plain = _PLAIN_NAME.fullmatch(name) and name.lower() not in _KEYWORDS
-    return name if plain else f"`{name}`"
-
-
-_KEYWORDS = frozenset(
-    """
-    if rule define from where consuming min probability event each last first not and or in is null as within between
-    true false timestamp error network top by per all every after now until ties ordered apart approximate since start
-    """.split()  # noqa: SIM905
-)
 
 
 def attribute_of(name: str) -> str:
@@ -294,7 +303,7 @@ def operand_text(operand: Operand, event: str | None = None) -> str:
     """One operand as TESLA writes it."""
     match operand:
         case Field(name=name):
-            own = name_text(attribute_of(name))
+            own = written_attribute(attribute_of(name))
             return own if event is None else f"{event}.{own}"
         case Text(value=text):
             return quoted(text)

@@ -19,7 +19,7 @@ from cepheus.core.schema import EventType
 from cepheus.core.source import Source, Span
 from cepheus.core.time import UNITS
 from cepheus.language.imports.attribute_types import AttributeTypes
-from cepheus.language.imports.conditions import ALWAYS, Compared, Condition, Field, Text, all_of, name_text, written
+from cepheus.language.imports.conditions import ALWAYS, Compared, Condition, Field, Text, all_of, written
 from cepheus.language.imports.eql_conditions import ConditionReader, Tree, kind_of
 from cepheus.language.imports.outcome import (
     Conversion,
@@ -32,6 +32,7 @@ from cepheus.language.imports.outcome import (
     whole,
 )
 from cepheus.language.imports.sequences import SequenceQuery, Step, sequence_rules
+from cepheus.language.tesla.names import written_name
 
 CATEGORY = Field("event.category")
 """Where events of Elasticsearch have their kind."""
@@ -175,7 +176,7 @@ class _Reader:
         event, condition = self._event(node)
         self.types.use(event, condition)
         constraints = "" if condition == ALWAYS else written(condition)
-        return f"define {name_text(name)}()\nfrom {name_text(event)}({constraints})"
+        return f"define {written_name(name)}()\nfrom {written_name(event)}({constraints})"
 
     def _event(self, node: Tree) -> tuple[str, Condition]:
         """The type of events that a query reads, and what they must satisfy."""

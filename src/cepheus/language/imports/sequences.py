@@ -20,12 +20,12 @@ from cepheus.language.imports.conditions import (
     Condition,
     Field,
     attribute_of,
-    name_text,
     not_true,
     operand_text,
     written,
 )
 from cepheus.language.imports.outcome import no_equivalent
+from cepheus.language.tesla.names import written_attribute, written_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class _Writer:
             parts.append(f"last {self.event(previous, 'Before')} within {self.span} from Latest")
             start = "Before.time"
         else:
-            helper = name_text(self._helper_name(number - 1))
+            helper = written_name(self._helper_name(number - 1))
             parts.append(f"last {helper}({self._same(self.keys)}) as Before within {self.span} from Latest")
             start = "Before.start_time"
         parts.append(f"not {self.event(step, 'Again')} between Before and Latest")
@@ -224,7 +224,7 @@ class _Writer:
         parts = [f"{over} after {self.event(first, 'Begin')}"]
         reference = "Begin"
         if len(self.stages) > 1:
-            helper = name_text(self._helper_name(len(self.stages)))
+            helper = written_name(self._helper_name(len(self.stages)))
             same = " and ".join(filter(None, [self._same(self.keys), "start_time=Begin.time"]))
             parts.append(f"last {helper}({same}) as Found within {over} from now")
             again = self.event(first, "Later", "time=Begin.time")
@@ -250,19 +250,19 @@ class _Writer:
         """A step's event with its condition and its keys."""
         keys = [f"{operand_text(key)}=$key{place}" for place, key in enumerate(step.keys, 1)]
         constraints = [text for text in (_constraints(step.condition), *keys, also) if text]
-        return f"{name_text(step.event)}({' and '.join(constraints)}) as {alias}"
+        return f"{written_name(step.event)}({' and '.join(constraints)}) as {alias}"
 
     def _same(self, names: list[str]) -> str:
-        return " and ".join(f"{name_text(name)}=$key{place}" for place, name in enumerate(names, 1))
+        return " and ".join(f"{written_attribute(name)}=$key{place}" for place, name in enumerate(names, 1))
 
     def _key_values(self) -> dict[str, str]:
         return {name: f"$key{place}" for place, name in enumerate(self.keys, 1)}
 
     def _rule(self, name: str, parts: list[str], values: dict[str, str]) -> str:
         kinds = dict(zip(self.keys, self.kinds, strict=True)) | _OWN
-        attributes = ", ".join(f"{name_text(value)}: {kinds[value]}" for value in values)
-        assignments = " and ".join(f"{name_text(value)}={text}" for value, text in values.items())
-        return f"define {name_text(name)}({attributes})\nfrom {' and '.join(parts)}\nwhere {assignments}"
+        attributes = ", ".join(f"{written_attribute(value)}: {kinds[value]}" for value in values)
+        assignments = " and ".join(f"{written_attribute(value)}={text}" for value, text in values.items())
+        return f"define {written_name(name)}({attributes})\nfrom {' and '.join(parts)}\nwhere {assignments}"
 
 
 def _constraints(condition: Condition) -> str:

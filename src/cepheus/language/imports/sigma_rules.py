@@ -26,7 +26,7 @@ from yaml import YAMLError
 from cepheus.core.source import Source, Span
 from cepheus.core.time import SECOND
 from cepheus.language.imports.attribute_types import AttributeTypes
-from cepheus.language.imports.conditions import ALWAYS, AllOf, Field, can_be_named, name_text, written
+from cepheus.language.imports.conditions import ALWAYS, AllOf, Field, can_be_named, written
 from cepheus.language.imports.correlations import Base, Correlation, CorrelationWriter, Threshold, prepare
 from cepheus.language.imports.outcome import (
     Conversion,
@@ -40,6 +40,7 @@ from cepheus.language.imports.outcome import (
     whole,
 )
 from cepheus.language.imports.sigma_conditions import SelectionReader, place_of
+from cepheus.language.tesla.names import written_name
 
 AnySigmaRule = SigmaRule | SigmaCorrelationRule
 
@@ -130,7 +131,9 @@ class _Converter:
             base = self._base(located, located.rule, (), located.rule.title)
             types.use(base.event, base.condition)
             parts = base.condition.parts if isinstance(base.condition, AllOf) else (base.condition,)
-            rule = f"define {name_text(name)}()\nfrom {name_text(base.event)}({' and '.join(map(written, parts))})"
+            rule = (
+                f"define {written_name(name)}()\nfrom {written_name(base.event)}({' and '.join(map(written, parts))})"
+            )
             return Converted((rule,), (base.event,), ordered=False)
 
         return convert

@@ -16,6 +16,7 @@ from cepheus.rules.check.findings import Findings
 from cepheus.rules.check.inputs import composites, inputs, with_positional
 from cepheus.rules.check.interval.check import check_intervals
 from cepheus.rules.check.known_types import known_types
+from cepheus.rules.check.mixed_numbers import with_doubles
 from cepheus.rules.check.names import check_attributes, check_names
 from cepheus.rules.check.parameters import check_parameters
 from cepheus.rules.check.scope import RuleScope, scope_of
@@ -94,8 +95,9 @@ def _check(rules: RuleSet, schema: Schema | None, closed: bool | None) -> Checke
     read = with_errors(with_positional(inputs(scopes, known, inferred), intervals.reads, known), with_error)
     for scope in scopes:
         warn_of_equalities(scope, read, findings)
+    doubles = tuple(with_doubles(scope, inferred) for scope in scopes)
     return Checked(
-        rules=named,
+        rules=replace(named, rules=doubles),
         inputs=read,
         composites=composites(known, inferred),
         warnings=findings.warnings(),

@@ -71,12 +71,13 @@ _MOST_FOREIGN = 1000
 
 @dataclass(slots=True)
 class _Plan:
-    """What is read of the events of one type: attributes and their types, None until data tells."""
+    """What is read of the events of one type: attributes, what the data calls them, their types, None until it tells,
+    and whether an event may lack them.
+    """
 
     event_type: EventType
-    kinds: list[tuple[str, ValueType | None, bool]]
+    kinds: list[tuple[str, str, ValueType | None, bool]]
     id_field: str
-    columns: Mapping[str, str]
 
 
 class Admission:
@@ -134,9 +135,8 @@ class Admission:
         self._plans = {
             event_type.name: _Plan(
                 event_type,
-                [(a.name, a.type, a.optional) for a in event_type.attributes],
+                [(a.name, a.named_by_data, a.type, a.optional) for a in event_type.attributes],
                 id_field_of(event_type, self._columns),
-                event_type.columns,
             )
             for event_type in types
         }
@@ -164,8 +164,7 @@ class Admission:
             if plan is None:
                 return None
             given = with_own_fields(given)
-            attributes = _renamed(given.attributes, plan.columns) if plan.columns else given.attributes
-            values, errors = self._values(plan, attributes, TimeUnit.US)
+            values, errors = self._values(plan, _by_data_names(given.attributes, plan.event_type), TimeUnit.US)
             errors |= {name: as_distribution(error) for name, error in given.errors.items() if name in values}
             event = Event(
                 event_type,
@@ -186,8 +185,6 @@ class Admission:
         plan = self._plan(given.get(self._type_key), given)
         if plan is None:
             return None
-        if plan.columns:
-            given = _renamed(given, plan.columns)
         if self._intervals:
             given = self._named(given, plan)
         raw_time, raw_id = given.get(self._time_key), given.get(plan.id_field)
@@ -290,7 +287,7 @@ class Admission:
         cells: dict[ColumnKey, list[Value | None]] = {}
         for row, event in enumerate(events):
             plan = self._plans.get(event.type)
-            for name, kind, _ in plan.kinds if plan is not None else ():
+            for name, _, kind, _ in plan.kinds if plan is not None else ():
                 value = event.attributes.get(name)
                 if value is not None and kind is not None:
                     if (name, kind) not in cells:
@@ -317,8 +314,8 @@ class Admission:
     ) -> tuple[dict[str, Value | None], dict[str, Distribution]]:
         values: dict[str, Value | None] = {}
         errors: dict[str, Distribution] = {}
-        for name, kind, optional in plan.kinds:
-            raw = given.get(name)
+        for name, called, kind, optional in plan.kinds:
+            raw = given.get(called)
             if _is_plain(raw, kind):
                 values[name] = raw
             elif raw is not None:
@@ -354,7 +351,8 @@ class Admission:
 
     def _is_number(self, plan: _Plan, name: str) -> bool:
         """Whether an attribute is a number, by what is expected or by the value that has just come."""
-        kind = next(kind for own, kind, _ in plan.kinds if own == name) or self._found.get((plan.event_type.name, name))
+        kind = next(kind for own, _, kind, _ in plan.kinds if own == name)
+        kind = kind or self._found.get((plan.event_type.name, name))
         return kind is not None and kind.is_numeric
 
     def _time(self, raw: object, given: Record, key: str) -> int:
@@ -464,7 +462,7 @@ def _array(values: list[Value | None], kind: ValueType) -> pa.Array:
     return text_column(values) if kind is ValueType.LIST else pa.array(values, kind.arrow)
 
 
-def _renamed(given: Record, columns: Mapping[str, str]) -> Record:
-    """Return a dict with its attributes under the names that declarations give them; ``columns`` has the data's."""
-    found = {name: given[column] for name, column in columns.items() if column in given}
-    return {**given, **found} if found else given
+def _by_data_names(attributes: Record, event_type: EventType) -> Record:
+    """The attributes of an Event under the data's names, where it has come through here before and has its own."""
+    found = {column: attributes[name] for name, column in event_type.columns.items() if name in attributes}
+    return {**found, **attributes} if found else attributes

@@ -73,7 +73,7 @@ class EventFilter:
     def needed(self) -> frozenset[str]:
         """The attributes that an event must have to match here."""
         nodes = (*self.constraints, *([] if self.value is None else [self.value]))
-        return frozenset(name for node in nodes for name in _needed(node, self.own))
+        return frozenset().union(*(_needed_to_hold(node, self.own) for node in nodes))
 
 
 def event_filters(rules: Iterable[ResolvedRule], calculus: Calculus = DEFAULT_CALCULUS) -> list[EventFilter]:
@@ -97,23 +97,35 @@ def event_filters(rules: Iterable[ResolvedRule], calculus: Calculus = DEFAULT_CA
     return found
 
 
-def _needed(node: Constraint, own: str | None) -> Iterable[str]:
-    """The attributes of the event itself without which an expression is undefined."""
+def _needed_to_hold(node: Constraint, own: str | None) -> frozenset[str]:
+    """The attributes of the event itself without which a condition cannot be true: of a chain, those of every link."""
+    if isinstance(node, Comparison):
+        return frozenset().union(*(_needed(operand, own) for operand in node.operands))
+    return _needed(node, own)
+
+
+def _needed(node: Constraint, own: str | None) -> frozenset[str]:
+    """The attributes of the event itself without which an expression is undefined.
+
+    A chain is false, not undefined, as soon as one of its links is: it needs only what all of them need.
+    """
     match node:
         case AttributeRef(event=event, name=name):
-            return [name] if event == own and name != TIME_ATTRIBUTE else []
+            return frozenset((name,) if event == own and name != TIME_ATTRIBUTE else ())
         case Call(function="in", arguments=(value, *_)):
             return _needed(value, own)
         case Call(function=function) if takes_undefined(function):
-            return []
-        case Call(arguments=operands) | Comparison(operands=operands):
-            return [name for operand in operands for name in _needed(operand, own)]
+            return frozenset()
+        case Comparison(links=links):
+            return frozenset.intersection(*(_needed(left, own) | _needed(right, own) for left, _, right in links))
+        case Call(arguments=operands):
+            return frozenset().union(*(_needed(operand, own) for operand in operands))
         case Arithmetic(left=left, right=right):
-            return [*_needed(left, own), *_needed(right, own)]
+            return _needed(left, own) | _needed(right, own)
         case Negative(operand=operand):
             return _needed(operand, own)
         case _:
-            return []
+            return frozenset()
 
 
 def _always_needed(filters: Sequence[EventFilter]) -> dict[str, frozenset[str]]:

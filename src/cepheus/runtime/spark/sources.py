@@ -142,25 +142,29 @@ def sources_of(events: DataFrame | Mapping[str, DataFrame], rules: RuleSet, nami
 
 
 def _with_declared_names(source: Source, rules: RuleSet, naming: Naming) -> Source:
-    """A source with the attributes that declarations call otherwise than the data under their names, too."""
+    """A source with the attributes that declarations call otherwise than the data under their names, and those alone.
+
+    All are read of the frame as it came: the name of one may be that of the column of another.
+    """
     from pyspark.sql import functions as f
 
     declared = {event_type.name: event_type for event_type in rules.declarations}
-    frame = source.frame
-    own = frame.columns
+    own = source.frame.columns
     renamed: dict[str, dict[str, str]] = {}
     for event_type in (declared[name] for name in source.types if name in declared):
         for attribute, called in event_type.columns.items():
-            if called in own:
+            if called in own or attribute in own:
                 renamed.setdefault(attribute, {})[event_type.name] = called
+    values: dict[str, Column] = {}
     for attribute, by_type in renamed.items():
         value = column(attribute) if attribute in own else f.lit(None)
         for name, called in by_type.items():
-            value = (
-                f.when(column(naming.type) == name, column(called)).otherwise(value) if source.typed else column(called)
-            )
-        frame = frame.withColumn(attribute, value)
-    return replace(source, frame=frame)
+            given = column(called) if called in own else f.lit(None)
+            value = f.when(column(naming.type) == name, given).otherwise(value) if source.typed else given
+        if source.typed or by_type[source.types[0]] in own:
+            values[attribute] = value
+    frame = source.frame.withColumns(values)
+    return replace(source, frame=frame.drop(*(renamed.keys() - values.keys())))
 
 
 def _relations(rules: RuleSet) -> set[str]:
