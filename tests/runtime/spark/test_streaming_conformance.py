@@ -19,6 +19,7 @@ from cepheus.core.schema import EventType
 from cepheus.core.time import SECOND
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
+from cepheus.rules.ties import has_ties_ordered
 from cepheus.runtime.spark.layout import IdKind
 from cepheus.runtime.spark.shard import Job
 from cepheus.runtime.spark.state_machine import Outcome
@@ -68,6 +69,11 @@ class CasesProcessor(ShardProcessor):
         return pd.DataFrame({"number": [number] * len(texts), "found": texts}, dtype=object)
 
 
+def is_sequenced(case: Case) -> bool:
+    """Whether events come with their place in the stream: rules with ordered ties ask for it."""
+    return case.sequence is not None or has_ties_ordered(parse(case.rules))
+
+
 def stream_of(case: Case) -> list[Event]:
     """Give the events of a case, each with its id."""
     own = ("type", "time", "id", case.sequence)
@@ -77,7 +83,7 @@ def stream_of(case: Case) -> list[Event]:
             e["time"] * SECOND,
             {name: value for name, value in e.items() if name not in own},
             id=e.get("id", n),
-            sequence=None if case.sequence is None else e.get(case.sequence),
+            sequence=n if is_sequenced(case) and case.sequence is None else e.get(case.sequence or ""),
         )
         for n, e in enumerate(case.events)
     ]
@@ -90,7 +96,7 @@ def test_every_case(spark: SparkSession, tmp_path: Path) -> None:
     for number, case in enumerate(CASES):
         given = stream_of(case)
         checked = check(parse(case.rules), schema=described(given))
-        jobs[number] = whole_job(checked, sequenced=case.sequence is not None, ids=id_kind(case) or IdKind.NUMBER)
+        jobs[number] = whole_job(checked, sequenced=is_sequenced(case), ids=id_kind(case) or IdKind.NUMBER)
         streams[number] = [
             renamed(event, checked.inputs[event.type]) for event in given if event.type in checked.inputs
         ]
