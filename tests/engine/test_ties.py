@@ -120,6 +120,33 @@ def test_twelve_logins_in_one_second_are_told(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["reference", "columns"])
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "all 0.. B() as Bs within 9 us from A where n=1",
+        "all B() as Bs within 9 us from A where n=1",
+        "all B() as Bs within 9 us from A where n=count(Bs)+Max(Bs.v)+Sum(Bs.v)",
+        "all 0.. B(v>0) as Bs within 9 us from A and Avg(Bs.v) > 9 where n=first(Bs).v",
+    ],
+)
+def test_a_collection_passes_over_each_event_once(name: str, rest: str) -> None:
+    engine = engine_for(f"event A() event B(v: int) define F(n: int) from A() and {rest}", name)
+    stream = [Event("B", 1, {"v": 3}), Event("B", 5, {"v": 1}), Event("B", 5, {"v": 2}), Event("A", 5, {})]
+    engine.feed(EventBatch.from_events(stream))
+    assert engine.ties == TieCounts(0, 2)
+
+
+@pytest.mark.parametrize("name", ["reference", "columns"])
+def test_the_first_member_is_one_choice_with_or_without_a_value(name: str) -> None:
+    text = "event A() event B(v: int?) define F(v: int?) from A() and all B() as Bs within 9 us from A where v="
+    events = EventBatch.from_events([Event("B", 1, {}), Event("B", 1, {"v": 2}), Event("A", 5, {})])
+    for value, decided in (("first(Bs).v", 1), ("First(Bs.v)", 0)):
+        engine = engine_for(text + value, name)
+        engine.feed(events)
+        assert engine.ties == TieCounts(decided, 0)
+
+
+@pytest.mark.parametrize("name", ["reference", "columns"])
 def test_flights_of_one_minute(name: str) -> None:
     text = """
     event Landing(airport: string, flight: int) event Closed(airport: string)

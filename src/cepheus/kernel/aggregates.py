@@ -283,6 +283,7 @@ def scanned_aggregate(context: int, step: int, lane: int, first: int, last: int)
     row = lane_at(context, lane)
     offset, mask = peek(row, LaneState.OFFSET), peek(row, LaneState.MASK)
     function, kind = fixed(step, StepField.FUNCTION), fixed(step, StepField.VALUE_KIND)
+    flags = fixed(step, StepField.FLAGS)
     limbs = fixed(context, At.SCAN_SUM)
     clear(limbs)
     count = 0
@@ -293,6 +294,10 @@ def scanned_aggregate(context: int, step: int, lane: int, first: int, last: int)
         if not candidate(context, step, entry_row(context, offset + (entry & mask))):
             continue
         if not _value(context, step):
+            if flags & StepFlag.EVEN_UNDEFINED:
+                if function == FunctionCode.FIRST:
+                    break
+                count = 0  # as long as this member is the last
             continue
         integer, floating = word(context, At.STACK, 0), number(context, At.STACK, 0)
         count += 1

@@ -214,6 +214,10 @@ class StepFlag(IntEnum):
     """The members that it gathers are consumed."""
     COUNTED = 32
     """The members that it gathers are those that an aggregate counted."""
+    SILENT = 64
+    """Whom the aggregate passes over another step counts."""
+    EVEN_UNDEFINED = 128
+    """The first or last member is taken even if its value is undefined."""
 
 
 class ListingField(Fields):

@@ -21,7 +21,7 @@ from cepheus.kernel.lanes import (
 )
 from cepheus.kernel.machine import compute
 from cepheus.kernel.memory import At, fixed, peek, poke, put, table, word
-from cepheus.kernel.program import SLOT_ORDER, SLOT_TIME, ColumnField, FunctionCode, StepField, ValueKind
+from cepheus.kernel.program import SLOT_ORDER, SLOT_TIME, ColumnField, FunctionCode, StepField, StepFlag, ValueKind
 from cepheus.kernel.state import LaneState
 from cepheus.kernel.ties import (
     counting_by,
@@ -142,6 +142,8 @@ def counts_as_member(context: int, step: int, _place: int, row_number: int) -> b
         return False
     if fixed(step, StepField.VALUE_SLOT) >= 0 or fixed(step, StepField.VALUE_KIND) == ValueKind.NONE:
         return True
+    if fixed(step, StepField.FLAGS) & StepFlag.EVEN_UNDEFINED:
+        return True
     return compute(context, fixed(step, StepField.VALUE_CODE))
 
 
@@ -173,13 +175,15 @@ def compute_aggregate(context: int, step: int) -> None:
         now = word(context, At.STORE, word(context, At.BOUND, 0) + SLOT_TIME)
         running_aggregate(context, step, lane, now, now + 1 if is_ordered(context) else now)
         row = lane_at(context, lane)  # what the sum has not come to is of this very time, and all of it would do
-        if peek(row, LaneState.SUM_NEXT) < peek(row, LaneState.NEXT):
+        silent = fixed(step, StepField.FLAGS) & StepFlag.SILENT
+        if peek(row, LaneState.SUM_NEXT) < peek(row, LaneState.NEXT) and not silent:
             note_passed_over(context, peek(row, LaneState.NEXT) - peek(row, LaneState.SUM_NEXT))
     else:
         start, end = scope(context, step)
         first, edge = entries_in(context, step, lane)
         scanned_aggregate(context, step, lane, first, edge)
-        pass_over_edges(context, step, lane, start, end, edge)
+        if not fixed(step, StepField.FLAGS) & StepFlag.SILENT:
+            pass_over_edges(context, step, lane, start, end, edge)
         function = fixed(step, StepField.FUNCTION)
         if function == FunctionCode.FIRST or function == FunctionCode.LAST:
             _seek_rival_member(context, step, lane, first, edge)

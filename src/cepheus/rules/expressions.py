@@ -145,7 +145,8 @@ class Aggregate:
 
     ``value`` is an expression over the aggregated event; only ``Count`` may go without. ``argument`` is the number that
     functions such as ``Percentile`` ask for behind the scope. ``of`` names the collection whose members the events are,
-    if the aggregate is one of its values: ``Avg(Bs.v)``.
+    if the aggregate is one of its values: ``Avg(Bs.v)``. Aggregates leave out events whose value is undefined; only
+    ``first(Bs).v`` and ``last(Bs).v`` are the value of that very event, ``even_undefined``.
     """
 
     function: str
@@ -155,6 +156,7 @@ class Aggregate:
     argument: float | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
     of: str | None = None
+    even_undefined: bool = False
 
 
 Expression = Constant | AttributeRef | Parameter | Arithmetic | Negative | Call | Aggregate | Comparison

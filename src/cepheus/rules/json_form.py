@@ -206,7 +206,8 @@ def _expression(node: Constraint) -> Json:
             known: dict[str, Any] = {"gives_double": True} if node.gives_double else {}
             return {"kind": "call", "function": function, "arguments": [_expression(a) for a in arguments]} | known
         case Aggregate(function=function, event=event_pattern, value=value_expression, scope=scope) as aggregate:
-            others = {"argument": aggregate.argument, "of": aggregate.of}
+            even_undefined = aggregate.even_undefined or None
+            others = {"argument": aggregate.argument, "of": aggregate.of, "even_undefined": even_undefined}
             return {
                 "kind": "aggregate",
                 "function": function,

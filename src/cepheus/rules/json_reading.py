@@ -9,7 +9,7 @@ from cepheus.core.errors import EventError, RuleError
 from cepheus.core.schema import Attribute, EventType
 from cepheus.core.time import MAX_TIME
 from cepheus.core.values import INT_MAX, INT_MIN, Value, ValueType
-from cepheus.rules.aggregates import aggregate_names
+from cepheus.rules.aggregates import aggregate_named, aggregate_names
 from cepheus.rules.belief.json_form import read_belief
 from cepheus.rules.expressions import (
     Aggregate,
@@ -258,15 +258,20 @@ def _read_comparison(value: object, path: str) -> Comparison:
 def _read_aggregate(value: object, path: str) -> Aggregate:
     node = JsonObject(value, path)
     node.one_of("kind", ("aggregate",))
-    node.only("kind", "function", "event", "value", "scope", optional=("argument", "of"))
-    return Aggregate(
+    node.only("kind", "function", "event", "value", "scope", optional=("argument", "of", "even_undefined"))
+    aggregate = Aggregate(
         node.one_of("function", aggregate_names()),
         node.read("event", _read_event),
         node.maybe("value", _read_expression),
         node.read("scope", _read_scope),
         node.read("argument", read_number) if "argument" in node.fields else None,
         of=node.read("of", read_any_name) if "of" in node.fields else None,
+        even_undefined="even_undefined" in node.fields and node.read("even_undefined", read_boolean),
     )
+    of_an_end = aggregate.of is not None and aggregate_named(aggregate.function).form.is_end
+    if aggregate.even_undefined and not of_an_end:
+        fail(f"{path}.even_undefined", "only the first or last member of a collection may have no value")
+    return aggregate
 
 
 _KINDS = ("constant", "attribute", "parameter", "arithmetic", "negative", "call", "aggregate", "comparison")

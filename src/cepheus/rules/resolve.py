@@ -111,7 +111,8 @@ def resolve(rule: Rule) -> ResolvedRule:
 
 def _counted_by(step: Compute) -> Gather:
     """Name the events that an aggregate counts."""
-    return Gather(step.name, step.type, step.constraints, step.scope, counted=True, value=step.value)
+    value = None if step.even_undefined else step.value
+    return Gather(step.name, step.type, step.constraints, step.scope, counted=True, value=value)
 
 
 def bindings(pattern: Pattern) -> dict[str, AttributeRef | None]:
@@ -175,19 +176,19 @@ def _name_aggregates(rule: Rule) -> tuple[Pattern, tuple[Assignment, ...]]:
             case Selection(ranking=Ranking(by=by) as ranking):
                 ranked = replace(ranking, by=transform(by, lift))
                 items.append(replace(item, ranking=ranked))
-            case Collection() if (counting := _counting(item)) is not None:
-                items.append(replace(counting, parameter=name()))
+            case Collection():
+                items.append(replace(_counting(item), parameter=name()))
             case _:
                 items.append(item)
     assignments = tuple(replace(each, value=transform(each.value, lift)) for each in rule.assignments)
     return replace(rule.pattern, items=tuple(items)), assignments
 
 
-def _counting(item: Collection) -> Aggregation | None:
-    """The aggregate that says whether a collection has as many members as it must; None if any number will do."""
-    if item.least == 0 and item.most is None:
-        return None
+def _counting(item: Collection) -> Aggregation:
+    """The aggregate that says whether a collection has as many members as it must, and counts whom it passes over."""
     count = Aggregate("Count", item.event, None, item.scope)
+    if item.least == 0 and item.most is None:
+        return Aggregation(count)
     least = Constant(item.least, ValueType.INT)
     if item.most is None:
         return Aggregation(count, comparison=Comparison((least, count), ("<=",)))
@@ -338,7 +339,7 @@ class _Schedule:
         while place >= 0 and isinstance(self.steps[place], Require):
             place -= 1
         step = self.steps[place] if place >= 0 else None
-        if isinstance(step, Choose) and step.policy.takes_all:
+        if isinstance(step, Choose) and step.policy.takes_all and step.ranked is None:
             self.steps[place] = replace(step, constraints=(*step.constraints, condition))
         else:
             self.steps.append(Require(condition))
@@ -352,12 +353,21 @@ class _Schedule:
         if value is not None:
             value = _inner_node(value, aggregate.event, self._binders)
         step = Compute(
-            name, aggregate.function, aggregate.event.type, inner, value, aggregate.scope, aggregate.argument
+            name,
+            aggregate.function,
+            aggregate.event.type,
+            inner,
+            value,
+            aggregate.scope,
+            aggregate.argument,
+            silent=aggregate.of is not None,
+            even_undefined=aggregate.even_undefined,
         )
         required = {*scope_events(aggregate.scope), *(need for node in (*inner, value) if node for need in needs(node))}
         self.pending.append(_Pending(frozenset(required), step))
         if item.comparison is not None:
-            self._pend(transform(item.comparison, lambda node: Parameter(name) if node == aggregate else node))
+            compared = transform(item.comparison, lambda node: Parameter(name) if node == aggregate else node)
+            self._pend(compared, free=True)
         self._release()
 
     def _defer(self, event: EventPattern) -> None:

@@ -57,7 +57,11 @@ class Choose:
 
 @dataclass(frozen=True, slots=True)
 class Compute:
-    """Compute an aggregate and know it by ``name``; in its own constraints and value, event None is the member."""
+    """Compute an aggregate and know it by ``name``; in its own constraints and value, event None is the member.
+
+    One that is ``silent`` does not count whom its scope passes over: the count of the same collection does. The first
+    or last member is taken ``even_undefined``, or else only those that have a value are members.
+    """
 
     name: str
     function: str
@@ -66,6 +70,8 @@ class Compute:
     value: Expression | None
     scope: Scope
     argument: float | None = None
+    silent: bool = False
+    even_undefined: bool = False
 
 
 @dataclass(frozen=True, slots=True)

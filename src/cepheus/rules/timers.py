@@ -6,6 +6,7 @@ the epoch, from the first event's time on. The rule calls its moment ``now``.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from cepheus.core.event import DIGEST_MASK
@@ -47,7 +48,7 @@ class Every:
 
     @property
     def type(self) -> str:
-        """The type of its moments; like no type of events it has spaces in its name.
+        """The type of its moments, which no type of events is called.
 
         >>> Every(10 * MINUTE, 9 * HOUR).type
         'every 10 min'
@@ -66,14 +67,17 @@ class Every:
 
 Timer = After | Every
 
+_MOMENTS = re.compile(r"every \d+ [a-z]+( from \d+(:\d\d){1,2})?")
+"""What the type of the moments of ``every`` looks like."""
+
 
 def is_moment(kind: str) -> bool:
-    """Whether this is no type of events but of moments; names of types have no spaces.
+    """Whether this is a type of moments; no event type of a rule may be called so.
 
-    >>> is_moment("every 10 min"), is_moment("Temp")
-    (True, False)
+    >>> is_moment("every 10 min"), is_moment("every 1 h from 09:05"), is_moment("Temp"), is_moment("Failed login")
+    (True, True, False, False)
     """
-    return " " in kind
+    return kind == MOMENT or _MOMENTS.fullmatch(kind) is not None
 
 
 def moment_id(kind: str, time: int) -> str:

@@ -88,6 +88,28 @@ def compute_aggregate(
     return Computed(observed, law, defined, bound)
 
 
+def only_defined(form: Form, members: Sequence[Member | float]) -> list[Member]:
+    """Of the members of which the first or last is taken, those with a value, each as likely as it is to be taken.
+
+    For a member without a value there is the probability that it belongs to them. If it is the one, nothing is taken.
+
+    >>> [member.probability for member in only_defined(Form.FIRST, [0.5, Member(1.0, 7), 1.0, Member(1.0, 8)])]
+    [0.5]
+    """
+    valued = [member for member in members if isinstance(member, Member)]
+    if len(valued) == len(members):
+        return valued
+    kept: list[Member] = []
+    before, left = 1.0, 1.0  # how likely none of those passed so far is there, and none of those kept is taken
+    for member in members if form is Form.FIRST else reversed(members):
+        probability = member.probability if isinstance(member, Member) else member
+        share, before = before * probability, before * (1.0 - probability)
+        if isinstance(member, Member) and 0.0 < share <= left:
+            kept.append(replace(member, probability=share / left))
+            left -= share
+    return kept if form is Form.FIRST else kept[::-1]
+
+
 def _observed(record: AggregateFunction, members: Sequence[Member]) -> Value | None:
     """An aggregate of the values as they were observed."""
     return record([member.value for member in members], [member.time for member in members])

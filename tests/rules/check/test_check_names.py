@@ -1,3 +1,4 @@
+import pytest
 from check_helpers import brief, checked, error, errors, warning
 
 from cepheus.core.errors import render
@@ -59,6 +60,32 @@ def test_a_type_that_looks_like_a_composite_one_is_worth_a_warning() -> None:
         "'Smokin' is taken for a type of input events, but looks like 'Smoking', which a rule defines",
         "did you mean 'Smoking'? If not, declare it with 'event Smokin(..)'",
     )
+
+
+def test_a_type_in_backquotes_is_known_or_not_like_any_other() -> None:
+    assert list(checked("define Fire() from `Failed login`()").inputs) == ["Failed login"]
+    assert error(TEMP + "define Fire() from `Failed login`()")[0] == "unknown-type"
+    assert error("event `Failed login`(x: int) define Fire() from `Failed login`(y=1)")[:3] == (
+        "unknown-attribute",
+        "y",
+        "'Failed login' has no attribute 'y'",
+    )
+    assert list(checked("define Fire() from `Failed login`(user='a')").inputs["Failed login"].attributes) != []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "define Fire() from `every 10 min`()",
+        "define Fire() from A() and last `every 1 h from 09:05`() within 5 min from A",
+        "define `every 10 min`() from A()",
+        "event `every 10 min`() define Fire() from `every 10 min`()",
+    ],
+)
+def test_no_type_of_events_is_called_like_moments(text: str) -> None:
+    code, _, message, hint = error(text)
+    assert (code, hint) == ("reserved-name", "give the type another name")
+    assert "that is what the moments of a timer are called" in message
 
 
 def test_types_that_differ_in_numbers_are_no_slips() -> None:

@@ -17,7 +17,7 @@ sys.path.append(str(Path(__file__).parents[2] / "engine"))
 from random_cases import Case, make_case
 from sequence_cases import make_sequence_case
 
-from cepheus.core.errors import RuleError
+from cepheus.core.errors import RuleError, UnsupportedError
 from cepheus.core.event import Event
 from cepheus.engine.reference.engine import ReferenceEngine
 from cepheus.language.tesla import parse_event_pattern
@@ -29,7 +29,7 @@ from cepheus.runtime.network.protocol.messages import (
     Publish,
     Tick,
 )
-from cepheus.runtime.network.protocol.strategy import Masters, Options, Strategy
+from cepheus.runtime.network.protocol.strategy import Masters, Options, Strategy, check_supported
 from cepheus.runtime.network.simulation.faults import FaultyNetwork
 from cepheus.runtime.network.simulation.simulator import Network
 
@@ -100,12 +100,15 @@ def make_trial(seed: int, strategy: Strategy | None = None, *, events: int = 30)
 
 
 def _case(seed: int, events: int) -> Case:
-    """Make the rules and the stream of a seed; now and then rules contradict themselves, and others are taken."""
+    """Make the rules and the stream of a seed; others where rules contradict themselves, or networks refuse them."""
     while True:
         try:
-            return make_case(seed, events=events) if seed % 4 == 0 else make_sequence_case(seed, events=2 * events)
-        except RuleError:
+            case = make_case(seed, events=events) if seed % 4 == 0 else make_sequence_case(seed, events=2 * events)
+            check_supported(case.checked.rules)
+        except (RuleError, UnsupportedError):
             seed += 1_000_000
+        else:
+            return case
 
 
 def expected(trial: Trial, shift: int = 0) -> Seen:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from pyspark import cloudpickle
 from pyspark.sql import functions as f
 
 from cepheus.core.event import Event
+from cepheus.core.schema import EventType
 from cepheus.core.time import SECOND
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
@@ -89,7 +91,9 @@ def test_every_case(spark: SparkSession, tmp_path: Path) -> None:
         given = stream_of(case)
         checked = check(parse(case.rules), schema=described(given))
         jobs[number] = whole_job(checked, sequenced=case.sequence is not None, ids=id_kind(case) or IdKind.NUMBER)
-        streams[number] = [event for event in given if event.type in checked.inputs]
+        streams[number] = [
+            renamed(event, checked.inputs[event.type]) for event in given if event.type in checked.inputs
+        ]
     for number, interval_case in enumerate(INTERVAL_CASES, len(CASES)):
         checked = check(interval_case.rules, schema=described(interval_case.events))
         jobs[number] = whole_job(checked, sequenced=False)
@@ -126,6 +130,12 @@ def test_every_case(spark: SparkSession, tmp_path: Path) -> None:
     over_intervals = {case.name: answers[number] for number, case in enumerate(INTERVAL_CASES, len(CASES))}
     for interval_case in INTERVAL_CASES:
         assert in_order(map(found_event, over_intervals[interval_case.name])) == interval_case.expected
+
+
+def renamed(event: Event, event_type: EventType) -> Event:
+    """An event with its attributes under the names that rules give them, as what reads a stream has it."""
+    found = {name: event.attributes[column] for name, column in event_type.columns.items()}
+    return replace(event, attributes={**event.attributes, **found})
 
 
 def found_event(composite: dict[str, Any]) -> tuple[Any, ...]:

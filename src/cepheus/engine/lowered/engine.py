@@ -8,6 +8,7 @@ one with a kernel of their own, and know nothing of one another.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -127,8 +128,11 @@ class LoweredEngine:
 
     def deploy(self, rules: Sequence[AnyRule], schema: Schema) -> None:
         """Add rules, all or none; they see the events fed from now on."""
+        fresh = tesla_rules(rules, self.name)
+        if not self._rules and any(rule.ordered != self._lowering.ordered for rule in fresh):
+            self._go_on(replace(self.saved(), types=()))  # rows say what simultaneous events were to earlier rules
         stored = self._stored()
-        self._deploy([DeployedRule(rule, schema, stored) for rule in tesla_rules(rules, self.name)])
+        self._deploy([DeployedRule(rule, schema, stored) for rule in fresh])
 
     def _deploy(self, rules: Sequence[DeployedRule]) -> None:
         if not self._lowering.types:
@@ -458,7 +462,10 @@ class LoweredEngine:
 
     def _widen(self) -> None:
         """Go on with the types that data has told by now; stored integers become doubles where those have come."""
-        latest, saved = self._timers.latest, self.saved()
+        self._go_on(self.saved())
+
+    def _go_on(self, saved: Saved) -> None:
+        latest = self._timers.latest
         self.take_over(saved, self._lowering.strings)
         self._timers.put_back(saved.time, latest)
 

@@ -344,7 +344,7 @@ class Matcher:
         self, step: _Step, compute: Compute, match: Match, store: Store, looked: Looked | None
     ) -> Value | None:
         situation = Match(match.events, match.values)
-        values: list[Value] = []
+        values: list[Value | None] = []
         times: list[int] = []
         for record in self._candidates(step, compute.type, compute.scope, match, store, latest_first=False):
             situation.under_test = record
@@ -352,7 +352,7 @@ class Matcher:
                 if looked is not None:
                     looked.append(record)
                 value = 1 if step.value is None else step.value(situation)
-                if value is not None:
+                if value is not None or compute.even_undefined:
                     values.append(value)
                     times.append(record.event.time)
         return aggregate_named(compute.function).given(compute.argument)(values, times)

@@ -25,7 +25,7 @@ from cepheus.rules.expressions import Between, Constraint, Scope, Within, scope_
 from cepheus.rules.policies import Take
 from cepheus.rules.resolved import Absent, Choose, Compute, Gather, Ranked, Require
 from cepheus.rules.timers import MOMENT, NOW
-from cepheus.uncertainty.aggregates import Computed, Member, compute_aggregate
+from cepheus.uncertainty.aggregates import Computed, Member, compute_aggregate, only_defined
 from cepheus.uncertainty.computed_errors import error_of, law_of_value
 from cepheus.uncertainty.verdict import CERTAIN, Estimate, Factor, Method, Observer, Reason, Verdict, absence
 
@@ -264,8 +264,9 @@ class Meaning:
     def _compute(self, step: Compute, match: Match) -> Computed:
         situation = Match(match.events, match.values)
         possible = self._possible(step.constraints, match)
-        self._pass_over(step.type, step.scope, match, lambda stored: possible(stored) > 0.0)
-        members: list[Member] = []
+        if not step.silent:
+            self._pass_over(step.type, step.scope, match, lambda stored: possible(stored) > 0.0)
+        members: list[Member | float] = []
         sources: list[Stored] = []
         for situation.under_test in self._candidates(step.type, step.scope, match):
             probability = possible(situation.under_test)
@@ -274,13 +275,17 @@ class Meaning:
                 if value is not None:
                     law = None if step.value is None else law_of_value(step.value, situation, self.calculus)
                     members.append(Member(probability, value, law, situation.under_test.event.time))
-                    sources.append(situation.under_test)
+                elif step.even_undefined:
+                    members.append(probability)
+                else:
+                    continue
+                sources.append(situation.under_test)
         form = aggregate_named(step.function).form
         if form.is_end and sources:
             taken, *others = sources if form is Form.LAST else sources[::-1]
             self._note_choice(taken, others)
         members.reverse()
-        return compute_aggregate(step.function, members, self.calculus, step.argument)
+        return compute_aggregate(step.function, only_defined(form, members), self.calculus, step.argument)
 
     # Probability. The product over constraints, negations and aggregates, times what the rule itself is worth.
 

@@ -345,7 +345,8 @@ class ExpressionBuilder(NodeBuilder):
     def value_of_members_last(self, children: Children) -> Aggregate:
         """``first(Temps).value``."""
         name, collection, _, value = children
-        return self._of_members(name, collection, value, value.span.end)
+        found = self._of_members(name, collection, value, value.span.end)
+        return replace(found, even_undefined=aggregate_named(found.function).form.is_end)
 
     def _of_members(
         self, name: Any, collection: Any, value: Expression | None, end: int, argument: float | None = None

@@ -360,8 +360,10 @@ def _aggregate(aggregate: Aggregate) -> str:
         case expression:
             value = f".({format_expression(expression)})"
     argument = "" if aggregate.argument is None else f", {_number(aggregate.argument)}"
+    if aggregate.even_undefined and aggregate.of is not None:
+        return f"{aggregate.function}({written_name(aggregate.of)}){value}"
     if aggregate.of is not None:
-        return f"{aggregate.function}({aggregate.of}{value}{argument})"
+        return f"{aggregate.function}({written_name(aggregate.of)}{value}{argument})"
     event = format_event_pattern(aggregate.event)
     return f"{aggregate.function}({event}{value} {scope_text(aggregate.scope)}{argument})"
 

@@ -98,6 +98,7 @@ class _Tables:
         flags = step.single * StepFlag.SINGLE + completes * StepFlag.COMPLETES + step.plain * StepFlag.PLAIN
         flags += (step.listing is not None) * StepFlag.LISTED
         flags += step.consumes * StepFlag.CONSUMES + step.counted * StepFlag.COUNTED
+        flags += step.silent * StepFlag.SILENT + step.even_undefined * StepFlag.EVEN_UNDEFINED
         consumed_slot, consumed_bit = step.consumed
         self.steps.append(
             StepField.row(

@@ -304,6 +304,8 @@ class _RuleLowering:
             value_error_slot=error_slot,
             weighed=weighed,
             needed=step.name in needed_aggregates(self._rule),
+            silent=step.silent,
+            even_undefined=step.even_undefined,
         )
 
     def _weighs(self, step: Compute, error_slot: int) -> bool:

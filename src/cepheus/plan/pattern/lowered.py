@@ -54,7 +54,8 @@ class LoweredStep:
     """A step of a rule, ready to be written as a row.
 
     The members of an aggregate are ``weighed`` where some may not belong to it, or where its function asks for the
-    errors of them all; it is ``needed`` where the rule does not fire without it.
+    errors of them all; it is ``needed`` where the rule does not fire without it. If it is ``silent``, another step
+    counts whom it passes over; the first or last member may be taken ``even_undefined``.
     """
 
     kind: StepKind
@@ -84,6 +85,8 @@ class LoweredStep:
     listing: LoweredListing | None = None
     consumes: bool = False
     counted: bool = False
+    silent: bool = False
+    even_undefined: bool = False
 
     @property
     def single(self) -> bool:

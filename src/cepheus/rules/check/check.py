@@ -23,7 +23,8 @@ from cepheus.rules.check.scope import RuleScope, scope_of
 from cepheus.rules.check.type_slots import Key
 from cepheus.rules.check.types import infer_types
 from cepheus.rules.interval.model import IntervalRule
-from cepheus.rules.model import AnyRule, Rule, RuleSet
+from cepheus.rules.model import AnyRule, Rule, RuleSet, Selection
+from cepheus.rules.resolve import resolve
 
 MAX_DEPTH = 200
 """How far expressions may be nested, so that what walks them never runs out of stack."""
@@ -88,9 +89,9 @@ def _check(rules: RuleSet, schema: Schema | None, closed: bool | None) -> Checke
     refuse_declared_errors(intervals, with_error, findings)
     check_beliefs(named, findings)
     _check_ties(named, findings)
-    mistakes = findings.errors()
-    if mistakes:
-        raise RuleError(mistakes)
+    _raise(findings)
+    _check_rankings(named, findings)
+    _raise(findings)
     read = with_errors(with_positional(inputs(scopes, known, inferred), intervals.reads, known), with_error)
     for scope in scopes:
         warn_of_equalities(scope, read, findings)
@@ -102,6 +103,23 @@ def _check(rules: RuleSet, schema: Schema | None, closed: bool | None) -> Checke
         warnings=findings.warnings(),
         equal_types=inferred.equal,
     )
+
+
+def _raise(findings: Findings) -> None:
+    mistakes = findings.errors()
+    if mistakes:
+        raise RuleError(mistakes)
+
+
+def _check_rankings(rules: RuleSet, findings: Findings) -> None:
+    """Find events that are ranked by what is known only later, as it shows when rules that are sound are resolved."""
+    for rule in rules.rules:
+        if any(isinstance(item, Selection) and item.ranking is not None for item in rule.pattern.items):
+            try:
+                resolve(replace(rule, ordered=False))  # what engines make of ties is not asked here
+            except RuleError as error:
+                for each in error.diagnostics:
+                    findings.error(each.code, each.message, each.span, each.hint)
 
 
 def _check_ties(rules: RuleSet, findings: Findings) -> None:

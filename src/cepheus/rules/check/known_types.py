@@ -12,6 +12,7 @@ from cepheus.core.values import ValueType
 from cepheus.rules.check.findings import Findings, find_name, line_of
 from cepheus.rules.check.type_slots import FAMILY, Family
 from cepheus.rules.model import RuleSet
+from cepheus.rules.timers import is_moment
 
 _FEW = 64
 _LONG = 64
@@ -135,6 +136,7 @@ def known_types(rules: RuleSet, data: Schema | None, closed: bool | None, findin
     if rules.interval_rules and not rules.rules:  # which read no times
         time_hint = "leave it out, or give a time of the data's own another name"
     for event_type in rules.declarations:
+        _type_name(event_type, findings)
         _attribute_names(event_type, findings, time_hint)
         first = declared.setdefault(event_type.name, event_type)
         if not _same(first, event_type):
@@ -142,6 +144,7 @@ def known_types(rules: RuleSet, data: Schema | None, closed: bool | None, findin
     composites: dict[str, EventType] = {}
     for rule in rules.rules:
         event_type = rule.composite
+        _type_name(event_type, findings)
         _attribute_names(event_type, findings, time_hint)
         for attribute in event_type.attributes:
             if attribute.column is not None:
@@ -199,6 +202,17 @@ def _alike(one: EventType, other: EventType) -> bool:
 
 def _families(event_type: EventType) -> dict[str, Family | None]:
     return {attribute.name: attribute.type and FAMILY[attribute.type] for attribute in event_type.attributes}
+
+
+def _type_name(event_type: EventType, findings: Findings) -> None:
+    if is_moment(event_type.name):
+        refuse_moment(event_type.name, event_type.span, findings)
+
+
+def refuse_moment(name: str, span: Span | None, findings: Findings) -> None:
+    """Report a type of events that is called like the moments of a timer."""
+    message = f"no event type can be called '{name}': that is what the moments of a timer are called"
+    findings.error("reserved-name", message, find_name(span, name), "give the type another name")
 
 
 def _attribute_names(event_type: EventType, findings: Findings, time_hint: str) -> None:

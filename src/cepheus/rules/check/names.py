@@ -12,13 +12,13 @@ from cepheus.core.source import Span
 from cepheus.core.values import ValueType
 from cepheus.rules.aggregates import AGGREGATES, aggregate_named, aggregate_names
 from cepheus.rules.check.findings import Findings, find_alias, find_name, line_of, text_of
-from cepheus.rules.check.known_types import KnownTypes
+from cepheus.rules.check.known_types import KnownTypes, refuse_moment
 from cepheus.rules.check.scope import Role, RuleScope, Site
 from cepheus.rules.expressions import Aggregate, AttributeRef, Between, Call, Constant, EventPattern, Scope, Within
 from cepheus.rules.functions import CONNECTIVES, FUNCTIONS, function_of
 from cepheus.rules.model import Aggregation, Collection, FreeCondition, Negation, RuleSet, Selection
 from cepheus.rules.regular_expressions import PatternFault, fault_in
-from cepheus.rules.timers import NOW, After, is_moment
+from cepheus.rules.timers import NOW, After, Every, is_moment
 from cepheus.rules.walk import walk
 
 _LETTER = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)|[^\\]", re.DOTALL)
@@ -250,8 +250,13 @@ def _patterns(scope: RuleScope) -> list[tuple[EventPattern, bool]]:
 
 
 def _types(scope: RuleScope, known: KnownTypes, reported: set[str], findings: Findings) -> None:
+    pattern = scope.rule.pattern
     for event, _ in _patterns(scope):
         name = event.type
+        if event is pattern.terminator and isinstance(pattern.timer, Every):
+            continue
+        if is_moment(name) and name not in known.declared and name not in known.composites:
+            refuse_moment(name, event.span, findings)
         if known.get(name) is not None or is_moment(name):
             continue
         if known.closed:

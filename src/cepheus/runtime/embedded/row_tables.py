@@ -15,8 +15,6 @@ from cepheus.core.lists import text_column
 from cepheus.core.values import Value, ValueType, from_arrow
 from cepheus.engine.reference.row_patterns import ReferenceSearch
 from cepheus.engine.rows.histories import HistorySearch
-from cepheus.engine.rows.matcher import RowMatcher, joined, runs_compiled
-from cepheus.engine.rows.output import given_rows, rows_of_none, together
 from cepheus.formats.parquet_arrow import arrow_table
 from cepheus.language.sql import parse_query
 from cepheus.rules.rows.evaluate import Row
@@ -57,6 +55,8 @@ def matches_in(query: RowQuery, table: pa.Table, engine: str = "auto") -> pa.Tab
     """What a query gives for a table whose rows are in order."""
     if engine not in ENGINES:
         raise OptionError.of("engine", f"there is no engine '{engine}' of rows", hint=did_you_mean(engine, ENGINES))
+    from cepheus.engine.rows.matcher import runs_compiled  # compilers are imported where something is to be compiled
+
     types = column_types(table.schema)
     given = output_types(query, types)
     typed = _typed(table, types)
@@ -71,6 +71,9 @@ def matches_in(query: RowQuery, table: pa.Table, engine: str = "auto") -> pa.Tab
 
 def _compiled(query: RowQuery, table: pa.Table, types: dict[str, ValueType], given: dict[str, ValueType]) -> pa.Table:
     """Run the engine of rows over a whole table; what it gives comes by partition, there in order."""
+    from cepheus.engine.rows.matcher import RowMatcher, joined
+    from cepheus.engine.rows.output import given_rows, rows_of_none, together
+
     matcher = RowMatcher(query, types)
     parts = [matcher.feed({name: table.column(name) for name in types}), matcher.finish()]
     unmatched = np.empty(0, np.int32)
