@@ -90,3 +90,11 @@ def test_why_calls_an_aggregate_what_people_call_it(rule: str, called: str) -> N
     (made,) = program.detect(events).to_events()
     assert made.id is not None
     assert f"0.500000  aggregate: {called} is defined" in str(program.why(events, made.id))
+
+
+@pytest.mark.parametrize("condition", ["v is not null and v > 30", "not (v is null) and v > 30"])
+def test_a_number_with_an_error_is_there_for_certain(condition: str) -> None:
+    program = cepheus.compile(f"event A(v: double?); error A.v ~ N(0, 1); define C() from A({condition})")
+    events = [{"type": "A", "time": 1, "v": 30.0}, {"type": "A", "time": 2}]
+    (found,) = program.detect(events, engine="reference").to_events()
+    assert found.probability == 0.5

@@ -69,7 +69,8 @@ def with_counted(made_of: tuple[EventId, ...], counted: Iterable[EventId]) -> tu
     >>> with_counted((1, 2), (3, 2, 3))
     (1, 2, 3)
     """
-    return (*made_of, *dict.fromkeys(part for part in counted if part not in made_of))
+    known = set(made_of)
+    return (*made_of, *dict.fromkeys(part for part in counted if part not in known))
 
 
 def composite_event(

@@ -20,10 +20,20 @@ import numpy as np
 
 from cepheus.core.calculus import DEFAULT_CALCULUS, Calculus
 from cepheus.core.extras import missing
+from cepheus.core.values import ValueType
 from cepheus.rules.evaluate import Test, tester
-from cepheus.rules.expressions import FLIPPED, AttributeRef, Call, Comparison, Constraint, Parameter, joined_by
+from cepheus.rules.expressions import (
+    FLIPPED,
+    AttributeRef,
+    Call,
+    Comparison,
+    Constant,
+    Constraint,
+    Parameter,
+    joined_by,
+)
 from cepheus.rules.functions import AND, OR, takes_undefined
-from cepheus.rules.walk import walk
+from cepheus.rules.walk import transform, walk
 from cepheus.uncertainty.closed_forms import normal_density, settled
 from cepheus.uncertainty.laws import Component, Foreign, Law, Spreads, added, point
 from cepheus.uncertainty.quantities import Drawn, Key, Linear, Quantity, UncertainSituation, linear, links, quantities
@@ -77,7 +87,7 @@ class _Pending:
 
     @classmethod
     def of(cls, constraint: Constraint, situation: UncertainSituation) -> _Pending:
-        read = quantities(constraint, situation)
+        read = quantities(_without_presence(constraint), situation)
         conditions: list[_Condition] | None = None
         if read and isinstance(constraint, Comparison):
             conditions = []
@@ -95,6 +105,22 @@ class _Pending:
 
     def test(self) -> Test:
         return tester(self.constraint)
+
+
+def _without_presence(constraint: Constraint) -> Constraint:
+    """A constraint without its ``is null`` of attributes: that a number is off by an error does not make it doubtful
+    whether it is there.
+    """
+
+    def change(node: Constraint) -> Constraint:
+        match node:
+            case Call(function="is null", arguments=(AttributeRef(),)):
+                return Constant(False, ValueType.BOOL)
+            case _:
+                return node
+
+    found: Constraint = transform(constraint, change)
+    return found
 
 
 T = TypeVar("T")
