@@ -23,7 +23,7 @@ from cepheus.rules.timers import is_moment
 from cepheus.rules.walk import transform
 from cepheus.runtime.embedded.catalog import Catalog
 
-MOST = 25
+MOST = 14
 """How many cases go into one job: expressions grow with event types, and the time to compile them grows faster."""
 
 FIELDS = ("type", "time", "id", "sequence")

@@ -184,11 +184,14 @@ MANY = {
     "the greatest of many (top)": (
         "the two most frequent routes",
         "the greatest of all, the later of equal ones",
+        "a condition has no say in who is the greatest",
     ),
     "collections (all)": (
         "all of them as one choice",
         "a collection may be empty, and have too many members",
         "members are consumed together",
+        "the first and the last member may have no value",
+        "a rule that needs the value of the last member does not fire without it",
     ),
 }
 """The cases of constructs by which a rule looks at, or names, many events: a partial rule cannot tell which to drop."""
@@ -200,6 +203,8 @@ def test_all_cases_run_under_all_strategies() -> None:
     reasons["conditions: attributes under other names than the data's"] = (
         f"a network of processors does not support {renamed}"
     )
+    of_groups = "conditions: nor in the choice of the first, of several and of each group, where an aggregate is bound"
+    reasons[of_groups] = "a network of processors does not support a choice for each group (per)"
     for construct, names in MANY.items():
         reasons |= {f"groups: {name}": f"a network of processors does not support {construct}" for name in names}
     reasons |= {
