@@ -14,7 +14,7 @@ from random import Random
 
 sys.path.append(str(Path(__file__).parents[2] / "engine"))
 
-from random_cases import SHARE, Case, make_case
+from random_cases import Case, make_case
 from sequence_cases import make_sequence_case
 
 from cepheus.core.errors import RuleError, UnsupportedError
@@ -103,9 +103,9 @@ def _case(seed: int, events: int) -> Case:
     """Make the rules and the stream of a seed; others where rules contradict themselves, or networks refuse them."""
     while True:
         try:
-            # times beyond all calendars, which other seeds have among their corners, are refused by processors
+            # times beyond all calendars, which cases at corners have, are refused by processors
             case = (
-                make_case(seed, events=events, share=0.0 if seed >= 1_000_000 else SHARE)
+                make_case(seed, events=events, share=0.0)
                 if seed % 4 == 0
                 else make_sequence_case(seed, events=2 * events)
             )
