@@ -17,8 +17,7 @@ from cepheus.core.time import TimeUnit
 from cepheus.engine.assembly.registry import create
 from cepheus.rules.check import Checked, check
 from cepheus.rules.model import RuleSet
-from cepheus.rules.provenance import with_provenance
-from cepheus.rules.ties import with_ties
+from cepheus.rules.run_settings import with_provenance, with_ties
 from cepheus.runtime.embedded.admission import ArrowTable, Record
 from cepheus.runtime.embedded.background import Rows, read_knowledge
 from cepheus.runtime.embedded.catalog import Catalog

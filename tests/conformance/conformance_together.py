@@ -18,7 +18,7 @@ from cepheus.rules.check import check
 from cepheus.rules.check.check import name_rules
 from cepheus.rules.expressions import EventPattern
 from cepheus.rules.model import Pattern, Rule, RuleSet, Selection
-from cepheus.rules.ties import has_ties_ordered
+from cepheus.rules.run_settings import has_ties_ordered
 from cepheus.rules.timers import is_moment
 from cepheus.rules.walk import transform
 from cepheus.runtime.embedded.catalog import Catalog

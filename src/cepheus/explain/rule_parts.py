@@ -22,8 +22,8 @@ from cepheus.rules.expressions import (
     scope_events,
 )
 from cepheus.rules.model import Aggregation, Collection, FreeCondition, Negation, PatternItem, Rule, Selection
-from cepheus.rules.reach import reach
 from cepheus.rules.resolve import bindings, resolve
+from cepheus.rules.resolved import reach
 from cepheus.rules.timers import NOW, After, Every
 from cepheus.rules.walk import transform, walk
 

@@ -1,4 +1,6 @@
-"""A rule as the steps that decide it: what ``resolve`` makes of a rule as written, and every engine starts from."""
+"""A rule as the steps that decide it, which ``resolve`` makes of a rule as written and every engine starts from;
+how far back these look, and which aggregates the rule cannot do without.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +8,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cepheus.core.schema import EventType
-from cepheus.rules.expressions import AttributeRef, Constraint, Expression, Parameter, Scope, Within
+from cepheus.core.time import MAX_TIME
+from cepheus.rules.expressions import (
+    AttributeRef,
+    Between,
+    Call,
+    Comparison,
+    Constraint,
+    Expression,
+    Parameter,
+    Scope,
+    Within,
+)
+from cepheus.rules.functions import takes_undefined
 from cepheus.rules.model import Assignment
 from cepheus.rules.policies import Policy
-from cepheus.rules.timers import After, Timer
-from cepheus.rules.walk import walk
+from cepheus.rules.timers import NOW, After, Timer
+from cepheus.rules.walk import children, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,3 +162,87 @@ def needs(node: object) -> Iterator[str]:
             yield child.event
         elif isinstance(child, Parameter):
             yield f"${child.name}"
+
+
+def reach(rule: ResolvedRule) -> int:
+    """The longest time, in microseconds, between the evaluation of a rule and an event it may look at then.
+
+    Windows hang from other events, so their lengths add up along the way to the terminator, which comes when the rule
+    is evaluated, or so long before as a timer says.
+    """
+    back = {NOW: 0, rule.terminator.name: rule.delay}
+    longest = rule.delay
+    for step in rule.steps:
+        if isinstance(step, Choose):
+            back[step.name] = min(back[step.window.reference] + step.window.duration, MAX_TIME)
+            longest = max(longest, back[step.name])
+        elif isinstance(step, Compute):
+            longest = max(longest, _scope_reach(step.scope, back))
+    scopes = [*(absent.scope for absent in rule.absences), *(gather.scope for gather in rule.gathers)]
+    return max([longest, *(_scope_reach(scope, back) for scope in scopes)])
+
+
+def _scope_reach(scope: Scope, back: dict[str, int]) -> int:
+    match scope:
+        case Within(duration=duration, reference=reference):
+            return min(back[reference] + duration, MAX_TIME)
+        case Between(first=first, second=second):
+            return max(back[first], back[second])
+
+
+def needed_aggregates(rule: ResolvedRule) -> tuple[str, ...]:
+    """The aggregates without which the rule does not fire: not those that only optional attributes read.
+
+    What ``coalesce``, ``is null`` or one side of an ``or`` reads the rule can do without, too.
+    """
+    computed = [step.name for step in rule.steps if isinstance(step, Compute)]
+    needed: set[str] = set()
+    for step in rule.steps:
+        match step:
+            case Require(constraint=constraint):
+                needed |= needed_to_hold(constraint)
+            case Choose(constraints=constraints):
+                needed |= {name for constraint in constraints for name in needed_to_hold(constraint)}
+            case Compute():
+                pass
+    for assignment in rule.assignments:
+        declared = rule.composite.attribute(assignment.attribute)
+        if declared is not None and not declared.optional:
+            needed |= needed_to_be_defined(assignment.value)
+    return tuple(name for name in computed if name in needed)
+
+
+def needed_to_hold(condition: Constraint) -> frozenset[str]:
+    """The computed values without which a condition cannot be true."""
+    match condition:
+        case Call(function="and", arguments=parts):
+            return frozenset().union(*map(needed_to_hold, parts))
+        case Call(function="or", arguments=parts):
+            return frozenset.intersection(*map(needed_to_hold, parts))
+        case Call(function="not", arguments=(Call(function="is null", arguments=(value,)),)):
+            return needed_to_be_defined(value)
+        case Comparison(operands=operands):
+            return frozenset().union(*map(needed_to_be_defined, operands))
+        case _:
+            return needed_to_be_defined(condition)
+
+
+def needed_to_be_defined(expression: Expression) -> frozenset[str]:
+    """The computed values without which an expression has no value."""
+    match expression:
+        case Parameter(name=name):
+            return frozenset((name,))
+        case Call(function="in", arguments=(value, *_)):
+            return needed_to_be_defined(value)
+        case Comparison(links=links):  # false, not undefined, as soon as one link is
+            return frozenset.intersection(
+                *(needed_to_be_defined(left) | needed_to_be_defined(right) for left, _, right in links)
+            )
+        case Call(function="if", arguments=(_, *values)):
+            return frozenset.intersection(*map(needed_to_be_defined, values))
+        case Call(function="is null"):
+            return frozenset()
+        case Call(function=function, arguments=parts) if takes_undefined(function):
+            return frozenset.intersection(*map(needed_to_be_defined, parts))
+        case _:
+            return frozenset().union(*map(needed_to_be_defined, children(expression)))

@@ -7,9 +7,8 @@ import pytest
 from cepheus.core.errors import Diagnostic, RuleError
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
-from cepheus.rules.needed_aggregates import needed_aggregates
 from cepheus.rules.resolve import resolve
-from cepheus.rules.resolved import Choose, Require
+from cepheus.rules.resolved import Choose, Require, needed_aggregates
 
 DECLARED = "event A(x: int, s: string, b: bool, o: int?); event B(x: int, y: double);"
 

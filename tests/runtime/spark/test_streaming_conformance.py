@@ -19,7 +19,7 @@ from cepheus.core.schema import EventType
 from cepheus.core.time import SECOND
 from cepheus.language.tesla import parse
 from cepheus.rules.check import check
-from cepheus.rules.ties import has_ties_ordered
+from cepheus.rules.run_settings import has_ties_ordered
 from cepheus.runtime.spark.layout import IdKind
 from cepheus.runtime.spark.shard import Job
 from cepheus.runtime.spark.state_machine import Outcome

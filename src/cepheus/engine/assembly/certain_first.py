@@ -19,8 +19,7 @@ from cepheus.core.event import Event
 from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.core.schema import Schema
 from cepheus.engine.base import snapshot_form as form
-from cepheus.engine.base.interface import Engine
-from cepheus.engine.base.past import Past
+from cepheus.engine.base.interface import Engine, Past
 from cepheus.engine.base.refusals import no_such_rule, require_factor
 from cepheus.engine.base.snapshot import pack, restoring, unpack
 from cepheus.engine.base.ties import TieCounts

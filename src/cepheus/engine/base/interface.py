@@ -1,15 +1,17 @@
-"""The contract of every engine: what hosts may call and in what order."""
+"""The contract of every engine: what hosts may call and in what order, and what it can hand over to another engine."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from cepheus.core.batch import EventBatch
+from cepheus.core.distribution import Distribution
 from cepheus.core.event import Event
 from cepheus.core.schema import Schema
 from cepheus.engine.base.ties import TieCounts
-from cepheus.rules.model import AnyRule
+from cepheus.rules.model import AnyRule, Rule
 
 
 class Engine(Protocol):
@@ -81,3 +83,32 @@ class OutOfOrderEngine(Engine, Protocol):
 
         ``advance(time)`` evaluates those before ``time`` in total order and gives what they complete.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An event that rules may still look at, its number among the stored ones of its type, and who has consumed it.
+
+    ``place`` is its place in the stream, where rules go by that.
+    """
+
+    event: Event
+    number: int
+    consumed_by: frozenset[str] = frozenset()
+    place: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """Deployed rules, each with its types and the number of the first event of each type that it sees; the events.
+
+    ``events`` are in the order of the stream within each type. ``fed`` is how many events came from outside.
+    ``errors`` are those declared for sources that send none, ``factors`` what rules are multiplied by.
+    """
+
+    rules: tuple[tuple[Rule, Schema, Mapping[str, int]], ...]
+    events: tuple[Seen, ...]
+    fed: int
+    time: int
+    errors: Mapping[str, Mapping[str, Distribution]] = field(default_factory=dict)
+    factors: Mapping[str, float] = field(default_factory=dict)

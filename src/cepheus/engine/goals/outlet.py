@@ -21,6 +21,7 @@ from cepheus.kernel.program import Words
 from cepheus.kernel.state import COMPOSITE_ID_BASE, STRING_ID_FLOOR
 from cepheus.kernel.strings import StringTable
 from cepheus.plan.interval.goal_texts import Goal, Seat, fraction_of
+from cepheus.plan.interval.graph import NodeSpec
 from cepheus.plan.interval.layout import (
     MATCH_HEADER,
     OUTPUT_HEADER,
@@ -32,7 +33,6 @@ from cepheus.plan.interval.layout import (
     Record,
     Tag,
 )
-from cepheus.plan.interval.specs import NodeSpec
 from cepheus.plan.interval.tables import tag_words
 from cepheus.plan.interval.values import Texts
 from cepheus.rules.interval.lists import is_hidden

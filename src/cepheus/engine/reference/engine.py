@@ -20,8 +20,8 @@ from cepheus.core.options import DEFAULT_LIMIT
 from cepheus.core.schema import OWNED_ATTRIBUTE, Schema
 from cepheus.core.time import MIN_TIME
 from cepheus.engine.base.declared_types import batch_of_made
+from cepheus.engine.base.interface import Past
 from cepheus.engine.base.limits import too_many_composites
-from cepheus.engine.base.past import Past
 from cepheus.engine.base.refusals import no_such_rule, require_factor, require_ties, tesla_rules
 from cepheus.engine.base.snapshot import pack, restoring
 from cepheus.engine.base.ties import TieCounter, TieCounts

@@ -19,10 +19,8 @@ from cepheus.engine.base.snapshot import unpack
 from cepheus.rules.evaluate import Test, evaluator, tester
 from cepheus.rules.expressions import AttributeRef, Constraint, Parameter
 from cepheus.rules.model import Rule
-from cepheus.rules.needed_aggregates import needed_aggregates
-from cepheus.rules.reach import reach
 from cepheus.rules.resolve import resolve
-from cepheus.rules.resolved import Choose, Compute, Require, ResolvedRule
+from cepheus.rules.resolved import Choose, Compute, Require, ResolvedRule, needed_aggregates, reach
 from cepheus.rules.walk import walk
 from cepheus.uncertainty.aggregates import Computed
 from cepheus.uncertainty.judge import Judgement, judge

@@ -11,7 +11,7 @@ from cepheus.core.distribution_column import ErrorColumn, ErrorKind
 from cepheus.core.event import Event
 from cepheus.core.values import Value, ValueType
 from cepheus.engine.base import snapshot_form as form
-from cepheus.engine.base.past import Past, Seen
+from cepheus.engine.base.interface import Past, Seen
 from cepheus.engine.lowered.intake import id_of_word
 from cepheus.engine.lowered.snapshot import Saved, StoredType
 from cepheus.engine.uncertain.error_profiles import Profile, profile_of

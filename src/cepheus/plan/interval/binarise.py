@@ -11,9 +11,17 @@ from cepheus.language.etalis.print import format_condition, format_pattern
 from cepheus.plan.interval.condition_writer import ConditionWriter
 from cepheus.plan.interval.constructs import GOALS
 from cepheus.plan.interval.goal_texts import Seat, seat_of
-from cepheus.plan.interval.graph import Graph, atom_node
+from cepheus.plan.interval.graph import (
+    UNLIMITED,
+    ConditionSpec,
+    Graph,
+    NodeSpec,
+    PolicySpec,
+    Screen,
+    atom_node,
+    point_type,
+)
 from cepheus.plan.interval.program import ChoiceCode, NodeKind, OperatorCode, PreferenceCode
-from cepheus.plan.interval.specs import UNLIMITED, ConditionSpec, NodeSpec, PolicySpec, Screen, point_type
 from cepheus.plan.support import require
 from cepheus.rules.interval.model import (
     Absence,

@@ -9,9 +9,8 @@ from cepheus.core.lists import distinct, value_key
 from cepheus.plan.aggregates import code_of
 from cepheus.plan.interval.coder import Coder
 from cepheus.plan.interval.constructs import GOALS, IntervalConstruct, unsupported
-from cepheus.plan.interval.graph import Graph, atom_node
+from cepheus.plan.interval.graph import ConditionSpec, Graph, NodeSpec, atom_node
 from cepheus.plan.interval.program import ConditionKind, NodeKind
-from cepheus.plan.interval.specs import ConditionSpec, NodeSpec
 from cepheus.plan.support import require
 from cepheus.rules.aggregates import aggregate_named
 from cepheus.rules.expressions import Constant, Parameter

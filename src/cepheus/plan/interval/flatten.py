@@ -11,7 +11,7 @@ from cepheus.core.event import text_digest
 from cepheus.core.time import MIN_TIME
 from cepheus.kernel.instructions import Op
 from cepheus.kernel.program import InstructionField, Words
-from cepheus.plan.interval.graph import Graph
+from cepheus.plan.interval.graph import ConditionSpec, Graph, NodeSpec
 from cepheus.plan.interval.layout import RECORD_HEADER
 from cepheus.plan.interval.program import (
     ArgumentField,
@@ -28,7 +28,6 @@ from cepheus.plan.interval.program import (
     TableField,
     TypeField,
 )
-from cepheus.plan.interval.specs import ConditionSpec, NodeSpec
 from cepheus.plan.interval.tables import TableSpec, outlives, tag_words, width_of
 
 

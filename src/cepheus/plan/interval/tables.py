@@ -9,7 +9,7 @@ import numpy as np
 
 from cepheus.core.values import Value
 from cepheus.kernel.program import Words
-from cepheus.plan.interval.graph import Graph
+from cepheus.plan.interval.graph import UNLIMITED, Graph, NodeSpec
 from cepheus.plan.interval.layout import MATCH_HEADER, RECORD_HEADER, ROW_HEADER, TAG_BITS, TAGS_PER_WORD
 from cepheus.plan.interval.program import (
     ChoiceCode,
@@ -20,7 +20,6 @@ from cepheus.plan.interval.program import (
     OutlivesCode,
     PreferenceCode,
 )
-from cepheus.plan.interval.specs import UNLIMITED, NodeSpec
 from cepheus.plan.interval.values import Texts
 from cepheus.rules.interval import reach as interval_reach
 

@@ -9,9 +9,8 @@ from functools import lru_cache
 from cepheus.core.schema import EventType
 from cepheus.rules.expressions import Aggregate, AttributeRef, Comparison, Constraint, EventPattern, Scope, Within
 from cepheus.rules.model import Aggregation, FreeCondition, Negation, Pattern, PatternItem, Rule, Selection
-from cepheus.rules.reach import reach
 from cepheus.rules.resolve import resolve
-from cepheus.rules.resolved import Choose, needs
+from cepheus.rules.resolved import Choose, needs, reach
 from cepheus.rules.walk import walk
 
 

@@ -46,9 +46,8 @@ from cepheus.rules.expressions import (
     Scope,
     Within,
 )
-from cepheus.rules.needed_aggregates import needed_aggregates
 from cepheus.rules.policies import Take
-from cepheus.rules.resolved import Absent, Choose, Compute, Gather, Ranked, Require, ResolvedRule
+from cepheus.rules.resolved import Absent, Choose, Compute, Gather, Ranked, Require, ResolvedRule, needed_aggregates
 from cepheus.rules.timers import NOW, After, Every
 from cepheus.rules.walk import walk
 

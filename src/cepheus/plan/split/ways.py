@@ -18,7 +18,7 @@ from cepheus.plan.split.search import Attributes, Obstacle, carries, search
 from cepheus.rules.check import Checked
 from cepheus.rules.interval.reach import chooses, points
 from cepheus.rules.interval.reach import reach as reach_of_intervals
-from cepheus.rules.reach import reach
+from cepheus.rules.resolved import reach
 
 
 def find_keys(

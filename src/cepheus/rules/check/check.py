@@ -16,12 +16,11 @@ from cepheus.rules.check.findings import Findings
 from cepheus.rules.check.inputs import composites, inputs, with_positional
 from cepheus.rules.check.interval.check import check_intervals
 from cepheus.rules.check.known_types import known_types
-from cepheus.rules.check.mixed_numbers import with_doubles
 from cepheus.rules.check.names import check_attributes, check_names
 from cepheus.rules.check.parameters import check_parameters
 from cepheus.rules.check.scope import RuleScope, scope_of
 from cepheus.rules.check.type_slots import Key
-from cepheus.rules.check.types import infer_types
+from cepheus.rules.check.types import infer_types, with_doubles
 from cepheus.rules.interval.model import IntervalRule
 from cepheus.rules.model import AnyRule, Rule, RuleSet, Selection
 from cepheus.rules.resolve import resolve

@@ -26,13 +26,11 @@ from cepheus.engine.base.ties import TieCounts
 from cepheus.language.tesla import parse_event_pattern
 from cepheus.plan.split.component import reads
 from cepheus.rules.model import RuleSet
-from cepheus.rules.provenance import with_provenance
 from cepheus.rules.resolve import resolve
-from cepheus.rules.ties import with_ties
+from cepheus.rules.run_settings import with_provenance, with_ties
 from cepheus.runtime.embedded.admission import Admission, ArrowTable, Record
 from cepheus.runtime.embedded.catalog import Catalog
 from cepheus.runtime.embedded.order import ReorderBuffer, no_sequence
-from cepheus.runtime.embedded.progress import GoalCallback, ProgressSubscription, ProgressWatch, require_fraction
 from cepheus.runtime.embedded.rule_sources import RuleSource, read_rules
 from cepheus.runtime.embedded.snapshot import (
     KIND,
@@ -45,10 +43,14 @@ from cepheus.runtime.embedded.snapshot import (
 from cepheus.runtime.embedded.subscriptions import (
     Call,
     Callback,
+    GoalCallback,
+    ProgressSubscription,
+    ProgressWatch,
     Subscription,
     Subscriptions,
     call_all,
     in_order_of_time,
+    require_fraction,
 )
 from cepheus.uncertainty.belief.belief import RuleBelief
 from cepheus.uncertainty.verdict import Observer

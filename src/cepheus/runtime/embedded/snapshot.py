@@ -23,7 +23,7 @@ from cepheus.engine.base import snapshot_form as form
 from cepheus.engine.base.snapshot import unpack
 from cepheus.rules.json_fields import fail, integer_between
 from cepheus.rules.model import RuleSet
-from cepheus.rules.ties import has_ties_ordered
+from cepheus.rules.run_settings import has_ties_ordered
 
 
 def batch_to_bytes(batch: EventBatch) -> tuple[dict[str, Any], bytes]:

@@ -15,8 +15,7 @@ from cepheus.engine.base.ties import TieCounts
 from cepheus.plan.split import WayName
 from cepheus.rules.check import Checked
 from cepheus.rules.model import RuleSet
-from cepheus.rules.provenance import with_provenance
-from cepheus.rules.ties import with_ties
+from cepheus.rules.run_settings import with_provenance, with_ties
 from cepheus.runtime.embedded.rule_sources import RuleSource, read_rules
 from cepheus.runtime.spark.batch import batch, counts_in
 from cepheus.runtime.spark.explain import explain, skew

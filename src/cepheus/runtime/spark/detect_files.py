@@ -27,8 +27,7 @@ from cepheus.formats.cells import id_of_text
 from cepheus.formats.table import as_uncertain
 from cepheus.rules.check import Checked
 from cepheus.rules.model import RuleSet
-from cepheus.rules.provenance import with_provenance
-from cepheus.rules.ties import with_ties
+from cepheus.rules.run_settings import with_provenance, with_ties
 from cepheus.runtime.embedded.detect import FileDetection, Files, FilesByType, Tally
 from cepheus.runtime.spark.detect import Detection, cores, find
 from cepheus.runtime.spark.planning import SparkOptions, on_spark

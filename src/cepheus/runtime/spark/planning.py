@@ -17,7 +17,7 @@ from cepheus.rules.belief.model import Belief
 from cepheus.rules.check import Checked, check
 from cepheus.rules.model import AnyRule, RuleSet
 from cepheus.rules.resolve import resolve
-from cepheus.rules.ties import has_ties_ordered
+from cepheus.rules.run_settings import has_ties_ordered
 from cepheus.runtime.spark.error_layout import ErrorLayout
 from cepheus.runtime.spark.event_filters import event_filters, interval_filters, settled_inputs
 from cepheus.runtime.spark.layout import CompositeLayout, EventLayout

@@ -25,9 +25,8 @@ from cepheus.rules.interval.model import Atom, IntervalRule
 from cepheus.rules.interval.reach import chooses, points
 from cepheus.rules.interval.reach import reach as reach_of_intervals
 from cepheus.rules.model import AnyRule, Rule, RuleSet
-from cepheus.rules.reach import reach
 from cepheus.rules.resolve import resolve
-from cepheus.rules.resolved import Choose, Compute, ResolvedRule
+from cepheus.rules.resolved import Choose, Compute, ResolvedRule, reach
 from cepheus.rules.timers import Every
 from cepheus.rules.walk import walk
 from cepheus.runtime.spark.layout import (

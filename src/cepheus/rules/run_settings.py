@@ -1,11 +1,11 @@
-"""What rules make of simultaneous events, as the one who runs them wants it: ``ties apart`` or ``ties ordered``."""
+"""Rules as the one who runs them wants them: what simultaneous events are to them, which events they name as parts."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from cepheus.core.errors import OptionError
-from cepheus.core.options import TieOrder
+from cepheus.core.options import ProvenanceDepth, TieOrder
 from cepheus.rules.model import RuleSet
 
 
@@ -37,3 +37,16 @@ def has_ties_ordered(rules: RuleSet) -> bool:
     True
     """
     return any(rule.ordered for rule in rules.rules)
+
+
+def with_provenance(rules: RuleSet, depth: ProvenanceDepth) -> RuleSet:
+    """The same rules, whose composite events name the events that aggregates counted if that is asked for.
+
+    >>> from cepheus.language.tesla import parse
+    >>> rules = parse("define Busy() from A() and Count(B() within 5 s from A) > 3")
+    >>> with_provenance(rules, ProvenanceDepth.FULL).rules[0].full_provenance
+    True
+    """
+    if depth is ProvenanceDepth.PARTS:
+        return rules
+    return replace(rules, rules=tuple(replace(rule, full_provenance=True) for rule in rules.rules))
