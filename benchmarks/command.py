@@ -112,7 +112,7 @@ def _bench_parts(
 
 
 def _command(what: What, repeat: int, *, quick: bool) -> str:
-    """Give the command that was typed, in its plain form."""
+    """The command that was typed, in its plain form."""
     options = ["" if what is What.ALL else f" {what.value}", "" if repeat == 5 else f" --repeat {repeat}"]
     return f"cepheus bench{''.join(options)}{' --quick' if quick else ''} --write-docs"
 

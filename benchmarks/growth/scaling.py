@@ -114,7 +114,7 @@ def scaling(repeat: int, say: Say, scale: Scale = FULL) -> Scaling:
 
 
 def rules_by_type(count: int) -> str:
-    """Give sequences of three, told by the types of events, of which each event concerns ten.
+    """Sequences of three, told by the types of events, of which each event concerns ten.
 
     Where there are ten times as many types, each is ten times as rare: windows are as many times as long, so that they
     hold as many events that matter.
@@ -123,7 +123,7 @@ def rules_by_type(count: int) -> str:
 
 
 def rules_by_value(count: int) -> str:
-    """Give sequences of three of the same three types, told by the keys they ask for; each event concerns ten."""
+    """Sequences of three of the same three types, told by the keys they ask for; each event concerns ten."""
     random = np.random.default_rng(6)
     keys = [random.permutation(count) % (count // CONCERNED) for _ in range(3)]
     low, high = _windows(count)
@@ -136,7 +136,7 @@ def rules_by_value(count: int) -> str:
 
 
 def events_by_value(count: int, rules: int) -> pa.Table:
-    """Give events of three types with keys, for ``rules_by_value``."""
+    """Events of three types with keys, for ``rules_by_value``."""
     random = np.random.default_rng(7)
     return pa.table(
         {
@@ -173,7 +173,7 @@ def _rule_scaling(told_by: str, repeat: int, say: Say, scale: Scale) -> RuleScal
 
 
 def _told_subject(told_by: str, count: int, events: int) -> tuple[Subject, EventBatch]:
-    """Give so many rules and events that tell them by type or by value."""
+    """So many rules and events that tell them by type or by value."""
     if told_by == "type":
         subject = Subject.of(rules_by_type(count))
         return subject, subject.batch(chapter(events, seed=5, types=types_of(count, 3, CONCERNED)))
@@ -182,7 +182,7 @@ def _told_subject(told_by: str, count: int, events: int) -> tuple[Subject, Event
 
 
 def _feed(subject: Subject, events: pa.Table, repeat: int, threads: int = 1) -> tuple[Timing, int]:
-    """Give the best time of feeding events to a new engine, and how many composite events there are."""
+    """The best time of feeding events to a new engine, and how many composite events there are."""
     batch = subject.batch(events)
     timings = []
     count = 0

@@ -17,7 +17,7 @@ _ROOT = Path(__file__).parents[2]
 
 
 def environment(**settings: str) -> dict[str, str]:
-    """Give the environment of a process that is to find this package, with more settings.
+    """The environment of a process that is to find this package, with more settings.
 
     >>> environment(OMP_NUM_THREADS="1")["OMP_NUM_THREADS"]
     '1'
@@ -39,7 +39,7 @@ def lines_of(module: str, *arguments: str | int) -> Iterator[list[int]]:
 
 
 def resident_bytes() -> int:
-    """Give the memory of this process; where the system does not tell it, the most it ever was."""
+    """The memory of this process; where the system does not tell it, the most it ever was."""
     statm = Path("/proc/self/statm")
     if statm.exists():
         return int(statm.read_text().split()[1]) * resource.getpagesize()

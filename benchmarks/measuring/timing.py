@@ -46,7 +46,7 @@ class Spread:
 
 
 def best(timings: Iterable[Timing]) -> Timing:
-    """Give the shortest times; what is longer has been disturbed.
+    """The shortest times; what is longer has been disturbed.
 
     >>> best([Timing(2.0, 1.0), Timing(1.5, 1.25)])
     Timing(wall=1.5, cpu=1.0)
@@ -64,7 +64,7 @@ def timed(work: Callable[[], T]) -> tuple[Timing, T]:
 
 
 def spread(nanoseconds: Sequence[int]) -> Spread:
-    """Give mean and percentiles of times that were taken one by one.
+    """Mean and percentiles of times that were taken one by one.
 
     >>> spread([1000, 2000, 3000])
     Spread(mean=2.0, p50=2.0, p99=2.98, worst=3.0)
@@ -75,7 +75,7 @@ def spread(nanoseconds: Sequence[int]) -> Spread:
 
 
 def best_spread(spreads: Sequence[Spread]) -> Spread:
-    """Give the least of each figure over several runs.
+    """The least of each figure over several runs.
 
     >>> best_spread([Spread(2, 1, 5, 9), Spread(1, 2, 4, 8)])
     Spread(mean=1, p50=1, p99=4, worst=8)
@@ -155,7 +155,7 @@ def share_of_others(work: Callable[[], T]) -> tuple[float | None, T]:
 
 
 def _busy() -> float | None:
-    """Give the seconds that the machine's cores were busy, or wanted to be and others on the same hardware were."""
+    """The seconds that the machine's cores were busy, or wanted to be and others on the same hardware were."""
     try:
         ticks = [int(word) for word in (_PROC / "stat").read_text().split("\n", 1)[0].split()[1:]]
     except (OSError, ValueError):
@@ -164,6 +164,6 @@ def _busy() -> float | None:
 
 
 def _own() -> float:
-    """Give the seconds of this process and of those that it has started and that have ended."""
+    """The seconds of this process and of those that it has started and that have ended."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system

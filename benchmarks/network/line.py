@@ -99,7 +99,7 @@ class Outcome:
         return self.lag < _LONGEST_LAG
 
     def delay(self, share: float) -> float:
-        """Give the delay in seconds that a share of fires stays below."""
+        """The delay in seconds that a share of fires stays below."""
         ordered = sorted(self.delays)
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else float("nan")
 
@@ -282,7 +282,7 @@ def _columns(kind: str, times: list[int], attributes: dict[str, list[str] | list
 
 
 def spread(ordered: Sequence[float], form: str, unit: str = "") -> str:
-    """Give the first, the middle and the last of ordered figures.
+    """The first, the middle and the last of ordered figures.
 
     >>> spread([19.62, 21.5, 33.0], "{:.1f}", " ms"), spread([5000.0], "{:,.0f}")
     ('19.6 / 21.5 / 33.0 ms', '5,000')

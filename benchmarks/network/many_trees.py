@@ -77,13 +77,13 @@ def crossings(plan: Plan) -> tuple[float, dict[str, float]]:
 
 
 def with_strategy(plan: Plan, strategy: Strategy) -> Plan:
-    """Give the same plan for another strategy."""
+    """The same plan for another strategy."""
     options = replace(plan.scenario.options, strategy=strategy)
     return replace(plan, scenario=replace(plan.scenario, options=options))
 
 
 def wanted_elsewhere(plan: Plan) -> float:
-    """Give at how many processors other than its own an event is wanted by a sink's rules, on average over events.
+    """At how many processors other than its own an event is wanted by a sink's rules, on average over events.
 
     With a tree for each of these processors, an event that is not filtered crosses at least as many links.
 
@@ -143,7 +143,7 @@ def unfiltered(plan: Plan) -> Unfiltered:
 
 
 def _wanted(plan: Plan) -> dict[str, set[str]]:
-    """Give the processors with sinks whose rules look at events of a type."""
+    """The processors with sinks whose rules look at events of a type."""
     types_of = {rule.composite.name: input_types(rule) for rule in plan.rules}
     wanted: dict[str, set[str]] = {}
     for _, processor, composite in plan.sinks:
@@ -157,12 +157,12 @@ def _rate(plan: Plan) -> float:
 
 
 def _crossed(paths: Paths, start: str, ends: Iterable[str]) -> int:
-    """Give how many links lie on the paths from one processor to others, each counted once."""
+    """How many links lie on the paths from one processor to others, each counted once."""
     return len({link for end in ends for link in zip(paths[start][end], paths[start][end][1:], strict=False)})
 
 
 def _fires(rule: Rule, rates: dict[str, float]) -> float:
-    """Give how often a sequence fires: its terminator comes, and each event before it within its window."""
+    """How often a sequence fires: its terminator comes, and each event before it within its window."""
     rate = rates[rule.pattern.terminator.type]
     for item in rule.pattern.items:
         assert isinstance(item, Selection)
@@ -199,14 +199,14 @@ def show_crossings(seed: int) -> None:
 
 
 def _at(plan: Plan, places: int) -> Plan:
-    """Give the same plan with all sources at a few processors, drawn at random."""
+    """The same plan with all sources at a few processors, drawn at random."""
     random = Random(f"places {plan.seed}")
     hosts = random.sample(plan.processors, places)
     return replace(plan, sources=tuple(replace(each, processor=random.choice(hosts)) for each in plan.sources))
 
 
 def _exponential_rates(plan: Plan) -> Plan:
-    """Give the same plan with rates from an exponential distribution with mean 1/s."""
+    """The same plan with rates from an exponential distribution with mean 1/s."""
     random = Random(f"rates {plan.seed}")
     slowest, fastest = plan.scenario.slowest, plan.scenario.fastest
 

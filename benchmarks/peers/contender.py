@@ -38,7 +38,7 @@ class Job:
     rule_count: int = 1000
 
     def to_json(self) -> dict[str, str | int]:
-        """Give the job as a JSON object."""
+        """The job as a JSON object."""
         return {
             "contender": self.contender,
             "workload": self.workload,
@@ -75,7 +75,7 @@ class Answer:
     sums: Mapping[str, float]
 
     def agrees(self, other: Answer) -> bool:
-        """Tell whether both found the same, up to the rounding of floats added in another order."""
+        """Whether both found the same, up to the rounding of floats added in another order."""
         return (
             self.count == other.count
             and self.sums.keys() == other.sums.keys()
@@ -101,7 +101,7 @@ def describe(job: Job) -> str:
 
 
 def formulations(contender: str, workload: str) -> list[str]:
-    """Give the formulations that a baseline has of a workload, the best first.
+    """The formulations that a baseline has of a workload, the best first.
 
     >>> formulations("duckdb", "F-each")
     ['best', 'natural']
@@ -110,7 +110,7 @@ def formulations(contender: str, workload: str) -> list[str]:
 
 
 def rule_table(count: int) -> pa.Table:
-    """Give the rules of the chapter workload as a table, for those who join events with rules.
+    """The rules of the chapter workload as a table, for those who join events with rules.
 
     >>> rule_table(1).to_pylist()
     [{'rule': 0, 'first': 'T74', 'second': 'T182', 'third': 'T291', 'width': 8786}]
@@ -163,7 +163,7 @@ def _run_ours(subject: Subject, name: str, events: pa.Table, workload: Workload)
 
 
 def _sums(found: EventBatch, workload: Workload) -> dict[str, float]:
-    """Give what the columns of the baselines' results add up to."""
+    """What the columns of the baselines' results add up to."""
     sums = {"time": float(found.times.sum() // 1000)}
     if workload.selection:
         assert found.provenance is not None or len(found) == 0

@@ -127,7 +127,7 @@ NATURAL: dict[str, tuple[str, str]] = {
 
 
 def query(sql: str, tables: Mapping[str, pa.Table]) -> Callable[[], pa.Table]:
-    """Give a function that runs a query over Arrow tables on one thread and gives its whole result as Arrow."""
+    """A function that runs a query over Arrow tables on one thread and gives its whole result as Arrow."""
     import duckdb
 
     connection = duckdb.connect()

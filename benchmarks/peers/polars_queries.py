@@ -75,7 +75,7 @@ def _f_avg(events: pl.DataFrame, _: pl.DataFrame) -> pl.DataFrame:
 
 
 def _step(events: pl.DataFrame, rules: pl.DataFrame, step: str) -> pl.DataFrame:
-    """Give the events that enter a step, once for every rule."""
+    """The events that enter a step, once for every rule."""
     kinds = rules.select("rule", "width", type=pl.col(step).cast(events.schema["type"]))
     return events.select("type", "time").join(kinds, on="type", maintain_order="left").drop("type")
 
@@ -125,7 +125,7 @@ OTHER: dict[str, tuple[str, Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame]
 def query(
     formulation: Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame], tables: Mapping[str, pa.Table]
 ) -> Callable[[], pa.Table]:
-    """Give a function that runs a formulation over Arrow tables and gives its result as Arrow."""
+    """A function that runs a formulation over Arrow tables and gives its result as Arrow."""
     nothing = pa.table({})
 
     def run() -> pa.Table:

@@ -40,7 +40,7 @@ def _mark(part: Part) -> str:
 
 
 def _split(text: str) -> dict[Part, str]:
-    """Give the sections that a page has."""
+    """The sections that a page has."""
     _, *pieces = re.split(r"<!-- part: (\w+) -->\n", text)
     known = {part.value: part for part in Part}
     return {known[name]: body for name, body in zip(pieces[::2], pieces[1::2], strict=True) if name in known}
@@ -56,7 +56,7 @@ def _section(section: Section, command: str, machine: Machine) -> str:
 
 
 def markdown(table: Table) -> str:
-    """Give a table in Markdown.
+    """A table in Markdown.
 
     >>> print(markdown(Table("", ("<who", "events/s"), (("ours", "30M"),))))
     | who | events/s |

@@ -54,7 +54,7 @@ def _save(figure: Figure, path: Path) -> Path:
 
 
 def axes_of(width: float, height: float) -> tuple[Figure, Axes]:
-    """Give an empty figure of a size in inches, and its axes."""
+    """An empty figure of a size in inches, and its axes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), facecolor="white", layout="constrained")

@@ -77,12 +77,12 @@ class Section:
 
 
 def judge(bars: Sequence[Bar], *, judged: bool) -> tuple[Bar, ...]:
-    """Give requirements as they are, or without a verdict where too little was measured for one."""
+    """Requirements as they are, or without a verdict where too little was measured for one."""
     return tuple(bar if judged else replace(bar, met=None) for bar in bars)
 
 
 def bar_table(bars: Sequence[Bar]) -> Table:
-    """Give requirements as a table."""
+    """Requirements as a table."""
     return Table(
         "What must be reached",
         ("<what", "<required", "<measured", "<verdict"),
@@ -91,7 +91,7 @@ def bar_table(bars: Sequence[Bar]) -> Table:
 
 
 def amount(number: float) -> str:
-    """Give a large number in thousands or millions.
+    """A large number in thousands or millions.
 
     >>> amount(18_976_829), amount(627_960), amount(351), amount(0.25)
     ('19.0M', '628k', '351', '0.25')
@@ -104,7 +104,7 @@ def amount(number: float) -> str:
 
 
 def seconds(duration: float) -> str:
-    """Give a duration in seconds or milliseconds.
+    """A duration in seconds or milliseconds.
 
     >>> seconds(2.345), seconds(0.0423)
     ('2.3 s', '42.3 ms')
@@ -113,7 +113,7 @@ def seconds(duration: float) -> str:
 
 
 def microseconds(duration: float) -> str:
-    """Give a duration in microseconds with as many digits as matter.
+    """A duration in microseconds with as many digits as matter.
 
     >>> microseconds(0.1234), microseconds(12.34), microseconds(1234.5)
     ('0.12', '12', '1,234')

@@ -19,13 +19,13 @@ _COLOURS = {"met": "green", "missed": "red"}
 
 
 def console_for_reports() -> Console:
-    """Give the console that reports are printed on: as wide as the terminal, wide enough for tables elsewhere."""
+    """The console that reports are printed on: as wide as the terminal, wide enough for tables elsewhere."""
     return Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=_PIPE_WIDTH)
 
 
 @contextmanager
 def telling() -> Iterator[Say]:
-    """Give a function that tells on stderr what is under way: in one line of a terminal, elsewhere a line each time."""
+    """A function that tells on stderr what is under way: in one line of a terminal, elsewhere a line each time."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda words: console.print(words, markup=False)

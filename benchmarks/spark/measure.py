@@ -89,7 +89,7 @@ class _Data:
         self._say = say
 
     def frame(self, count: int, *, rain: bool) -> DataFrame:
-        """Give a stream of so many events as a DataFrame, also as the view that queries read."""
+        """A stream of so many events as a DataFrame, also as the view that queries read."""
         path = self._folder / f"{'rain' if rain else 'fire'}-{count}"
         if not path.exists():
             self._say(f"writing {count:,} events")
@@ -103,7 +103,7 @@ class _Data:
         return frame
 
     def query(self, text: str) -> DataFrame:
-        """Give what a query finds in the stream that was given last."""
+        """What a query finds in the stream that was given last."""
         return self._spark.sql(text)
 
 
@@ -160,7 +160,7 @@ def _detect(question: SparkQuestion, frame: DataFrame, scale: Scale) -> Detectio
 
 
 def _through_python(question: SparkQuestion, frame: DataFrame, scale: Scale) -> DataFrame:
-    """Give the rows that our engine gets, dealt out in the same way and sent through Python untouched."""
+    """The rows that our engine gets, dealt out in the same way and sent through Python untouched."""
     planned = _detect(question, frame, scale).planned
     routed = place_groups(planned, {})
     rows = route(planned.sources, routed, planned.inputs, planned.events)
@@ -168,7 +168,7 @@ def _through_python(question: SparkQuestion, frame: DataFrame, scale: Scale) -> 
 
 
 def _identity() -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Give the function that does nothing; a lambda goes to the workers whole, which need not find this package."""
+    """The function that does nothing; a lambda goes to the workers whole, which need not find this package."""
     return lambda rows: rows
 
 

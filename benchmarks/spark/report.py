@@ -56,7 +56,7 @@ def stream_section(measured: StreamMeasured, *, judged: bool) -> Section:
 
 
 def spark_cells(measured: SparkMeasured) -> tuple[tuple[str, ...], ...]:
-    """Give a line for each question and contender."""
+    """A line for each question and contender."""
     cells: list[tuple[str, ...]] = []
     for row in measured.rows:
         whole = (f"{row.composites:,}",)
@@ -122,7 +122,7 @@ def spark_bars(measured: SparkMeasured) -> list[Bar]:
 
 
 def stream_cells(measured: StreamMeasured) -> tuple[tuple[str, str], ...]:
-    """Give the lines of the table."""
+    """The lines of the table."""
     scale = measured.scale
     return (
         ("events offered", f"{amount(measured.offered)} events/s for {scale.seconds - scale.warm_up} s"),

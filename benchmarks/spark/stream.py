@@ -67,7 +67,7 @@ class StreamMeasured:
     late: int
 
     def batch_seconds(self, share: float) -> float:
-        """Give how long micro-batches take: a share of them is not longer."""
+        """How long micro-batches take: a share of them is not longer."""
         return float(np.quantile(self.batches, share)) if self.batches else float("nan")
 
     @property
@@ -136,7 +136,7 @@ def _judged(scale: StreamScale, progress: Sequence[Any], arrived: int) -> Stream
 
 
 def _seconds(scale: StreamScale) -> list[pa.Table]:
-    """Give some seconds' worth of events, with times from 0 to a second."""
+    """Some seconds' worth of events, with times from 0 to a second."""
     random = np.random.default_rng(7)
     tables = []
     for _ in range(_VARIANTS):

@@ -57,15 +57,15 @@ class Workload:
     codings: tuple[Coding, ...] = field(default=tuple(Coding))
 
     def rules(self, rule_count: int = 1000) -> str:
-        """Give the question in TESLA; ``rule_count`` applies where it is asked by many rules."""
+        """The question in TESLA; ``rule_count`` applies where it is asked by many rules."""
         return rule_text(chapter_rules(rule_count), self.selection) if self.selection else self.rule
 
     def expected(self, size: int, rule_count: int = 1000) -> int | None:
-        """Give the number of composite events that all agree on, where it is on record."""
+        """The number of composite events that all agree on, where it is on record."""
         return self.counts.get(size) if not self.selection or rule_count == 1000 else None
 
     def events(self, size: int, coding: Coding = Coding.DICTIONARY) -> pa.Table:
-        """Give the stream; each size on record has its own seed."""
+        """The stream; each size on record has its own seed."""
         match self.stream:
             case Stream.FIRE:
                 return fire(size, 7 if size == 1_000_000 else 8, coding)

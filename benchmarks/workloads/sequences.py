@@ -24,7 +24,7 @@ class SequenceRule:
     constraints: tuple[str, ...] = ()
 
     def text(self, selection: str) -> str:
-        """Give the rule in TESLA under a selection policy, ``each`` or ``last``.
+        """The rule in TESLA under a selection policy, ``each`` or ``last``.
 
         >>> SequenceRule("R0", ("A", "B"), (50,)).text("last")
         'rule R0 define R0Found() from B() and last A() within 50 ms from B'
@@ -39,7 +39,7 @@ class SequenceRule:
 
 
 def rule_text(rules: Sequence[SequenceRule], selection: str) -> str:
-    """Give a set of rules in TESLA.
+    """A set of rules in TESLA.
 
     >>> rule_text([SequenceRule("R0", ("A", "B"), (50,))], "each")
     'rule R0 define R0Found() from B() and each A() within 50 ms from B;'
@@ -48,7 +48,7 @@ def rule_text(rules: Sequence[SequenceRule], selection: str) -> str:
 
 
 def chapter_rules(count: int = 1000, seed: int = 12, *, types: int = 300) -> list[SequenceRule]:
-    """Give rules over three different types of T0, T1, .., with one window for both steps.
+    """Rules over three different types of T0, T1, .., with one window for both steps.
 
     >>> chapter_rules(1)[0]
     SequenceRule(name='R0', events=('T74', 'T182', 'T291'), windows=(8786, 8786), constraints=())
@@ -65,7 +65,7 @@ def chapter_rules(count: int = 1000, seed: int = 12, *, types: int = 300) -> lis
 def balanced_rules(
     count: int, length: int, *, concerned: int, seed: int, windows: tuple[int, int] = (MIN_WINDOW, MAX_WINDOW)
 ) -> list[SequenceRule]:
-    """Give rules in which every type occurs in exactly ``concerned`` rules, once in each, at one and the same step.
+    """Rules in which every type occurs in exactly ``concerned`` rules, once in each, at one and the same step.
 
     There are ``types_of(count, length, concerned)`` types, so that an event concerns just as many rules whatever their
     number, and every state of every rule is equally likely to be reached by an event.
@@ -85,7 +85,7 @@ def balanced_rules(
 
 
 def types_of(count: int, length: int, concerned: int) -> int:
-    """Give the number of types with which each concerns that many of the rules.
+    """The number of types with which each concerns that many of the rules.
 
     >>> types_of(1000, 3, 10)
     300

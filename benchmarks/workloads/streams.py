@@ -21,7 +21,7 @@ class Coding(Enum):
 
 
 def fire(count: int, seed: int, coding: Coding = Coding.DICTIONARY, *, rain: bool = False) -> pa.Table:
-    """Give Smoke(area), one event in ten, and Temp(area, value); with ``rain`` one in ten is Rain(area).
+    """Smoke(area), one event in ten, and Temp(area, value); with ``rain`` one in ten is Rain(area).
 
     Events are 10 ms apart on average; there are 50 areas, and values are uniform in 0 to 100.
 
@@ -52,7 +52,7 @@ def chapter(
     types: int = 300,
     start: int = 0,
 ) -> pa.Table:
-    """Give events of types T0, T1, .., all equally likely, with a value; 10 ms apart on average.
+    """Events of types T0, T1, .., all equally likely, with a value; 10 ms apart on average.
 
     ``start`` is the time, in milliseconds, after which the first event comes.
 
@@ -73,7 +73,7 @@ def chapter(
 
 
 def type_column(codes: NDArray[np.int32], names: Sequence[str], coding: Coding) -> pa.Array:
-    """Give a column of type names.
+    """A column of type names.
 
     >>> type_column(np.array([1, 0], np.int32), ["A", "B"], Coding.PLAIN).to_pylist()
     ['B', 'A']

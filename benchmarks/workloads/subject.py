@@ -36,13 +36,13 @@ class Subject:
         return cls(checked, Schema([*checked.inputs.values(), *checked.composites.values()]))
 
     def engine(self, name: str, threads: int = 1) -> Engine:
-        """Give an engine, with the rules deployed, that has got ready for events."""
+        """An engine, with the rules deployed, that has got ready for events."""
         engine = create(RunOptions(engine=name, threads=threads), self.checked.rules.rules, self.schema)
         engine.feed(EventBatch.empty())  # an engine may leave the end of the deployment to the first feeding
         return engine
 
     def batch(self, table: pa.Table) -> EventBatch:
-        """Give the events of an Arrow table as the rules expect them; times are in milliseconds.
+        """The events of an Arrow table as the rules expect them; times are in milliseconds.
 
         Types that no rule names stay in the batch, where the engine passes over them: leaving them out costs a copy.
         """
@@ -52,7 +52,7 @@ class Subject:
         return conform(batch, Schema([*inputs.values(), *others]))
 
     def runs_on(self, name: str) -> bool:
-        """Tell whether an engine of that name is there and can run the rules."""
+        """Whether an engine of that name is there and can run the rules."""
         if name not in names():
             return False
         try:

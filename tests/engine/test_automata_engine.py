@@ -243,7 +243,7 @@ def test_too_many_composite_events_are_refused() -> None:
 
 def test_an_explosion_of_sequences_is_refused() -> None:
     rule = "define R() from T() and each A() within 1 h from T and each B() within 1 h from A"
-    engine = add(AutomataEngine(room=1 << 14), rule)
+    engine = add(AutomataEngine(pool_words=1 << 14), rule)
     events = stream(" ".join([*(f"B@{time}" for time in range(100)), *(f"A@{time}" for time in range(100, 200))]))
     with pytest.raises(LimitError, match="no room is left for the event sequences that rule 'R' has begun") as caught:
         made_of(engine, events)

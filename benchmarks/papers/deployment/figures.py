@@ -112,7 +112,7 @@ FULL = Scenario(Options(adapt_every=10 * SECOND), network=NETWORK, warm_up=100 *
 
 
 def figure_of(name: str) -> FigurePlan:
-    """Give a figure by its name."""
+    """A figure by its name."""
     if name not in FIGURES:
         hint = did_you_mean(name, FIGURES) or f"the figures are {', '.join(FIGURES)}"
         raise OptionError.of("figure", f"there is no figure '{name}'", hint=hint)

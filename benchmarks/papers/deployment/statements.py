@@ -26,7 +26,7 @@ class Statement:
 
 
 def _compared(curves: Curves, one: Strategy, other: Strategy) -> tuple[float, str]:
-    """Give the traffic of one in relation to the other, and in words."""
+    """The traffic of one in relation to the other, and in words."""
     a, b = curves.of(one), curves.of(other)
     return a / b, f"{one.value} {a:.0f}/s, {other.value} {b:.0f}/s ({a / b - 1:+.0%})"
 
@@ -56,7 +56,7 @@ def _alike(one: Strategy, other: Strategy, share: float) -> Check:
 
 
 def _delays(curves: Curves, one: Strategy, other: Strategy) -> tuple[tuple[float, float] | None, str]:
-    """Give the mean delays of two strategies over the points at which both have one, and in words."""
+    """The mean delays of two strategies over the points at which both have one, and in words."""
     found = curves.delays_of(one, other)
     if not found:
         return None, _no_delay(curves, one, other)
@@ -201,7 +201,7 @@ STATEMENTS: tuple[Statement, ...] = (
 
 
 def verdicts(curves: Curves) -> list[tuple[str, bool | None, str]]:
-    """Give the papers' sentences on a figure, each with whether our curves confirm it and the figures it went by.
+    """The papers' sentences on a figure, each with whether our curves confirm it and the figures it went by.
 
     None stands for a sentence on delays that cannot be judged, because there are none.
     """

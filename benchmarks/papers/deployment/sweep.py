@@ -41,7 +41,7 @@ class Result:
 
 
 def jobs_of(figure: FigurePlan, base: Scenario, seeds: int, *, exact: bool) -> list[Job]:
-    """Give the simulations that a figure takes; ``exact`` with exact filters and order, otherwise as the papers."""
+    """The simulations that a figure takes; ``exact`` with exact filters and order, otherwise as the papers."""
     options = base.options
     if not exact:
         options = replace(options, filter=Filter.AS_PRINTED, order=Order.ARRIVAL)
@@ -119,13 +119,13 @@ class Curves:
     speed: dict[Strategy, float]
 
     def of(self, strategy: Strategy, x: float | None = None) -> float:
-        """Give the mean traffic of a strategy at an x, or over all."""
+        """The mean traffic of a strategy at an x, or over all."""
         if x is not None:
             return self.traffic[strategy, x].mean
         return mean(self.traffic[strategy, each].mean for each in self.xs)
 
     def delays_of(self, *strategies: Strategy) -> list[tuple[float, ...]]:
-        """Give the mean delays of some strategies at each x at which all of them have one."""
+        """The mean delays of some strategies at each x at which all of them have one."""
         found = [[self.delay.get((strategy, x)) for strategy in strategies] for x in self.xs]
         return [tuple(each.mean for each in at_x if each is not None) for at_x in found if None not in at_x]
 
@@ -138,7 +138,7 @@ class Curves:
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """Give the mean and its margin.
+    """The mean and its margin.
 
     >>> str(estimate([10.0, 12.0, 14.0]))
     '12.0 ± 5.0'

@@ -54,7 +54,7 @@ def stock_section(measured: StockMeasured, *, judged: bool) -> Section:
 
 
 def rate_cells(measured: StockMeasured) -> tuple[tuple[str, ...], ...]:
-    """Give the rows of the table of rates, by CPU time."""
+    """The rows of the table of rates, by CPU time."""
     return tuple(
         (
             point.policy,
@@ -69,7 +69,7 @@ def rate_cells(measured: StockMeasured) -> tuple[tuple[str, ...], ...]:
 
 
 def memory_cells(measured: StockMeasured) -> tuple[tuple[str, ...], ...]:
-    """Give the rows of the table of memory."""
+    """The rows of the table of memory."""
     return tuple(
         (flow.policy, f"{passed:,}", f"{resident / MEBIBYTE:.1f}")
         for flow in measured.flows

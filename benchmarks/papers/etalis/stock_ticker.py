@@ -119,7 +119,7 @@ def stock_ticker(repeat: int, say: Say, scale: Scale = FULL) -> StockMeasured:
 
 
 def ticks(count: int, seed: int = 7, start: int = 0) -> EventBatch:
-    """Give a stream of stock(id, price, volume), one event a second.
+    """A stream of stock(id, price, volume), one event a second.
 
     The id is GO or MS; a price goes up with probability 0.5, else down or nowhere; one that would leave 1 to 1000
     starts anew; the volume is anything from 1 to 1000.
@@ -151,7 +151,7 @@ def ticks(count: int, seed: int = 7, start: int = 0) -> EventBatch:
 
 
 def stock_engine(policy: str, name: str, window: str = "") -> Engine:
-    """Give an engine with the rules deployed under a policy; as in a session, ticks count as instants."""
+    """An engine with the rules deployed under a policy; as in a session, ticks count as instants."""
     checked = check(parse(f"policy {policy}.\n{RULES.format(window=window)}", unit=TimeUnit.S))
     rules: tuple[IntervalRule, ...] = checked.rules.interval_rules
     engine = create(name, rules, Schema([*checked.inputs.values(), *checked.composites.values()]))
@@ -181,7 +181,7 @@ def _point(policy: str, events: EventBatch, repeat: int) -> StockPoint:
 
 
 def waiting_goals(engine: Engine) -> int:
-    """Give how many goals wait in an engine made by ``stock_engine``."""
+    """How many goals wait in an engine made by ``stock_engine``."""
     assert isinstance(engine, MixedEngine)
     assert isinstance(engine.intervals, GoalsEngine)
     return engine.intervals.waiting

@@ -74,7 +74,7 @@ def figure6(repeat: int, say: Say, scale: Scale = FULL) -> list[Figure6Point]:
 
 
 def sequence_case(length: int, selection: str, scale: Scale) -> tuple[Subject, EventBatch]:
-    """Give rules of a length and events for them."""
+    """Rules of a length and events for them."""
     concerned = scale.rules // 100
     subject = Subject.of(rule_text(balanced_rules(scale.rules, length, concerned=concerned, seed=length), selection))
     count = scale.filling + scale.together + scale.singly
@@ -98,7 +98,7 @@ def _best(
 
 
 def _run(subject: Subject, events: EventBatch, name: str, scale: Scale) -> tuple[Spread, float, int]:
-    """Give the times of events fed singly, the CPU time of those fed together, and the composite events of both."""
+    """The times of events fed singly, the CPU time of those fed together, and the composite events of both."""
     engine = subject.engine(name)
     filled, fed = scale.filling, scale.filling + scale.together
     engine.feed(events.slice(0, filled))

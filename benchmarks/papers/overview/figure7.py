@@ -92,7 +92,7 @@ def figure7(repeat: int, say: Say, scale: Scale = FULL) -> list[Figure7Point]:
 
 
 def window_case(per_state: int, selection: str, fed: int, *, compared: bool) -> tuple[Subject, EventBatch]:
-    """Give the rule whose windows hold that many events of each state, and events.
+    """The rule whose windows hold that many events of each state, and events.
 
     All but the last ``2 * fed`` events fill the windows; they have no terminators, which would only cost time.
     """
@@ -123,7 +123,7 @@ def _stream(filling: int, fed: int) -> pa.Table:
 
 
 def _run(subject: Subject, events: EventBatch, name: str, fed: int) -> tuple[Spread, float, int]:
-    """Give the times of events fed singly, the CPU time of those fed together, and the composite events of both."""
+    """The times of events fed singly, the CPU time of those fed together, and the composite events of both."""
     engine = subject.engine(name)
     filled, middle = len(events) - 2 * fed, len(events) - fed
     engine.feed(events.slice(0, filled))

@@ -78,7 +78,7 @@ class AccuracyCurve:
         return self.thresholds[int(np.argmax(self.accuracy))]
 
     def at(self, threshold: float) -> float:
-        """Give the accuracy at the nearest threshold."""
+        """The accuracy at the nearest threshold."""
         return self.accuracy[int(np.argmin(np.abs(np.array(self.thresholds) - threshold)))]
 
 
@@ -129,7 +129,7 @@ def _curve(scenario: Scenario, count: int, steps: int, seed: int) -> AccuracyCur
 
 
 def _by_chance(probabilities: Floats, best: float, possible: int) -> float:
-    """Give four standard errors of the difference between the accuracies at a threshold and at 0.5.
+    """Four standard errors of the difference between the accuracies at a threshold and at 0.5.
 
     What is accepted at one and not at the other makes it: each of these adds to one of the two accuracies.
     """
@@ -150,7 +150,7 @@ def _events(codes: NDArray[np.int32], values: Floats, error: Distribution | None
 
 
 def _found(subject: Subject, scenario: Scenario, events: EventBatch) -> dict[tuple[object, ...], float]:
-    """Give the probabilities of composite events by the ids of the primitive events they were made of."""
+    """The probabilities of composite events by the ids of the primitive events they were made of."""
     found = subject.engine("columns").feed(events).to_events()
     known = {event.id: event for event in found}
     told: dict[tuple[object, ...], float] = {}

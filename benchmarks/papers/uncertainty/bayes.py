@@ -80,7 +80,7 @@ def figure12(say: Say, scale: Scale = FULL) -> list[Figure12Point]:
 
 
 def enriched(added: int, draw: random.Random) -> RuleBelief:
-    """Give the network of the rule with that many nodes added, and random tables throughout."""
+    """The network of the rule with that many nodes added, and random tables throughout."""
     rule = parse(RULE).rules[0]
     parents: dict[str, list[str]] = {"TVS_Malfun": [], "Oxygen": ["TVS_Malfun"], "Temp": ["TVS_Malfun"]}
     states: dict[str, tuple[str, ...]] = dict.fromkeys(parents, EVENT_STATES)

@@ -76,7 +76,7 @@ def plainness(repeat: int, say: Say, scale: Scale) -> list[PlainPoint]:
 
 
 def _both(subject: Subject) -> tuple[Engine, Engine]:
-    """Give the engine that does the work as long as nothing is uncertain, and the one that watches."""
+    """The engine that does the work as long as nothing is uncertain, and the one that watches."""
     ready = subject.engine(ENGINE)
     assert isinstance(ready, CertainFirstEngine)
     assert isinstance(ready.at_work, ColumnsEngine)

@@ -125,7 +125,7 @@ def overhead(repeat: int, say: Say, scale: Scale = FULL) -> list[OverheadPoint]:
 
 
 def rules(operator: Operator, constants: int) -> str:
-    """Give the rules of a workload.
+    """The rules of a workload.
 
     >>> print(rules(OPERATORS[0], 1).splitlines()[0])
     define CompEv_0_1() from PrimEv_0(-4 < value < 6) min probability 0.5001
@@ -140,7 +140,7 @@ def rules(operator: Operator, constants: int) -> str:
 
 
 def stream(operator: Operator, count: int, part: float, share: float, seed: int = 6) -> EventBatch:
-    """Give the events of a workload: types and values uniform, kilometres the same for all but under negation."""
+    """The events of a workload: types and values uniform, kilometres the same for all but under negation."""
     draw = np.random.default_rng(seed)
     codes = draw.integers(0, _TYPES, count)
     if len(operator.types) > 1:

@@ -164,7 +164,7 @@ def bayes_section(points: Sequence[Figure12Point], *, judged: bool) -> Section:
 
 
 def plain_cells(points: Sequence[PlainPoint]) -> tuple[tuple[str, ...], ...]:
-    """Give the rows of the table of certain events."""
+    """The rows of the table of certain events."""
     return tuple(
         (
             point.operator,
@@ -180,7 +180,7 @@ def plain_cells(points: Sequence[PlainPoint]) -> tuple[tuple[str, ...], ...]:
 
 
 def cost_cells(points: Sequence[OverheadPoint]) -> tuple[tuple[str, ...], ...]:
-    """Give the rows of the table of costs."""
+    """The rows of the table of costs."""
     return tuple(
         (
             str(point.figure),
@@ -197,7 +197,7 @@ def cost_cells(points: Sequence[OverheadPoint]) -> tuple[tuple[str, ...], ...]:
 
 
 def memory_cells(points: Sequence[OverheadPoint]) -> tuple[tuple[str, ...], ...]:
-    """Give the rows of the table of memory: combinations, where few events are of the first type."""
+    """The rows of the table of memory: combinations, where few events are of the first type."""
     held = {(point.operator, point.part, point.share): point.bytes_held for point in points if point.figure == 7}
     least = min((part for _, part, _ in held), default=0.0)
     return tuple(
@@ -214,7 +214,7 @@ def memory_cells(points: Sequence[OverheadPoint]) -> tuple[tuple[str, ...], ...]
 
 
 def accuracy_cells(curves: Sequence[AccuracyCurve]) -> tuple[tuple[str, ...], ...]:
-    """Give the rows of the table of accuracies."""
+    """The rows of the table of accuracies."""
     return tuple(
         (
             curve.scenario,

@@ -70,7 +70,7 @@ def rule_at(context: int, rule_number: int) -> int:
 
 
 @inlined
-def _room(context: int, rule_number: int, events_before: int, count: int) -> int:
+def _reserve(context: int, rule_number: int, events_before: int, count: int) -> int:
     """Whether so many events more may be written for the current event: DONE, or what is in the way."""
     events = peek(context, At.FOUND_EVENTS) + count
     if events - events_before > fixed(context, At.LIMIT):
@@ -85,7 +85,7 @@ def emit(context: int, rule: int, rule_number: int, events_before: int) -> int:
     for at in range(fixed_half(rule, RuleField.ABSENCES), fixed_half(rule, RuleField.ABSENCES_END)):
         if occurred(context, fixed(context, At.STEPS) + _STEP_BYTES * at):
             return DONE
-    status = _room(context, rule_number, events_before, 1)
+    status = _reserve(context, rule_number, events_before, 1)
     if status != DONE:
         return status
     event = peek(context, At.FOUND_EVENTS)
@@ -202,7 +202,7 @@ def emit_window(context: int, step: int, rule_number: int, events_before: int) -
     count = end - begin
     if count <= 0:
         return DONE
-    status = _room(context, rule_number, events_before, count)
+    status = _reserve(context, rule_number, events_before, count)
     if status != DONE:
         return status
     first = peek(context, At.FOUND_EVENTS)

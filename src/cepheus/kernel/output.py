@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cepheus.kernel import blocks as room
+from cepheus.kernel import blocks
 from cepheus.kernel.memory import address
 from cepheus.kernel.program import Words
 from cepheus.kernel.state import OutputHeader
@@ -65,7 +65,7 @@ class Output:
 
 def field_words(width: int, count: int) -> Words:
     """Room for fields, a row each."""
-    return room.words(width * (count + _STAGGER)).reshape(width, count + _STAGGER)[:, :count]
+    return blocks.words(width * (count + _STAGGER)).reshape(width, count + _STAGGER)[:, :count]
 
 
 def addresses_of(fields: Words) -> Words:

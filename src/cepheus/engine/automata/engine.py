@@ -105,15 +105,15 @@ def too_many_instances(rule: Rule) -> LimitError:
 class AutomataEngine(LoweredEngine):
     """Runs all rules as automata whose instances advance with every event.
 
-    ``limit`` is the number of composite events that one event may make, ``room`` the number of 64-bit words that all
-    sequences begun but not completed may take.
+    ``limit`` is the number of composite events that one event may make, ``pool_words`` the number of 64-bit words that
+    all sequences begun but not completed may take.
     """
 
     name: ClassVar[str] = "automata"
     kernel: ClassVar[Kernel] = Kernel(run, replay)
 
-    def __init__(self, limit: int = DEFAULT_LIMIT, room: int = MAX_POOL_WORDS) -> None:
-        self._room = room
+    def __init__(self, limit: int = DEFAULT_LIMIT, pool_words: int = MAX_POOL_WORDS) -> None:
+        self._pool_words = pool_words
         super().__init__(limit)
 
     def _begin_own(self) -> None:
@@ -178,7 +178,7 @@ class AutomataEngine(LoweredEngine):
 
     def _make_room(self, shortage: Shortage, *, swept: bool = False) -> None:
         now = self._context[At.TIME]
-        if not grow_instances(shortage, self._table, self._instances, now, self._room, swept=swept):
+        if not grow_instances(shortage, self._table, self._instances, now, self._pool_words, swept=swept):
             self._abandon()
             raise self._too_many()
 

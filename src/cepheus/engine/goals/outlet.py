@@ -74,8 +74,8 @@ class _Found:
         self.table = texts.table
         self.words = words
         strides = np.array([form.stride for form in forms], np.int64)
-        room = len(words) // int(strides.min()) + 1
-        places, rules = np.empty(room, np.int64), np.empty(room, np.int64)
+        most = len(words) // int(strides.min()) + 1
+        places, rules = np.empty(most, np.int64), np.empty(most, np.int64)
         count = split(
             address(words, OutputRecord, mixed=True), address(strides), len(words), address(places), address(rules)
         )

@@ -195,7 +195,7 @@ def run_plan(context: int, plan: int, first: int, end: int) -> int:
     if peek(context, At.POOL_USED) + most * fixed(plan, PlanField.WIDEST) > fixed(context, At.POOL_SIZE) or peek(
         context, At.ROWS
     ) + most > fixed(context, At.BUCKETS_SIZE):
-        status = _room(context, plan)
+        status = _reserve(context, plan)
     if status != DONE:
         _take_back(context)
         return status
@@ -213,7 +213,7 @@ def _take_back(context: int) -> None:
 
 
 @compiled
-def _room(context: int, plan: int) -> int:
+def _reserve(context: int, plan: int) -> int:
     """Check that there is room for all goals that are to wait."""
     words, rows = 0, 0
     for step in range(fixed(plan, PlanField.ATOMS_END), fixed(plan, PlanField.STEPS_END)):

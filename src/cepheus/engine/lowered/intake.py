@@ -16,7 +16,7 @@ from cepheus.core.errors import EventError
 from cepheus.core.event import EventId
 from cepheus.core.values import INT_MAX, ValueType, from_arrow
 from cepheus.formats.arrays import encoded, validity
-from cepheus.kernel import blocks as room
+from cepheus.kernel import blocks
 from cepheus.kernel.compiled import compiled
 from cepheus.kernel.context import Input
 from cepheus.kernel.memory import address
@@ -330,7 +330,7 @@ def _compare(words: Words, constraint: LoweredConstraint) -> NDArray[np.bool_]:
 
 def marked_rows(marks: NDArray[np.bool_], begin: int) -> Words:
     """The numbers of the marked rows; the first mark is for the row ``begin``."""
-    rows = room.words(len(marks) + 1)
+    rows = blocks.words(len(marks) + 1)
     return rows[: _list_rows(marks.view(np.uint8), begin, rows)]
 
 
