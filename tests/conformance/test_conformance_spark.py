@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -47,14 +46,6 @@ def plain(events: list[dict[str, Any]]) -> list[str]:
 
 def _number(value: Any) -> Any:
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-@pytest.fixture(autouse=True)
-def no_inferred_constraints(spark: SparkSession) -> Iterator[None]:
-    """Spark infers conditions from those of a query; from those of dozens of rules at once it does not get done."""
-    spark.conf.set("spark.sql.constraintPropagation.enabled", "false")
-    yield
-    spark.conf.unset("spark.sql.constraintPropagation.enabled")
 
 
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: f"{len(group.cases)} cases")

@@ -13,7 +13,7 @@ import pytest
 import cepheus
 from cepheus import Event, RuleError
 from cepheus.core.values import as_float
-from cepheus.kernel.aggregates import OverNumbers, OverWords
+from cepheus.kernel.aggregates import OverNumbers, OverSeries, OverWords
 from cepheus.kernel.program import PolicyCode
 from cepheus.rules.aggregates import AGGREGATES, AggregateFunction, Form
 from cepheus.rules.policies import POLICIES, Policy
@@ -23,6 +23,7 @@ VALUES = [3, 1, 4, 1, 5, 9, 2, 6]
 """Of these, no two policies take the same, and no two aggregates over all of them come to the same."""
 STREAM = [*(Event("A", time, {"x": value}) for time, value in enumerate(VALUES, 1)), Event("B", 20)]
 FUNCTIONS = [record for record in AGGREGATES.values() if record.form in (Form.OVER_NUMBERS, Form.OVER_WORDS)]
+SERIES = {record.name for record in AGGREGATES.values() if record.form is Form.OVER_SERIES}
 
 
 def found(rule: str, engine: str) -> list[float] | None:
@@ -65,6 +66,7 @@ def test_aggregates_come_to_what_they_mean(record: AggregateFunction, engine: st
     [
         (PolicyCode, {policy.name for policy in Policy}),
         (OverNumbers, {record.name for record in FUNCTIONS if record.form is Form.OVER_NUMBERS}),
+        (OverSeries, SERIES),
         (OverWords, {record.name for record in FUNCTIONS if record.form is Form.OVER_WORDS}),
     ],
 )

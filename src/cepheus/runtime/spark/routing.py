@@ -352,9 +352,21 @@ def _attribute(
     readers = [t for t in types if (a := inputs[t].attribute(name)) is not None and a.type is kind]
     if not readers or name not in source.frame.columns:
         return f.lit(None).cast(sql)
-    value = as_kind(source.value(name), source.value_type(name), kind, naming.unit)
+    value = _apart(as_kind(source.value(name), source.value_type(name), kind, naming.unit))
     others = [t for t in types if (a := inputs[t].attribute(name)) is not None and a.type is not kind]
     return f.when(column(naming.type).isin(readers), value) if others else value
+
+
+def _apart(value: Column) -> Column:
+    """The same value, written so that Spark does not take it for the one that conditions name.
+
+    Spark repeats every condition for each column that has a second name, with the one name and with the other: for a
+    condition that names n columns, which the rules of a wide table easily have, that is 2^n conditions, and the driver
+    runs out of memory. Conditions are said of the columns as the user has them, so nothing is lost for reading files.
+    """
+    from pyspark.sql import functions as f
+
+    return f.when(value.isNotNull(), value)
 
 
 def _content_id(layout: EventLayout) -> Column:
